@@ -1,0 +1,426 @@
+"""Syntax trees of the three kinds of file. Data only: parsing and checking are elsewhere.
+
+Every node carries the span it was read from; spans take no part in equality, so that two texts
+that mean the same compare equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from morello.language.source import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Anything that was read from a file."""
+
+    span: Span = field(compare=False, repr=False)
+
+
+# --------------------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """A number; a unit (``KiB``, ``MiB``, ``GiB``) is already multiplied in."""
+
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A name: a variable, a dimension, a level, a coefficient."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Node):
+    """``base.name``, such as ``X.level``."""
+
+    base: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """``function(args)``; functions are a fixed, documented list."""
+
+    function: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """``-x`` (operator ``"-"``) or ``not x`` (operator ``"not"``)."""
+
+    operator: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Arithmetic ``+ - * / // %``, comparison ``== != < <= > >=``, or logic ``and or``."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """``then if condition else otherwise``; without ``else`` it is 0."""
+
+    then: Expr
+    condition: Expr
+    otherwise: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Node):
+    """``A[b..., m, h + r]``: an element of a tensor in an operator's meaning or declaration."""
+
+    tensor: str
+    indices: tuple[Index, ...]
+
+
+Expr = Number | Name | Attribute | Call | Unary | Binary | Conditional | Element
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """One index of a tensor: a sum of dimensions with integer factors, or a group ``b...``.
+
+    ``terms`` holds (dimension, factor) pairs, e.g. ``h + 2 * r`` is (("h", 1), ("r", 2)).
+    For a group, ``terms`` is ((group name, 1),) and ``group`` is true.
+    """
+
+    terms: tuple[tuple[str, int], ...]
+    group: bool = False
+
+
+# --------------------------------------------------------------------------- operators
+
+
+@dataclass(frozen=True, slots=True)
+class TensorParameter(Node):
+    """``A: T[m, k]``. ``dtype`` is a dtype's name (``f32``) or a type variable (``T``)."""
+
+    name: str
+    dtype: str
+    indices: tuple[Index, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Node):
+    """``C[m, n] += value``. ``update`` is ``=``, ``+=``, ``max=`` or ``min=``."""
+
+    target: Element
+    update: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorDecl(Node):
+    """``op name(inputs; scalars) -> output { statements }``."""
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    doc: str
+    inputs: tuple[TensorParameter, ...]
+    scalars: tuple[Name, ...]
+    output: TensorParameter
+    statements: tuple[Statement, ...]
+
+
+# --------------------------------------------------------------------------- rules
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOperator(Node):
+    """``f: [parallel] [accumulating] (op | elementwise op | NAME) [except NAME, NAME]``.
+
+    ``kind`` is ``"op"``, ``"elementwise"`` or ``"named"`` (then ``operator`` is its name).
+    A flag that is absent does not constrain: ``f: op`` matches accumulating operators too.
+    """
+
+    variable: str
+    kind: str
+    operator: str | None
+    accumulating: bool
+    parallel: bool
+    exceptions: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOperand(Node):
+    """``X: operand of f``: tried for every operand."""
+
+    variable: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Node):
+    """``variable in domain``: the rule is tried for every value."""
+
+    variable: str
+    domain: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ForLoop(Node):
+    """``[parallel] for d step t { body }``: full tiles, then a tail of what is left."""
+
+    dimension: Expr
+    step: Expr
+    parallel: bool
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class With(Node):
+    """``with Y = X at level [layout L] [vector V] { body }``.
+
+    Without a layout, ``Y`` is ``X`` itself, now held by a cache: no buffer, no code.
+    """
+
+    variable: str
+    operand: str
+    level: Expr
+    layout: Expr | None
+    vector: Expr | None
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Reapply(Node):
+    """``[accumulating] [serial] f [X := Y, ...] [if condition]``: the matched operator again."""
+
+    variable: str
+    accumulating: bool
+    serial: bool
+    substitutions: tuple[tuple[str, str], ...]
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Node):
+    """``copy(X, Y) [if condition]``: another operator; operands, then scalars, by position.
+
+    An operand is a variable or ``f.out``; operands are given inputs first, output last.
+    """
+
+    operator: str
+    operator_span: Span = field(compare=False, repr=False)
+    operands: tuple[Expr, ...]
+    scalars: tuple[Expr, ...]
+    condition: Expr | None
+
+
+YieldNode = ForLoop | With | Reapply | Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Node):
+    """A sequence of steps, executed in order."""
+
+    steps: tuple[YieldNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDecl(Node):
+    """A rewrite rule."""
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    doc: str
+    match: MatchOperator
+    operands: tuple[MatchOperand, ...]
+    choices: tuple[Choice, ...]
+    guards: tuple[Expr, ...]
+    cost: Expr | None
+    result: Block
+
+
+@dataclass(frozen=True, slots=True)
+class RulesFile:
+    """Everything that one ``.mrules`` file declares."""
+
+    operators: tuple[OperatorDecl, ...]
+    rules: tuple[RuleDecl, ...]
+
+
+# --------------------------------------------------------------------------- targets
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientDecl(Node):
+    """``coefficient NAME = 0.5 cycles "what it is"  # source``. ``source`` is ``calibrated``,
+    ``measured`` or ``manual``, with whatever text follows it."""
+
+    name: str
+    value: float
+    doc: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class LevelDecl(Node):
+    """``level l1 { capacity 48 KiB; grain 2 KiB; line 64; cache; coefficient ... }``.
+
+    ``properties`` maps a property's name to its numbers: ``capacity``, ``grain``, ``line`` have
+    one, ``vector`` several (bytes), ``cache`` and ``not_addressable`` none. A capacity in vectors
+    has ``in_vectors`` true.
+    """
+
+    name: str
+    properties: tuple[tuple[str, tuple[int, ...]], ...]
+    in_vectors: bool
+    coefficients: tuple[CoefficientDecl, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetDecl(Node):
+    """``target x86.avx2 extends x86.scalar { ... }``."""
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    doc: str
+    base: str | None
+    emitter: str | None
+    sizes: tuple[int, ...]
+    page: int | None
+    flags: tuple[str, ...]
+    headers: tuple[str, ...]
+    levels: tuple[LevelDecl, ...]
+    coefficients: tuple[CoefficientDecl, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitivesDecl(Node):
+    """``primitives f32 x 16 on x86.avx512 { type "__m512"; add "_mm512_add_ps({0}, {1})"; ... }``.
+
+    How the emitter writes a dtype with so many lanes, and the arithmetic on it. ``cycles`` of an
+    entry is the name of the coefficient that one use costs, or none.
+    """
+
+    dtype: str
+    lanes: int
+    target: str
+    entries: tuple[tuple[str, str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOperand(Node):
+    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [vector 64]``.
+
+    ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
+    where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
+    levels that it accepts. ``layout`` absent accepts row-major only; the word ``any`` is ().
+    ``name`` is empty in a uniform pattern (every operand of any operator).
+    """
+
+    name: str
+    dtype: str
+    rest: bool
+    shape: tuple[int | str, ...]
+    levels: tuple[str, ...]
+    layout: tuple[int, ...] | None
+    vector: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelMatch(Node):
+    """``[accumulating] matmul(A: ..., B: ..., C: ...)`` or, for any operator with one pattern
+    for all operands, ``[accumulating] (any | elementwise) op(...)``.
+
+    ``kind`` is ``"named"``, ``"elementwise"`` or ``"op"``.
+    """
+
+    kind: str
+    operator: str | None
+    operator_span: Span = field(compare=False, repr=False)
+    accumulating: bool
+    operands: tuple[KernelOperand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDecl(Node):
+    """A microkernel. ``template`` is C with jinja2 in it; none means ``emit meaning``: written by
+    the emitter from the operator's declaration with the target's primitives."""
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    doc: str
+    target: str
+    match: KernelMatch
+    guards: tuple[Expr, ...]
+    cost: Expr
+    template: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFile:
+    """Everything that one ``.mtarget`` file declares."""
+
+    targets: tuple[TargetDecl, ...]
+    primitives: tuple[PrimitivesDecl, ...]
+    kernels: tuple[KernelDecl, ...]
+
+
+# --------------------------------------------------------------------------- specs
+
+
+@dataclass(frozen=True, slots=True)
+class SpecParameter(Node):
+    """``S = 512``; without a default it must be given with ``-D``."""
+
+    name: str
+    default: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorDecl(Node):
+    """``input q: f32[S, D] [layout (1, 0)]``. ``role`` is input, weight or output.
+
+    ``layout`` lists the dimensions from the slowest to the fastest; absent is row-major.
+    """
+
+    role: str
+    name: str
+    dtype: str
+    shape: tuple[Expr, ...]
+    layout: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorUse(Node):
+    """``o = matmul(q, k)``, scalars by name: ``o = leaky_relu(x, slope = 0.1)``."""
+
+    result: str
+    operator: str
+    operator_span: Span = field(compare=False, repr=False)
+    arguments: tuple[Name, ...]
+    scalars: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecDecl(Node):
+    """``spec NAME(parameters) [threads N] { tensors; uses }``."""
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    parameters: tuple[SpecParameter, ...]
+    threads: Expr | None
+    tensors: tuple[TensorDecl, ...]
+    uses: tuple[OperatorUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """Everything that one ``.mspec`` file declares."""
+
+    target: Name | None
+    specs: tuple[SpecDecl, ...]

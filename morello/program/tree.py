@@ -1,0 +1,163 @@
+"""Programs: what a solved Spec becomes. Loops, buffers, and kernel calls on views of tensors.
+
+A program is a tree of frozen nodes. It can be executed by the reference (numpy), printed, and
+emitted as C by a target's emitter. A *partial* program still has `Apply` leaves: operations that
+no kernel was chosen for; the reference executes those from the operator's declaration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from morello.language.source import Span
+from morello.spec.dtypes import DType
+from morello.spec.layout import Layout
+from morello.spec.machine import Kernel, Target
+from morello.spec.operators import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """``constant + sum of factor * variable``: an offset in elements along one dimension."""
+
+    constant: int = 0
+    terms: tuple[tuple[str, int], ...] = ()
+
+    def plus(self, other: Affine, factor: int = 1) -> Affine:
+        """This plus ``factor`` times the other; terms stay sorted by variable."""
+        terms = dict(self.terms)
+        for variable, coefficient in other.terms:
+            terms[variable] = terms.get(variable, 0) + factor * coefficient
+        kept = tuple(sorted((v, c) for v, c in terms.items() if c))
+        return Affine(self.constant + factor * other.constant, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An argument or a buffer. ``shape`` in elements by logical dimension.
+
+    ``role`` is ``input``, ``weight``, ``output`` or ``buffer``. ``vector`` is the register width in
+    bytes, 0 for memory. In registers every row along the fastest dimension (the last of ``layout``)
+    starts a new register; the last one of a row may be partly used.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    layout: Layout
+    level: str
+    vector: int
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A rectangular part of a tensor. ``level`` is where it is known to be: a part of a tensor in
+    memory may be held by a cache."""
+
+    tensor: Tensor
+    offsets: tuple[Affine, ...]
+    sizes: tuple[int, ...]
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which rule or kernel made a node, and where that is written."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``count`` runs of ``body`` with ``variable`` = 0, step, 2 * step, ...
+
+    A loop over a tile's remainder is not here: the tail is the node after it, with constant
+    offsets. ``unrolled``: some view in a level that is not addressable depends on the variable, so
+    that the emitter has to write the body ``count`` times.
+    """
+
+    variable: str
+    dimension: str
+    count: int
+    step: int
+    body: Node
+    unrolled: bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelLoop:
+    """Like `Loop`, with iterations that may run at once; ``tail`` is one more of them."""
+
+    variable: str
+    dimension: str
+    count: int
+    step: int
+    threads: int
+    body: Node
+    tail: Node | None
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """A buffer that lives as long as ``body`` runs."""
+
+    tensor: Tensor
+    body: Node
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """A note without code: while ``body`` runs, ``view`` is held by the cache ``view.level``."""
+
+    view: View
+    body: Node
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Steps, in order."""
+
+    steps: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """A microkernel on views; ``sizes`` of the operation's dimensions, ``bindings`` of the
+    variables in the kernel's pattern (such as n)."""
+
+    kernel: Kernel
+    operation: Operation
+    sizes: tuple[int, ...]
+    bindings: tuple[tuple[str, int], ...]
+    operands: tuple[View, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An operation that is not yet implemented, on views. Only in partial programs."""
+
+    operation: Operation
+    sizes: tuple[int, ...]
+    operands: tuple[View, ...]
+
+
+Node = Loop | ParallelLoop | Allocate | Resident | Block | KernelCall | Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole function. ``arguments`` are the inputs and weights in the order of the spec, then
+    the outputs."""
+
+    name: str
+    arguments: tuple[Tensor, ...]
+    body: Node
+    threads: int
+    target: Target
+    title: str

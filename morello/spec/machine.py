@@ -1,0 +1,102 @@
+"""Targets as the search sees them: levels of memory, coefficients, microkernels.
+
+Definitions only; they come from ``.mtarget`` files and say nothing of an instruction set that the
+engine would understand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from morello.language import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A named cost in cycles. ``source`` says where the number is from."""
+
+    name: str
+    value: float
+    doc: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of the memory hierarchy.
+
+    ``distance`` counts from the nearest level, 0. ``capacity`` is in ``grain`` units: whole
+    vectors for a level that is not addressable, grains of so many bytes for a cache; none is
+    unlimited. ``vectors`` are the vector widths, in bytes, that a register level offers.
+    """
+
+    name: str
+    distance: int
+    capacity: int | None
+    grain: int
+    line: int
+    cache: bool
+    addressable: bool
+    vectors: tuple[int, ...]
+    coefficients: Mapping[str, Coefficient] = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Primitives:
+    """How one dtype with so many lanes is written in C. Entry -> (text, coefficient name)."""
+
+    dtype: str
+    lanes: int
+    entries: Mapping[str, tuple[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A microkernel: a checked declaration. Its meaning is the operator that it matches."""
+
+    name: str
+    doc: str
+    target: str
+    match: ast.KernelMatch
+    guards: tuple[ast.Expr, ...]
+    cost: ast.Expr
+    template: str | None
+    declaration: ast.KernelDecl = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target with everything that it inherits. ``levels`` go from the nearest to the farthest."""
+
+    name: str
+    doc: str
+    lineage: tuple[str, ...]
+    emitter: str
+    sizes: tuple[int, ...]
+    page: int
+    flags: tuple[str, ...]
+    headers: tuple[str, ...]
+    levels: tuple[Level, ...]
+    coefficients: Mapping[str, Coefficient]
+    primitives: Mapping[tuple[str, int], Primitives]
+    kernels: tuple[Kernel, ...]
+
+    @cached_property
+    def level_by_name(self) -> Mapping[str, Level]:
+        """Levels by name."""
+        return {level.name: level for level in self.levels}
+
+    @cached_property
+    def bounded(self) -> tuple[Level, ...]:
+        """Levels with a capacity, nearest first: one coordinate of a Spec each."""
+        return tuple(level for level in self.levels if level.capacity is not None)
+
+    @property
+    def farthest(self) -> Level:
+        """The level where a Spec's arguments are."""
+        return self.levels[-1]

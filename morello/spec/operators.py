@@ -1,0 +1,151 @@
+"""Operators as the search sees them: iteration dimensions, operands, one defining statement.
+
+An `Operator` is a checked declaration. An `Operation` is an operator at a concrete rank: the group
+``b...`` has become ``b0, b1, ...``. Its dimensions are the coordinates of a Spec.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from morello.language import ast
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A checked operator declaration."""
+
+    name: str
+    doc: str
+    inputs: tuple[ast.TensorParameter, ...]
+    output: ast.TensorParameter
+    scalars: tuple[str, ...]
+    statement: ast.Statement
+    declaration: ast.OperatorDecl = field(repr=False, compare=False)
+
+    @property
+    def parameters(self) -> tuple[ast.TensorParameter, ...]:
+        """Inputs, then the output."""
+        return (*self.inputs, self.output)
+
+    @property
+    def reduction(self) -> str | None:
+        """``+``, ``max``, ``min``, or none where every output element has one contribution."""
+        return None if self.statement.update == "=" else self.statement.update.removesuffix("=")
+
+    @cached_property
+    def group(self) -> str | None:
+        """Name of the group of dimensions (``b`` of ``b...``), if the declaration has one."""
+        return next((i.terms[0][0] for p in self.parameters for i in p.indices if i.group), None)
+
+    @cached_property
+    def elementwise(self) -> bool:
+        """Whether every operand is indexed alike: one output element per iteration."""
+        return self.reduction is None and all(
+            p.indices == self.output.indices for p in self.inputs
+        )
+
+    def group_rank(self, ranks: tuple[int, ...]) -> int | None:
+        """Rank of the group that makes the parameters have these ranks; none if none does."""
+        found: set[int] = set()
+        for parameter, rank in zip(self.parameters, ranks, strict=True):
+            single = sum(not i.group for i in parameter.indices)
+            if any(i.group for i in parameter.indices):
+                found.add(rank - single)
+            elif rank != single:
+                return None
+        if len(found) > 1 or any(r < 0 for r in found):
+            return None
+        return found.pop() if found else 0
+
+
+@dataclass(frozen=True, slots=True)
+class OperandIndex:
+    """One index of an operand: a sum of (dimension, factor)."""
+
+    terms: tuple[tuple[str, int], ...]
+
+
+IDENTITIES: dict[str, float] = {"+": 0.0, "max": float("-inf"), "min": float("inf")}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operator at a concrete rank, plain or accumulating, with its scalars' values.
+
+    ``dims`` are the iteration dimensions in order: those of the output, then the reduced ones.
+    """
+
+    operator: Operator = field(repr=False)
+    group_rank: int
+    accumulating: bool = False
+    scalars: tuple[tuple[str, float], ...] = ()
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What tells two operations apart, in an order that does not depend on object identity."""
+        return (self.operator.name, self.group_rank, self.accumulating, self.scalars)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Operation) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return ("accumulating " if self.accumulating else "") + self.operator.name
+
+    def _expand(self, parameter: ast.TensorParameter) -> tuple[OperandIndex, ...]:
+        result: list[OperandIndex] = []
+        for index in parameter.indices:
+            if index.group:
+                name = index.terms[0][0]
+                result += [OperandIndex(((f"{name}{i}", 1),)) for i in range(self.group_rank)]
+            else:
+                result.append(OperandIndex(index.terms))
+        return tuple(result)
+
+    @cached_property
+    def operands(self) -> tuple[tuple[OperandIndex, ...], ...]:
+        """Indices of each operand, inputs first, output last."""
+        return tuple(self._expand(p) for p in self.operator.parameters)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the operands as declared."""
+        return tuple(p.name for p in self.operator.parameters)
+
+    @cached_property
+    def output_dims(self) -> tuple[str, ...]:
+        """Dimensions that index the output."""
+        return tuple(dict.fromkeys(d for i in self.operands[-1] for d, _ in i.terms))
+
+    @cached_property
+    def dims(self) -> tuple[str, ...]:
+        """All iteration dimensions."""
+        every = (d for o in (self.operands[-1], *self.operands[:-1]) for i in o for d, _ in i.terms)
+        return tuple(dict.fromkeys(every))
+
+    @cached_property
+    def reduced_dims(self) -> tuple[str, ...]:
+        """Dimensions that do not index the output."""
+        return tuple(d for d in self.dims if d not in self.output_dims)
+
+    def writes(self, operand: int) -> bool:
+        """Whether the operand at this position is written: the output is."""
+        return operand == len(self.operands) - 1
+
+    def reads(self, operand: int) -> bool:
+        """Whether its old contents matter: inputs, and the output of an accumulating operation."""
+        return not self.writes(operand) or self.accumulating
+
+    @property
+    def identity(self) -> float | None:
+        """The value that accumulation starts from."""
+        reduction = self.operator.reduction
+        return None if reduction is None else IDENTITIES[reduction]

@@ -1,0 +1,127 @@
+"""Specs: what is to be computed, on operands at which levels, with how much memory left.
+
+A Spec splits in two. Its *family* has everything without an order: the operation and, per operand,
+dtype, level, layout, contiguity and vector width. Its *coordinates* are ordered: the size of every
+iteration dimension, and how much of every bounded level is in use. Rules are applied to a family and
+a whole box of coordinates at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from morello.spec.dtypes import DType
+from morello.spec.layout import Layout
+from morello.spec.machine import Level
+from morello.spec.operators import Operation
+
+
+@dataclass(frozen=True)
+class Operand:
+    """The orderless part of an operand.
+
+    ``contiguity``: see `morello.spec.layout`. ``paged``: its rows are a multiple of the page
+    apart, so that they alias in the caches. ``vector``: register width in bytes, 0 in memory.
+    """
+
+    dtype: DType
+    level: Level
+    layout: Layout
+    contiguity: int
+    paged: bool = False
+    vector: int = 0
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """A total order over operands that does not depend on object identity."""
+        return (
+            self.dtype.name,
+            -self.level.distance,
+            self.level.name,
+            self.layout,
+            self.contiguity,
+            self.paged,
+            self.vector,
+        )
+
+    @property
+    def lanes(self) -> int:
+        """Elements in one register."""
+        return self.vector // self.dtype.bytes
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        text = f"{self.dtype} {self.level}"
+        if self.layout != tuple(range(len(self.layout))):
+            text += f" layout {self.layout}"
+        if self.vector:
+            return f"{text} vector {self.vector}"
+        if self.contiguity < len(self.layout):
+            text += " paged" if self.paged else f" packed {self.contiguity}"
+        return text
+
+
+@dataclass(frozen=True)
+class Family:
+    """Everything in a Spec that has no order. ``threads`` > 1: the work may be divided."""
+
+    operation: Operation
+    operands: tuple[Operand, ...]
+    threads: int = 1
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """A total order over families."""
+        return (self.operation.key, self.threads, tuple(o.key for o in self.operands))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    def with_operand(self, position: int, operand: Operand) -> Family:
+        """The same family with one operand exchanged."""
+        operands = (*self.operands[:position], operand, *self.operands[position + 1 :])
+        return replace(self, operands=operands)
+
+    def __str__(self) -> str:
+        names = self.operation.names
+        parts = ", ".join(f"{n}: {o}" for n, o in zip(names, self.operands, strict=True))
+        threads = f" threads {self.threads}" if self.threads > 1 else ""
+        return f"{self.operation}({parts}){threads}"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A family and its coordinates.
+
+    ``sizes`` holds one size per iteration dimension, in the operation's order; ``used`` the grains
+    in use of every bounded level of the target, nearest first.
+    """
+
+    family: Family
+    sizes: tuple[int, ...]
+    used: tuple[int, ...]
+
+    def extents(self, position: int) -> tuple[int, ...]:
+        """Shape of the operand at this position."""
+        size = dict(zip(self.family.operation.dims, self.sizes, strict=True))
+        return tuple(
+            1 + sum(factor * (size[d] - 1) for d, factor in index.terms)
+            for index in self.family.operation.operands[position]
+        )
+
+    def __str__(self) -> str:
+        dims = ", ".join(
+            f"{d}={n}" for d, n in zip(self.family.operation.dims, self.sizes, strict=True)
+        )
+        return f"{self.family} [{dims}]"
