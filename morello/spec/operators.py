@@ -42,9 +42,7 @@ class Operator:
     @cached_property
     def elementwise(self) -> bool:
         """Whether every operand is indexed alike: one output element per iteration."""
-        return self.reduction is None and all(
-            p.indices == self.output.indices for p in self.inputs
-        )
+        return self.reduction is None and all(p.indices == self.output.indices for p in self.inputs)
 
     def group_rank(self, ranks: tuple[int, ...]) -> int | None:
         """Rank of the group that makes the parameters have these ranks; none if none does."""

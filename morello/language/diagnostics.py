@@ -1,0 +1,76 @@
+"""Diagnostics: what is wrong, where, and what to do; collected, sorted by place, shown together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from morello.errors import MorelloError
+from morello.language.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``code`` is stable (``E012``); ``label`` stands under the caret."""
+
+    code: str
+    message: str
+    span: Span
+    label: str = ""
+    help: str = ""
+
+
+class DiagnosticsError(MorelloError):
+    """All errors of one stage."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        unique = dict.fromkeys(diagnostics)
+        self.diagnostics = sorted(unique, key=lambda d: (d.span.source.name, d.span.start, d.code))
+        super().__init__("\n".join(render(d) for d in self.diagnostics))
+
+
+class Collector:
+    """Gathers the errors of a stage; `raise_if_any` ends the stage."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+
+    def error(self, code: str, message: str, span: Span, label: str = "", help: str = "") -> None:
+        """Note one error and go on."""
+        self.diagnostics.append(Diagnostic(code, message, span, label, help))
+
+    def raise_if_any(self) -> None:
+        """End the stage if anything was noted."""
+        if self.diagnostics:
+            raise DiagnosticsError(self.diagnostics)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """``did you mean 'x'?``, or the whole list where it is short, or nothing."""
+    names = sorted(set(known))
+    close = get_close_matches(word, names, n=1)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    if 0 < len(names) <= 12:
+        return "known: " + ", ".join(names)
+    return ""
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """Plain text: message, place, source line, caret, help."""
+    span = diagnostic.span
+    line, column = span.source.position(span.start)
+    text = span.source.line(line)
+    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    gutter = " " * len(str(line))
+    shown = text.expandtabs(1)
+    lines = [
+        f"error[{diagnostic.code}]: {diagnostic.message}",
+        f"{gutter}--> {span}",
+        f"{line} | {shown}",
+        f"{gutter} | {' ' * (column - 1)}{'^' * width} {diagnostic.label}".rstrip(),
+    ]
+    if diagnostic.help:
+        lines.append(f"{gutter} = help: {diagnostic.help}")
+    return "\n".join(lines)

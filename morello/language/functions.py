@@ -1,0 +1,90 @@
+"""The functions that expressions may use: their kinds, and whether they depend on sizes.
+
+This is the list that the documentation shows and that the checker holds names and arguments
+against. The meaning of the arithmetic ones is in `morello.language.evaluate`; those that ask about
+a Spec are implemented by whoever evaluates (`morello.rewriting.functions`).
+
+Kinds: ``number``, ``truth``, ``operation`` (the matched ``f``), ``operand``, ``level``, ``dim``,
+``layout``, and ``list of`` each, which only ``choose`` takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Kinds of the arguments and the result.
+
+    ``variadic``: the last argument may repeat. ``sized``: the result depends on the Spec's sizes
+    or on memory in use, so it is an array over a box of Specs.
+    """
+
+    arguments: tuple[str, ...]
+    result: str
+    doc: str
+    sized: bool = False
+    variadic: bool = False
+
+
+ARITHMETIC: dict[str, Signature] = {
+    "min": Signature(
+        ("number", "number"), "number", "The smaller one: a if a < b else b.", variadic=True
+    ),
+    "max": Signature(
+        ("number", "number"), "number", "The larger one: a if a > b else b.", variadic=True
+    ),
+    "ceil_div": Signature(("number", "number"), "number", "Quotient, rounded up."),
+    "abs": Signature(("number",), "number", "Absolute value."),
+    "sqrt": Signature(("number",), "number", "Square root."),
+    "exp": Signature(("number",), "number", "Exponential."),
+    "log": Signature(("number",), "number", "Natural logarithm."),
+}
+
+SPEC: dict[str, Signature] = {
+    # domains of choices
+    "output_dims": Signature(("operation",), "list of dim", "Dimensions that index the output."),
+    "reduced_dims": Signature(("operation",), "list of dim", "Dimensions that are reduced."),
+    "tile_sizes": Signature(("dim",), "list of size", "The target's sizes below the dimension's."),
+    "nearer": Signature(("level",), "list of level", "Levels nearer to the registers."),
+    "layouts": Signature(("operand", "level"), "list of layout", "Layouts that kernels want."),
+    "vectors": Signature(
+        ("operand", "level"), "list of number", "Vector widths, bytes; 0 in memory."
+    ),
+    # what the family says
+    "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
+    "writes": Signature(("operation", "operand"), "truth", "Whether it is the output."),
+    "reduces": Signature(("operation",), "truth", "Has a reduction that is not yet started."),
+    "identity": Signature(("operation",), "number", "What accumulation starts from."),
+    "cache": Signature(("level",), "truth", "Whether the hardware moves data there."),
+    "addressable": Signature(("level",), "truth", "Whether loops may index it."),
+    "distance": Signature(("level",), "number", "Levels between it and the nearest."),
+    "nearest": Signature(("operation",), "number", "Distance of the nearest operand."),
+    "unrolled": Signature(("operation", "dim"), "truth", "Whether a loop over it is unrolled."),
+    "arithmetic": Signature(("operation",), "number", "Cycles of one evaluation of the meaning."),
+    # what the coordinates say
+    "size": Signature(("dim",), "number", "Its size.", sized=True),
+    "steps": Signature(
+        ("dim", "number"), "number", "Tiles of that size, the tail included.", sized=True
+    ),
+    "volume": Signature(("operation",), "number", "Iterations: product of all sizes.", sized=True),
+    "elements": Signature(("operand",), "number", "Elements of it.", sized=True),
+    "bytes": Signature(("operand",), "number", "Bytes of its elements.", sized=True),
+    "lines": Signature(("operand",), "number", "Cache lines that it touches.", sized=True),
+    "registers": Signature(("operand",), "number", "Registers that it fills.", sized=True),
+    "free": Signature(("level",), "number", "Grains or registers not in use.", sized=True),
+    "fetch": Signature(
+        ("operand", "level"), "number", "Cycles to bring its lines there.", sized=True
+    ),
+    "store": Signature(
+        ("operand", "level"), "number", "Cycles to write its lines back.", sized=True
+    ),
+}
+
+FUNCTIONS: dict[str, Signature] = {**ARITHMETIC, **SPEC}
+
+ATTRIBUTES: dict[tuple[str, str], str] = {
+    ("operand", "level"): "level",
+    ("operation", "out"): "operand",
+}
