@@ -258,7 +258,8 @@ class RulesFile:
 @dataclass(frozen=True, slots=True)
 class CoefficientDecl(Node):
     """``coefficient NAME = 0.5 cycles "what it is"  # source``. ``source`` is ``calibrated``,
-    ``measured`` or ``manual``, with whatever text follows it."""
+    ``measured`` or ``manual``, with whatever text follows it.
+    """
 
     name: str
     value: float
@@ -349,7 +350,8 @@ class KernelMatch(Node):
 @dataclass(frozen=True, slots=True)
 class KernelDecl(Node):
     """A microkernel. ``template`` is C with jinja2 in it; none means ``emit meaning``: written by
-    the emitter from the operator's declaration with the target's primitives."""
+    the emitter from the operator's declaration with the target's primitives.
+    """
 
     name: str
     name_span: Span = field(compare=False, repr=False)

@@ -53,7 +53,8 @@ class Tensor:
 @dataclass(frozen=True, slots=True)
 class View:
     """A rectangular part of a tensor. ``level`` is where it is known to be: a part of a tensor in
-    memory may be held by a cache."""
+    memory may be held by a cache.
+    """
 
     tensor: Tensor
     offsets: tuple[Affine, ...]
@@ -129,7 +130,8 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class KernelCall:
     """A microkernel on views; ``sizes`` of the operation's dimensions, ``bindings`` of the
-    variables in the kernel's pattern (such as n)."""
+    variables in the kernel's pattern (such as n).
+    """
 
     kernel: Kernel
     operation: Operation
@@ -153,7 +155,8 @@ Node = Loop | ParallelLoop | Allocate | Resident | Block | KernelCall | Apply
 @dataclass(frozen=True, slots=True)
 class Program:
     """A whole function. ``arguments`` are the inputs and weights in the order of the spec, then
-    the outputs."""
+    the outputs.
+    """
 
     name: str
     arguments: tuple[Tensor, ...]

@@ -1,0 +1,1 @@
+"""The Lark grammars of the three kinds of file, as package data."""

@@ -1,0 +1,56 @@
+"""``morello bench``: compile a spec, run it, and compare the time with the prediction."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import click
+
+from morello.cli.options import examples, json_option, spec_options
+from morello.cli.request import Request, compile_request
+from morello.cli.session import Session
+
+
+@click.command(
+    epilog=examples(
+        "morello bench matmul.mspec", "morello bench matmul.mspec -D M=64 -D K=64 -D N=64 --json"
+    )
+)
+@spec_options
+@json_option
+@click.pass_obj
+def bench(session: Session, /, **request: Any) -> None:
+    """Compile a spec, run it, and time it.
+
+    The C compiler of this machine compiles it, and it is verified first. The time is the median of
+    many calls on arrays that are used again and again, so that small ones stay in the caches. No
+    file is written.
+    """
+    kernel = compile_request(session, Request(**request))
+    kernel.verify()
+    timing = kernel.time()
+    lower, upper = timing.quartiles
+    iterations = prod(kernel.goal.sizes)
+    if session.json:
+        document = {
+            "name": kernel.name,
+            "target": kernel.program.target.name,
+            "seconds": timing.median,
+            "quartiles": [lower, upper],
+            "iterations": iterations,
+            "predicted_cycles": kernel.cost,
+        }
+        session.document(document)
+        return
+    session.say(f"verified: {kernel.name} for {kernel.program.target.name} equals the reference")
+    session.say(
+        f"measured: {_microseconds(timing.median)} a call "
+        f"(half of the calls within {_microseconds(lower)} to {_microseconds(upper)}), "
+        f"{iterations / timing.median / 1e9:,.4g} iterations a nanosecond"
+    )
+    session.say(f"predicted: {kernel.cost:,.0f} cycles")
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:,.4g} us"

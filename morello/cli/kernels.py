@@ -1,0 +1,44 @@
+"""``morello kernels``: the microkernels of the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from morello.cli.options import examples, json_option, rules_option
+from morello.cli.request import definitions_for, read_source
+from morello.cli.session import Session
+from morello.cli.tables import Row, place_of, require_known, show_table
+from morello.language.places import text_of
+from morello.spec.machine import Kernel
+
+
+@click.command(epilog=examples("morello kernels", "morello kernels --target NAME --json"))
+@click.option("-t", "--target", metavar="NAME", help="Only what this target has or inherits.")
+@rules_option
+@json_option
+@click.pass_obj
+def kernels(session: Session, /, target: str | None, rules_files: Sequence[str]) -> None:
+    """List the microkernels.
+
+    What they match, what they cost, and where they are written.
+    """
+    targets = definitions_for(session, map(read_source, rules_files)).targets
+    if target is not None:
+        require_known("target", target, targets)
+    chosen = [targets[target]] if target is not None else list(targets.values())
+    found = {kernel.name: kernel for t in chosen for kernel in t.kernels}
+    columns = ("name", "target", "matches", "cost", "meaning", "place")
+    show_table(session, "kernels", columns, [_row(kernel) for kernel in found.values()])
+
+
+def _row(kernel: Kernel) -> Row:
+    return {
+        "name": kernel.name,
+        "target": kernel.target,
+        "matches": text_of(kernel.match.span),
+        "cost": text_of(kernel.cost.span),
+        "meaning": kernel.doc,
+        "place": place_of(kernel.declaration.name_span),
+    }

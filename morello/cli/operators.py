@@ -1,0 +1,41 @@
+"""``morello operators``: the operators that specs may use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from morello.cli.options import examples, json_option, rules_option
+from morello.cli.request import definitions_for, read_source
+from morello.cli.session import Session
+from morello.cli.tables import Row, place_of, show_table
+from morello.language.places import text_of
+from morello.spec.operators import Operator
+
+
+@click.command(epilog=examples("morello operators", "morello operators --json"))
+@rules_option
+@json_option
+@click.pass_obj
+def operators(session: Session, /, rules_files: Sequence[str]) -> None:
+    """List the operators.
+
+    What a spec may use; the definition of each is its meaning.
+    """
+    definitions = definitions_for(session, map(read_source, rules_files))
+    columns = ("name", "operands", "definition", "meaning", "place")
+    rows = [_row(operator) for operator in definitions.operators.values()]
+    show_table(session, "operators", columns, rows)
+
+
+def _row(operator: Operator) -> Row:
+    operands = [text_of(parameter.span) for parameter in operator.inputs]
+    return {
+        "name": operator.name,
+        "operands": f"{', '.join((*operands, *operator.scalars))} -> "
+        f"{text_of(operator.output.span)}",
+        "definition": text_of(operator.statement.span),
+        "meaning": operator.doc,
+        "place": place_of(operator.declaration.name_span),
+    }

@@ -1,0 +1,86 @@
+"""Options and arguments that several sub-commands take, and the types of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from morello.cli.session import Session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_DEFINE = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>[+-]?\d+)", re.ASCII)
+_LONGEST_VALUE = 30
+"""Characters: more than any size that can be meant, and quick to convert."""
+
+
+def _defines(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, int]:
+    """Parse all ``-D``. Whether the integers make sense is for the spec to say."""
+    defines: dict[str, int] = {}
+    for value in values:
+        found = _DEFINE.fullmatch(value.strip())
+        if found is None or len(found["value"]) > _LONGEST_VALUE:
+            message = f"'{value}' is not of the form NAME=INTEGER, such as M=100"
+            raise click.BadParameter(message, context, parameter)
+        if found["name"] in defines:
+            message = f"'{found['name']}' is set more than once"
+            raise click.BadParameter(message, context, parameter)
+        defines[found["name"]] = int(found["value"])
+    return defines
+
+
+def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.ensure_object(Session).json = value
+
+
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_json,
+    help="Print one JSON document.",
+)
+
+rules_option = click.option(
+    "-r",
+    "--rules",
+    "rules_files",
+    metavar="FILE",
+    multiple=True,
+    help="More definitions: a .mrules or .mtarget file. May be repeated.",
+)
+
+
+define_option = click.option(
+    "-D",
+    "--define",
+    "defines",
+    metavar="NAME=INTEGER",
+    multiple=True,
+    callback=_defines,
+    help="Set a parameter of the spec. May be repeated.",
+)
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: one example a line, not wrapped."""
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
+def spec_options(command: Command) -> Command:
+    """The argument FILE and the options that choose what of it is compiled for which target."""
+    decorators = (
+        click.argument("file", metavar="FILE"),
+        click.option("-t", "--target", metavar="NAME", help="Target; default: what FILE says."),
+        define_option,
+        click.option("--spec", metavar="NAME", help="Which spec of FILE, if it has several."),
+        rules_option,
+    )
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command

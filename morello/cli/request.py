@@ -1,0 +1,62 @@
+"""From the arguments of a sub-command to a compiled kernel: reading, loading, progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from morello.cli.progress import ProgressBar
+from morello.cli.session import Session
+from morello.compiler import Kernel, compile_spec
+from morello.definitions import Definitions, load_definitions
+from morello.language.load import load_source, source_from_bytes
+from morello.language.source import Source
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a sub-command was asked to compile; see the options of the same names."""
+
+    file: str
+    target: str | None
+    defines: Mapping[str, int]
+    spec: str | None
+    rules_files: Sequence[str]
+
+
+def read_source(file: str) -> Source:
+    """The text of a file that the user names; ``-`` is the standard input.
+
+    Raises:
+        MorelloError: See `morello.language.load`.
+    """
+    if file == STDIN:
+        return source_from_bytes(sys.stdin.buffer.read(), "<stdin>")
+    return load_source(file)
+
+
+def definitions_for(session: Session, extra_files: Iterable[Source] = ()) -> Definitions:
+    """All definitions, those of the given texts included; warns of plugins that are broken."""
+    definitions = load_definitions(extra_files)
+    for plugin in definitions.broken:
+        session.warn(str(plugin))
+    return definitions
+
+
+def compile_request(session: Session, request: Request, *, annotate: bool = False) -> Kernel:
+    """Compile what was asked for, with a progress bar."""
+    definitions = definitions_for(session, map(read_source, request.rules_files))
+    with ProgressBar(session.err) as progress:
+        return compile_spec(
+            read_source(STDIN).text if request.file == STDIN else Path(request.file),
+            spec=request.spec,
+            defines=request.defines,
+            target=request.target,
+            definitions=definitions,
+            progress=progress,
+            annotate=annotate,
+        )

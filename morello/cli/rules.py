@@ -1,0 +1,41 @@
+"""``morello rules``: the rewrite rules in force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from morello.cli.options import examples, json_option, rules_option
+from morello.cli.request import definitions_for, read_source
+from morello.cli.session import Session
+from morello.cli.tables import Row, place_of, show_table
+from morello.language.places import text_of
+from morello.rewriting.rule import Rule
+
+
+@click.command(epilog=examples("morello rules", "morello rules --json -r my.mrules"))
+@rules_option
+@json_option
+@click.pass_obj
+def rules(session: Session, /, rules_files: Sequence[str]) -> None:
+    """List the rewrite rules.
+
+    What they match, what they mean, and where they are written.
+    """
+    definitions = definitions_for(session, map(read_source, rules_files))
+    show_table(
+        session,
+        "rules",
+        ("name", "matches", "meaning", "place"),
+        [_row(rule) for rule in definitions.rules],
+    )
+
+
+def _row(rule: Rule) -> Row:
+    return {
+        "name": rule.name,
+        "matches": text_of(rule.declaration.match.span),
+        "meaning": rule.doc,
+        "place": place_of(rule.declaration.name_span),
+    }

@@ -1,0 +1,106 @@
+"""What all sub-commands share: the two consoles, the global flags, and how errors are shown.
+
+Results go to the standard output, everything else to the standard error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from morello.errors import MorelloError
+from morello.language.diagnostics import Diagnostic, DiagnosticsError, render
+
+WIDTH_OF_A_FILE = 400
+"""Columns of a table that is not shown on a terminal: enough not to fold what scripts read."""
+
+
+def _console(stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = WIDTH_OF_A_FILE
+    return console
+
+
+@dataclass(slots=True)
+class Session:
+    """One run of the command. ``json``: the standard output holds one JSON document, no text."""
+
+    traceback: bool = False
+    json: bool = False
+    out: Console = field(default_factory=lambda: _console(stderr=False))
+    err: Console = field(default_factory=lambda: _console(stderr=True))
+
+    def say(self, text: str) -> None:
+        """A line of the summary; nothing where JSON is asked for."""
+        if not self.json:
+            self.out.print(text, soft_wrap=True)
+
+    def warn(self, message: str) -> None:
+        """Something that the user should know and that does not stop the work."""
+        self.err.print(Text.assemble(("warning", "bold yellow"), ": ", message), soft_wrap=True)
+
+    def document(self, document: dict[str, Any]) -> None:
+        """The JSON document of this run."""
+        click.echo(json.dumps(document, indent=2, allow_nan=False))
+
+    def report(self, error: MorelloError, *, closing_line: bool = True) -> None:
+        """Show an error: diagnostics with source lines, others in one line, and the advice."""
+        if isinstance(error, DiagnosticsError):
+            self._diagnostics(error.diagnostics)
+            if closing_line:
+                self.closing_line(len(error.diagnostics))
+        else:
+            message = Text.assemble(("error", "bold red"), ": ", str(error))
+            self.err.print(message, soft_wrap=True)
+        if error.help:
+            self.err.print(Text.assemble((" = help: ", "cyan"), error.help), soft_wrap=True)
+
+    def _diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
+            self.err.print(_coloured(render(diagnostic)), soft_wrap=True)
+            self.err.print()
+
+    def closing_line(self, errors: int) -> None:
+        """``found N errors``."""
+        plural = "" if errors == 1 else "s"
+        self.err.print(f"found {errors} error{plural}", style="bold")
+
+
+def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A diagnostic for tools. Lines and columns count from 1."""
+    span = diagnostic.span
+    return {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "file": span.source.name,
+        "line": span.line,
+        "column": span.column,
+        "length": span.end - span.start,
+        "label": diagnostic.label,
+        "help": diagnostic.help,
+    }
+
+
+def error_json(error: MorelloError) -> list[dict[str, Any]]:
+    """The errors in a `MorelloError`: its diagnostics, or itself, which has no place."""
+    if isinstance(error, DiagnosticsError):
+        return [diagnostic_json(d) for d in error.diagnostics]
+    return [{"message": str(error), "help": error.help}]
+
+
+def _coloured(rendered: str) -> Text:
+    """Colour the layout that `render` makes: message, place, source line, caret line, help."""
+    text = Text(rendered)
+    text.highlight_regex(r"^error\[\w+\]", "bold red")
+    text.highlight_regex(r"(?m)^ *--> .*$", "blue")
+    text.highlight_regex(r"(?m)^ *\d* \|", "blue")
+    text.highlight_regex(r"(?m)(?<=\| ) *\^+.*$", "red")
+    text.highlight_regex(r"(?m)^ *= help:", "cyan")
+    return text

@@ -1,0 +1,74 @@
+"""``morello targets``: the targets, or all about one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import click
+
+from morello.cli.options import examples, json_option, rules_option
+from morello.cli.request import definitions_for, read_source
+from morello.cli.session import Session
+from morello.cli.tables import Row, require_known, show_table
+from morello.spec.machine import Coefficient, Level, Target
+
+TARGET_COLUMNS = ("name", "extends", "levels", "kernels", "meaning")
+COEFFICIENT_COLUMNS = ("coefficient", "cycles", "meaning", "source")
+
+
+@click.command(epilog=examples("morello targets", "morello targets NAME --json"))
+@click.argument("name", required=False, metavar="[NAME]")
+@rules_option
+@json_option
+@click.pass_obj
+def targets(session: Session, /, name: str | None, rules_files: Sequence[str]) -> None:
+    """List the targets, or all about one.
+
+    With NAME, the coefficients of that target and where their numbers are from.
+    """
+    known = definitions_for(session, map(read_source, rules_files)).targets
+    if name is None:
+        show_table(session, "targets", TARGET_COLUMNS, [_row(target) for target in known.values()])
+        return
+    require_known("target", name, known)
+    show_table(session, "coefficients", COEFFICIENT_COLUMNS, _coefficients(known[name]))
+
+
+def _row(target: Target) -> Row:
+    return {
+        "name": target.name,
+        "extends": [base for base in target.lineage if base != target.name],
+        "levels": [_level(level) for level in target.levels],
+        "kernels": len(target.kernels),
+        "meaning": target.doc,
+    }
+
+
+def _level(level: Level) -> str:
+    if level.capacity is None:
+        return level.name
+    if not level.addressable:
+        return f"{level.name} {level.capacity} registers"
+    return f"{level.name} {level.capacity * level.grain >> 10} KiB"
+
+
+def _coefficients(target: Target) -> list[Row]:
+    of_levels = (
+        (f"{level.name}.{name}", coefficient)
+        for level in target.levels
+        for name, coefficient in level.coefficients.items()
+    )
+    return [
+        _coefficient(name, coefficient)
+        for name, coefficient in chain(of_levels, target.coefficients.items())
+    ]
+
+
+def _coefficient(name: str, coefficient: Coefficient) -> Row:
+    return {
+        "coefficient": name,
+        "cycles": coefficient.value,
+        "meaning": coefficient.doc,
+        "source": coefficient.source,
+    }

@@ -1,0 +1,79 @@
+"""Lark trees of expressions, elements and layouts to nodes of `morello.language.ast`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lark import Token, Tree
+
+from morello.language import ast
+from morello.language.build_common import Builder, children, kind_of
+
+
+def expression(builder: Builder, tree: Tree[Token]) -> ast.Expr:  # noqa: PLR0911 - one return a kind of node
+    """The node of any expression."""
+    span = builder.span(tree)
+    parts: list[Any] = tree.children
+    match kind_of(tree), parts:
+        case "number", [value, unit]:
+            return ast.Number(builder.number(value, unit), span=span)
+        case "name", [name]:
+            return ast.Name(str(name), span=span)
+        case "attribute", [base, name]:
+            return ast.Attribute(expression(builder, base), str(name), span=span)
+        case "call", [function, *_]:
+            return ast.Call(str(function), expressions(builder, children(tree)[1:]), span=span)
+        case "unary", [operator, operand]:
+            return ast.Unary(str(operator), expression(builder, operand), span=span)
+        case "binary", [left, operator, right]:
+            nodes = expression(builder, left), expression(builder, right)
+            return ast.Binary(str(operator), *nodes, span=span)
+        case "conditional", [then, condition, otherwise]:
+            nodes = expression(builder, then), expression(builder, condition)
+            return ast.Conditional(*nodes, optional(builder, otherwise), span=span)
+        case "element", _:
+            return element(builder, tree)
+    raise AssertionError(f"the grammar makes no expression '{tree.data}'")
+
+
+def expressions(builder: Builder, trees: Iterable[Tree[Token]]) -> tuple[ast.Expr, ...]:
+    """The nodes of several expressions."""
+    return tuple(expression(builder, tree) for tree in trees)
+
+
+def optional(builder: Builder, tree: Tree[Token] | None) -> ast.Expr | None:
+    """The node of an expression that need not be there."""
+    return None if tree is None else expression(builder, tree)
+
+
+def element(builder: Builder, tree: Tree[Token]) -> ast.Element:
+    """``A[b..., m, k]``."""
+    name, *rest = children(tree)
+    return ast.Element(str(name), indices(builder, rest), span=builder.span(tree))
+
+
+def indices(builder: Builder, trees: Iterable[Tree[Token]]) -> tuple[ast.Index, ...]:
+    """The nodes of the indices of an element or a declared tensor."""
+    return tuple(_index(builder, tree) for tree in trees)
+
+
+def _index(builder: Builder, tree: Tree[Token]) -> ast.Index:
+    span = builder.span(tree)
+    if kind_of(tree) == "group":
+        return ast.Index(((str(tree.children[0]), 1),), group=True, span=span)
+    terms = (part for part in tree.children if isinstance(part, Tree))
+    return ast.Index(tuple(_term(builder, term) for term in terms), span=span)
+
+
+def _term(builder: Builder, tree: Tree[Token]) -> tuple[str, int]:
+    """``r``, ``2 * r`` or ``r * 2``."""
+    tokens = [part for part in tree.children if isinstance(part, Token)]
+    name = next(str(token) for token in tokens if token.type == "NAME")
+    factors = [builder.integer(token) for token in tokens if token.type == "INTEGER"]
+    return name, factors[0] if factors else 1
+
+
+def layout(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:
+    """``(1, 0)``."""
+    return tuple(builder.integer(token) for token in children(tree))

@@ -1,0 +1,86 @@
+"""Lark trees of microkernels to nodes of `morello.language.ast`."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+from lark import Token, Tree
+
+from morello.language import ast
+from morello.language.build_common import Builder, children, dotted, kind_of, names, text
+from morello.language.build_expressions import expression, expressions, layout
+
+_FENCE = "```"
+
+
+def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
+    """A microkernel."""
+    parts: list[Any] = tree.children
+    name, target, doc, match, guards, cost, emitted = parts
+    return ast.KernelDecl(
+        name=str(name),
+        name_span=builder.span(name),
+        doc=text(doc),
+        target=dotted(target),
+        match=_match(builder, match),
+        guards=expressions(builder, children(guards)),
+        cost=expression(builder, cost),
+        template=_template(emitted) if emitted.type == "TEMPLATE" else None,
+        span=builder.span(tree),
+    )
+
+
+def _template(token: Token) -> str:
+    """The text between the fences, without their lines and without common indentation."""
+    inner = token[len(_FENCE) : -len(_FENCE)].replace("\r\n", "\n")
+    first, _, rest = inner.partition("\n")
+    if first.strip():
+        return inner.strip()
+    return dedent(rest).rstrip()
+
+
+def _match(builder: Builder, tree: Tree[Token]) -> ast.KernelMatch:
+    parts: list[Any] = tree.children
+    accumulating, operator, *rest = parts
+    named = kind_of(tree) == "named_match"
+    kinds = {"any": "op", "elementwise": "elementwise"}
+    return ast.KernelMatch(
+        kind="named" if named else kinds[operator],
+        operator=str(operator) if named else None,
+        operator_span=builder.span(operator),
+        accumulating=accumulating is not None,
+        operands=tuple(_operand(builder, item) for item in rest if isinstance(item, Tree)),
+        span=builder.span(tree),
+    )
+
+
+def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
+    """A pattern, with a name in front or without."""
+    *name, pattern = children(tree) if kind_of(tree) == "named_pattern" else [tree]
+    parts: list[Any] = pattern.children
+    dtype, shape, levels, wanted, vector = parts
+    extents = children(shape)
+    rest = bool(extents) and extents[0].type == "REST"
+    return ast.KernelOperand(
+        name=str(name[0]) if name else "",
+        dtype=str(dtype),
+        rest=rest,
+        shape=tuple(_extent(builder, extent) for extent in extents[rest:]),
+        levels=names(levels.children),
+        layout=_layout(builder, wanted),
+        vector=None if vector is None else builder.integer(vector),
+        span=builder.span(tree),
+    )
+
+
+def _extent(builder: Builder, token: Token) -> int | str:
+    return builder.integer(token) if token.type == "INTEGER" else str(token)
+
+
+def _layout(builder: Builder, wanted: Tree[Token] | None) -> tuple[int, ...] | None:
+    """Absent is row-major only; ``any`` is ()."""
+    if wanted is None:
+        return None
+    [which] = children(wanted)
+    return () if isinstance(which, Token) else layout(builder, which)

@@ -1,0 +1,191 @@
+"""Lark tree of an ``.mrules`` file to operators and rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark import Token, Tree
+
+from morello.language import ast
+from morello.language.build_common import Builder, children, kind_of, names, text
+from morello.language.build_expressions import (
+    element,
+    expression,
+    expressions,
+    indices,
+    optional,
+)
+
+
+def rules_file(builder: Builder, tree: Tree[Token]) -> ast.RulesFile:
+    """The whole file."""
+    declarations = children(tree)
+    operators = (_operator(builder, d) for d in declarations if kind_of(d) == "operator")
+    rules = (_rule(builder, d) for d in declarations if kind_of(d) == "rule")
+    return ast.RulesFile(tuple(operators), tuple(rules))
+
+
+# --------------------------------------------------------------------------- operators
+
+
+def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
+    parts: list[Any] = tree.children
+    _, name, inputs, scalars, output, doc, statements = parts
+    return ast.OperatorDecl(
+        name=str(name),
+        name_span=builder.span(name),
+        doc=text(doc),
+        inputs=tuple(_parameter(builder, parameter) for parameter in children(inputs)),
+        scalars=tuple(_name(builder, scalar) for scalar in children(scalars)),
+        output=_parameter(builder, output),
+        statements=tuple(_statement(builder, statement) for statement in children(statements)),
+        span=builder.span(tree),
+    )
+
+
+def _name(builder: Builder, token: Token) -> ast.Name:
+    return ast.Name(str(token), span=builder.span(token))
+
+
+def _parameter(builder: Builder, tree: Tree[Token]) -> ast.TensorParameter:
+    name, dtype, *rest = children(tree)
+    span = builder.span(tree)
+    return ast.TensorParameter(str(name), str(dtype), indices(builder, rest), span=span)
+
+
+def _statement(builder: Builder, tree: Tree[Token]) -> ast.Statement:
+    target, update, value = children(tree)
+    return ast.Statement(
+        element(builder, target),
+        str(update),
+        expression(builder, value),
+        span=builder.span(tree),
+    )
+
+
+# --------------------------------------------------------------------------- rules
+
+
+def _rule(builder: Builder, tree: Tree[Token]) -> ast.RuleDecl:
+    parts: list[Any] = tree.children
+    name, doc, matches, choices, guards, cost, result = parts
+    operator, operands = _matches(builder, matches)
+    return ast.RuleDecl(
+        name=str(name),
+        name_span=builder.span(name),
+        doc=text(doc),
+        match=operator,
+        operands=operands,
+        choices=tuple(_choice(builder, choice) for choice in children(choices)),
+        guards=expressions(builder, children(guards)),
+        cost=expression(builder, children(cost)[0]) if cost else None,
+        result=_block(builder, result),
+        span=builder.span(tree),
+    )
+
+
+def _matches(
+    builder: Builder, tree: Tree[Token]
+) -> tuple[ast.MatchOperator, tuple[ast.MatchOperand, ...]]:
+    pattern, *rest = children(tree)
+    exceptions = [part for part in rest if isinstance(part, Token)]
+    operands = [part for part in rest if isinstance(part, Tree)]
+    variable, parallel, accumulating, *what = pattern.children
+    named = kind_of(pattern) == "named_operator"
+    operator = ast.MatchOperator(
+        variable=str(variable),
+        kind="named" if named else str(what[0] or what[1]),
+        operator=str(what[0]) if named else None,
+        accumulating=accumulating is not None,
+        parallel=parallel is not None,
+        exceptions=tuple(_name(builder, token) for token in exceptions),
+        span=builder.span(pattern, exceptions[-1] if exceptions else None),
+    )
+    return operator, tuple(_match_operand(builder, operand) for operand in operands)
+
+
+def _match_operand(builder: Builder, tree: Tree[Token]) -> ast.MatchOperand:
+    return ast.MatchOperand(*names(tree.children), span=builder.span(tree))
+
+
+def _choice(builder: Builder, tree: Tree[Token]) -> ast.Choice:
+    variable, domain = children(tree)
+    return ast.Choice(str(variable), expression(builder, domain), span=builder.span(tree))
+
+
+# --------------------------------------------------------------------------- results
+
+
+def _block(builder: Builder, tree: Tree[Token]) -> ast.Block:
+    return ast.Block(
+        tuple(_step(builder, step) for step in children(tree)), span=builder.span(tree)
+    )
+
+
+def _step(builder: Builder, tree: Tree[Token]) -> ast.YieldNode:
+    match kind_of(tree):
+        case "for_loop":
+            return _for_loop(builder, tree)
+        case "with":
+            return _with(builder, tree)
+        case "reapply":
+            return _reapply(builder, tree)
+        case _:
+            return _apply(builder, tree)
+
+
+def _for_loop(builder: Builder, tree: Tree[Token]) -> ast.ForLoop:
+    parts: list[Any] = tree.children
+    parallel, dimension, step, body = parts
+    return ast.ForLoop(
+        dimension=expression(builder, dimension),
+        step=expression(builder, step),
+        parallel=parallel is not None,
+        body=_block(builder, body),
+        span=builder.span(tree),
+    )
+
+
+def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
+    parts: list[Any] = tree.children
+    variable, operand, level, layout, vector, body = parts
+    return ast.With(
+        variable=str(variable),
+        operand=str(operand),
+        level=expression(builder, level),
+        layout=optional(builder, layout),
+        vector=optional(builder, vector),
+        body=_block(builder, body),
+        span=builder.span(tree),
+    )
+
+
+def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
+    parts: list[Any] = tree.children
+    accumulating, serial, variable, substitutions, condition = parts
+    pairs = (names(pair.children) for pair in children(substitutions))
+    return ast.Reapply(
+        variable=str(variable),
+        accumulating=accumulating is not None,
+        serial=serial is not None,
+        substitutions=tuple((old, new) for old, new in pairs),
+        condition=optional(builder, condition),
+        span=builder.span(tree),
+    )
+
+
+def _apply(builder: Builder, tree: Tree[Token]) -> ast.Apply:
+    """Operands are the leading arguments that are names or attributes; scalars are the rest."""
+    parts: list[Any] = tree.children
+    operator, arguments, condition = parts
+    values = expressions(builder, children(arguments))
+    scalar = (i for i, v in enumerate(values) if not isinstance(v, ast.Name | ast.Attribute))
+    first = next(scalar, len(values))
+    return ast.Apply(
+        operator=str(operator),
+        operator_span=builder.span(operator),
+        operands=values[:first],
+        scalars=values[first:],
+        condition=optional(builder, condition),
+        span=builder.span(tree),
+    )

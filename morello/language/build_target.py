@@ -1,0 +1,126 @@
+"""Lark tree of an ``.mtarget`` file to targets and primitives; kernels are in `build_kernels`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lark import Token, Tree
+
+from morello.language import ast
+from morello.language.build_common import Builder, children, dotted, kind_of, text
+from morello.language.build_kernels import kernel
+
+_SOURCE = re.compile(r"[ \t]*;?[ \t]*#[ \t]*([^\n]*)")
+
+
+def target_file(builder: Builder, tree: Tree[Token]) -> ast.TargetFile:
+    """The whole file."""
+    declarations = children(tree)
+    targets = (_target(builder, d) for d in declarations if kind_of(d) == "target")
+    primitives = (_primitives(builder, d) for d in declarations if kind_of(d) == "primitives")
+    kernels = (kernel(builder, d) for d in declarations if kind_of(d) == "kernel")
+    return ast.TargetFile(tuple(targets), tuple(primitives), tuple(kernels))
+
+
+def _target(builder: Builder, tree: Tree[Token]) -> ast.TargetDecl:
+    parts: list[Any] = tree.children
+    name, base, doc, body = parts
+    items = children(body)
+    single = {kind_of(i): i for i in items if kind_of(i) not in ("level", "coefficient")}
+    builder.once((kind_of(i), i) for i in items if kind_of(i) in single)
+    return ast.TargetDecl(
+        name=dotted(name),
+        name_span=builder.span(name),
+        doc=text(doc),
+        base=dotted(base) if base else None,
+        emitter=str(children(single["emitter"])[0]) if "emitter" in single else None,
+        sizes=_integers(builder, children(single.get("sizes"))),
+        page=_size(builder, children(single["page"])[0]) if "page" in single else None,
+        flags=tuple(text(flag) for flag in children(single.get("flags"))),
+        headers=tuple(text(header) for header in children(single.get("headers"))),
+        levels=tuple(_level(builder, item) for item in items if kind_of(item) == "level"),
+        coefficients=_coefficients(builder, items),
+        span=builder.span(tree),
+    )
+
+
+def _integers(builder: Builder, tokens: Iterable[Token]) -> tuple[int, ...]:
+    return tuple(builder.integer(token) for token in tokens)
+
+
+def _size(builder: Builder, tree: Tree[Token]) -> int:
+    """``48 KiB`` or ``64``."""
+    parts: list[Any] = tree.children
+    return builder.integer(*parts)
+
+
+# --------------------------------------------------------------------------- levels
+
+
+def _level(builder: Builder, tree: Tree[Token]) -> ast.LevelDecl:
+    name, *items = children(tree)
+    properties = [item for item in items if kind_of(item) != "coefficient"]
+    builder.once((kind_of(item), item) for item in properties)
+    return ast.LevelDecl(
+        name=str(name),
+        properties=tuple((kind_of(item), _property(builder, item)) for item in properties),
+        in_vectors=any(tree.find_data("vectors")),
+        coefficients=_coefficients(builder, items),
+        span=builder.span(tree),
+    )
+
+
+def _property(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:
+    """The numbers of a property: a size, a number of vectors, a list of widths, or none."""
+    parts = children(tree)
+    if not parts or isinstance(parts[0], Token):
+        return _integers(builder, parts)
+    amount = parts[0]
+    if kind_of(amount) == "vectors":
+        return _integers(builder, children(amount))
+    return (_size(builder, amount),)
+
+
+def _coefficients(builder: Builder, items: Iterable[Any]) -> tuple[ast.CoefficientDecl, ...]:
+    chosen = [item for item in items if kind_of(item) == "coefficient"]
+    return tuple(_coefficient(builder, item) for item in chosen)
+
+
+def _coefficient(builder: Builder, tree: Tree[Token]) -> ast.CoefficientDecl:
+    """The comment that ends the line is part of the declaration: the number's source."""
+    name, value, doc = children(tree)
+    span = builder.span(tree)
+    comment = _SOURCE.match(builder.source.text, span.end)
+    return ast.CoefficientDecl(
+        name=str(name),
+        value=builder.real(value),
+        doc=text(doc),
+        source=comment[1].strip() if comment else "",
+        span=span,
+    )
+
+
+# --------------------------------------------------------------------------- primitives
+
+
+def _primitives(builder: Builder, tree: Tree[Token]) -> ast.PrimitivesDecl:
+    dtype, lanes, target, *entries = children(tree)
+    return ast.PrimitivesDecl(
+        dtype=str(dtype),
+        lanes=builder.integer(lanes),
+        target=dotted(target),
+        entries=tuple(_entries(entries)),
+        span=builder.span(tree),
+    )
+
+
+def _entries(tokens: list[Token]) -> Iterator[tuple[str, str, str | None]]:
+    """Group ``NAME STRING [NAME]``: a name that no text follows is the coefficient."""
+    for index, token in enumerate(tokens):
+        if token.type != "STRING":
+            continue
+        after, follower = [*tokens[index + 1 :], None, None][:2]
+        cycles = after is not None and (follower is None or follower.type != "STRING")
+        yield str(tokens[index - 1]), text(token), str(after) if cycles else None

@@ -1,0 +1,198 @@
+"""Checks of microkernels: what they match, when, what they cost, and their templates.
+
+That a kernel computes what it says is not checked here but by running it: see `morello.verify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+
+from morello.language import ast
+from morello.language.check_operators import show
+from morello.language.check_patterns import check_pattern, check_ranks, pattern_variables
+from morello.language.check_templates import check_template
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.folding import contradiction
+from morello.language.kinds import Scope, Typed, expect
+from morello.language.places import text_of, within
+from morello.spec.machine import Kernel, Target
+from morello.spec.operators import Operator
+
+
+def check_kernels(
+    files: Sequence[ast.TargetFile],
+    targets: Mapping[str, Target],
+    declared: Collection[str],
+    operators: Mapping[str, Operator],
+    collector: Collector,
+    *,
+    template_functions: Collection[str] | None = None,
+) -> dict[str, tuple[Kernel, ...]]:
+    """Check the kernels of all targets.
+
+    Args:
+        files: Parsed ``.mtarget`` files.
+        targets: Targets that could be built.
+        declared: Names of all targets, including those that could not be built.
+        operators: Checked operators by name.
+        collector: Takes the errors.
+        template_functions: Functions that templates may call; none accepts any.
+
+    Returns:
+        For each target its own kernels, in the order of declaration.
+    """
+    kernels: dict[str, list[Kernel]] = {}
+    first: dict[str, ast.KernelDecl] = {}
+    for node in chain.from_iterable(f.kernels for f in files):
+        if first.setdefault(node.name, node) is not node:
+            _duplicate(node, first[node.name], collector)
+            continue
+        if node.target not in declared:
+            message = f"kernel '{node.name}' is on '{node.target}', which is not a target"
+            place = within(node.span, node.target, after=node.name_span.end)
+            help = suggestion(node.target, declared)
+            collector.error("T041", message, place, "unknown", help)
+        elif node.target in targets:
+            checker = _KernelChecker(node, targets[node.target], operators, collector)
+            checker.check()
+            checker.check_template(template_functions)
+            kernels.setdefault(node.target, []).append(_kernel(node))
+    return {name: tuple(own) for name, own in kernels.items()}
+
+
+def _duplicate(node: ast.KernelDecl, first: ast.KernelDecl, collector: Collector) -> None:
+    message = f"kernel '{node.name}' is declared twice"
+    help = f"the first one is at {first.name_span}; rename or remove one of them"
+    collector.error("T040", message, node.name_span, "second declaration", help)
+
+
+def _kernel(node: ast.KernelDecl) -> Kernel:
+    return Kernel(
+        name=node.name,
+        doc=node.doc,
+        target=node.target,
+        match=node.match,
+        guards=node.guards,
+        cost=node.cost,
+        template=node.template,
+        declaration=node,
+    )
+
+
+class _KernelChecker:
+    """Checks one kernel on its target."""
+
+    def __init__(
+        self,
+        node: ast.KernelDecl,
+        target: Target,
+        operators: Mapping[str, Operator],
+        collector: Collector,
+    ) -> None:
+        self.node = node
+        self.match = node.match
+        self.target = target
+        self.operators = operators
+        self.operator = operators.get(node.match.operator or "")
+        self.collector = collector
+
+    def check(self) -> None:
+        """Report everything that is wrong with the kernel."""
+        if not self.node.doc.strip():
+            message = f"kernel '{self.node.name}' has no sentence that says what it does"
+            help = 'write it in quotes before "match"'
+            self.collector.error("T042", message, self.node.name_span, help=help)
+        if self.match.kind == "named":
+            self._named()
+        for pattern in self.match.operands:
+            check_pattern(pattern, self.target, self.collector)
+        names = self._names()
+        self._guards(Scope(names))
+        cost_scope = Scope(names, numbers=self.target.coefficients)
+        expect(self.node.cost, "number", cost_scope, self.collector, code="T052", what="a cost")
+
+    # ------------------------------------------------------------------------- the match
+
+    def _named(self) -> None:
+        if self.operator is None:
+            name = self.match.operator or ""
+            message = f"unknown operator '{name}'"
+            help = suggestion(name, self.operators)
+            place = self.match.operator_span
+            self.collector.error("T043", message, place, "not an operator", help)
+            return
+        if self.match.accumulating and self.operator.reduction is None:
+            message = f"'{self.operator.name}' has no reduction, so it is never accumulating"
+            self.collector.error("T044", message, self.match.operator_span, "never matches")
+        if self._operands(self.operator):
+            check_ranks(self.match, self.operator, self.collector)
+
+    def _operands(self, operator: Operator) -> bool:
+        """Whether the operands are those of the operator, by number and name."""
+        parameters, patterns = operator.parameters, self.match.operands
+        form = ", ".join(f"{p.name}: {p.dtype}[{show(p.indices)}]" for p in parameters)
+        help = f"{operator.name}({form}): inputs, then the output"
+        if len(parameters) != len(patterns):
+            wanted, given = len(parameters), len(patterns)
+            message = f"'{operator.name}' has {wanted} operands, {given} given"
+            place = self.match.operator_span
+            self.collector.error("T045", message, place, f"{given} given", help)
+            return False
+        before = len(self.collector.diagnostics)
+        for parameter, pattern in zip(parameters, patterns, strict=True):
+            if parameter.name != pattern.name:
+                message = f"operand '{pattern.name}' stands where '{parameter.name}' is declared"
+                place = within(pattern.span, pattern.name)
+                self.collector.error("T045", message, place, f"'{parameter.name}' expected", help)
+        return len(self.collector.diagnostics) == before
+
+    # ------------------------------------------------------------------------- expressions
+
+    def _names(self) -> dict[str, Typed]:
+        """Kinds of the names that guards and the cost may use."""
+        names = {"f": Typed("operation")}
+        names |= {level.name: Typed("level") for level in self.target.levels}
+        for pattern in self.match.operands:
+            if pattern.name and pattern.name in names:
+                self._taken(pattern.name, names[pattern.name].kind, pattern)
+            elif pattern.name:
+                names[pattern.name] = Typed("operand")
+        for variable, pattern in pattern_variables(self.match).items():
+            if variable in names:
+                self._taken(variable, names[variable].kind, pattern)
+            names[variable] = Typed("number", sized=True)
+        return names
+
+    def _taken(self, name: str, kind: str, pattern: ast.KernelOperand) -> None:
+        message = f"'{name}' already names the {kind} '{name}' of '{self.target.name}'"
+        if kind in {"operand", "operation"}:
+            message = f"'{name}' already names the {kind}"
+        start = pattern.span.start + (len(pattern.name) if name != pattern.name else 0)
+        place = within(pattern.span, name, after=start)
+        self.collector.error("T046", message, place, "choose another name")
+
+    def _guards(self, scope: Scope) -> None:
+        sound = []
+        for guard in self.node.guards:
+            before = len(self.collector.diagnostics)
+            expect(guard, "truth", scope, self.collector, code="T050", what="a guard")
+            if len(self.collector.diagnostics) == before:
+                sound.append(guard)
+        found = contradiction(sound)
+        if found is None:
+            return
+        condition, other = found
+        message = "this guard can never hold"
+        help = "it is false for every Spec"
+        if other is not None:
+            message = "these guards can never hold together"
+            help = f"'{text_of(other.span)}' excludes it"
+        self.collector.error("T051", message, condition.span, "always false", help)
+
+    def check_template(self, functions: Collection[str] | None) -> None:
+        """Report what is wrong with the template, if there is one."""
+        if self.node.template is not None:
+            operands = [p.name for p in self.match.operands if p.name]
+            given = [*operands, *pattern_variables(self.match)]
+            check_template(self.node, self.node.template, given, functions, self.collector)

@@ -1,0 +1,300 @@
+"""From declared operators to checked ones: names, dtypes, dimensions, the one statement.
+
+Codes ``O...`` are errors of the declaration, ``K...`` of the expression in it. What an operator
+costs and how it is computed is not here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from morello.language import ast
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.functions import ARITHMETIC
+from morello.language.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
+from morello.language.places import within
+from morello.language.traverse import names, subexpressions
+from morello.spec.dtypes import DTYPES
+from morello.spec.operators import Operator
+
+
+def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dict[str, Operator]:
+    """Check every operator of all files together.
+
+    Args:
+        files: Parsed ``.mrules`` files, in any order.
+        collector: Takes the errors; the result may be used only if it stayed empty.
+
+    Returns:
+        Operators by name, in the order of declaration. One without exactly one statement is left
+        out; other wrong ones are kept, so that rules that name them are not errors as well.
+    """
+    operators: dict[str, Operator] = {}
+    for declaration in chain.from_iterable(f.operators for f in files):
+        first = operators.get(declaration.name)
+        if first is not None:
+            _duplicate(declaration, first.declaration, collector)
+            continue
+        operator = _operator(declaration, collector)
+        if operator is not None:
+            operators[declaration.name] = operator
+    return operators
+
+
+def show(indices: Sequence[ast.Index]) -> str:
+    """Indices as they are written: ``b..., m, h + 2 * r``."""
+    return ", ".join(
+        f"{index.terms[0][0]}..."
+        if index.group
+        else " + ".join(d if factor == 1 else f"{factor} * {d}" for d, factor in index.terms)
+        for index in indices
+    )
+
+
+def _duplicate(
+    declaration: ast.OperatorDecl, first: ast.OperatorDecl, collector: Collector
+) -> None:
+    collector.error(
+        "O001",
+        f"operator '{declaration.name}' is declared twice",
+        declaration.name_span,
+        "second declaration",
+        help=f"the first one is at {first.name_span}; rename or remove one of them",
+    )
+
+
+def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator | None:
+    _parameters(declaration, collector)
+    if len(declaration.statements) != 1:
+        count = len(declaration.statements)
+        message = (
+            f"operator '{declaration.name}' has {count} statements; its meaning is exactly one"
+        )
+        place = declaration.statements[1].span if count else declaration.name_span
+        help = "split it into several operators" if count else "add one: Y[i...] = ..."
+        collector.error("O003", message, place, help=help)
+        return None
+    statement = declaration.statements[0]
+    operator = Operator(
+        name=declaration.name,
+        doc=declaration.doc,
+        inputs=declaration.inputs,
+        output=declaration.output,
+        scalars=tuple(s.id for s in declaration.scalars),
+        statement=statement,
+        declaration=declaration,
+    )
+    _target(operator, collector)
+    poisoned = _value(operator, collector)
+    _dimensions(operator, collector)
+    if not poisoned:
+        _unused(operator, collector)
+    return operator
+
+
+# --------------------------------------------------------------------------- the head
+
+
+def _parameters(declaration: ast.OperatorDecl, collector: Collector) -> None:
+    parameters = (*declaration.inputs, declaration.output)
+    seen: set[str] = set()
+    named = [(p.name, p.span) for p in declaration.inputs]
+    named += [(s.id, s.span) for s in declaration.scalars]
+    for name, span in (*named, (declaration.output.name, declaration.output.span)):
+        if name in seen:
+            message = f"operator '{declaration.name}' has two parameters named '{name}'"
+            collector.error("O002", message, within(span, name), "second one")
+        seen.add(name)
+    for parameter in parameters:
+        _dtype(parameter, collector)
+        _factors(parameter, collector)
+    _groups(declaration, parameters, collector)
+    _output_indices(declaration.output, collector)
+
+
+def _dtype(parameter: ast.TensorParameter, collector: Collector) -> None:
+    dtype = parameter.dtype
+    if dtype in DTYPES or re.fullmatch("[A-Z]", dtype):
+        return
+    place = within(parameter.span, dtype, after=parameter.span.start + len(parameter.name))
+    close = suggestion(dtype, DTYPES)
+    collector.error(
+        "O004",
+        f"unknown dtype '{dtype}'",
+        place,
+        "neither a dtype nor a variable",
+        help=f"{close}; a variable that stands for any dtype is one capital letter, such as T",
+    )
+
+
+def _factors(parameter: ast.TensorParameter, collector: Collector) -> None:
+    for index in parameter.indices:
+        for dimension, factor in index.terms:
+            if factor < 1:
+                message = f"dimension '{dimension}' has the factor {factor}; the least is 1"
+                collector.error("O005", message, index.span)
+        twice = [d for d, n in Counter(d for d, _ in index.terms).items() if n > 1]
+        for dimension in twice:
+            message = f"dimension '{dimension}' stands twice in one index"
+            help = f"write one term with a factor: 2 * {dimension}"
+            collector.error("O005", message, index.span, help=help)
+
+
+def _groups(
+    declaration: ast.OperatorDecl,
+    parameters: Sequence[ast.TensorParameter],
+    collector: Collector,
+) -> None:
+    groups = [i for p in parameters for i in p.indices if i.group]
+    for index in groups:
+        if index.terms != groups[0].terms:
+            name, first = index.terms[0][0], groups[0].terms[0][0]
+            message = f"operator '{declaration.name}' has two groups, '{first}...' and '{name}...'"
+            help = "one group of dimensions is all that an operator can have"
+            collector.error("O006", message, index.span, "second group", help)
+            return
+    for parameter in parameters:
+        own = [i for i in parameter.indices if i.group]
+        if len(own) > 1:
+            message = f"'{parameter.name}' has the group '{own[0].terms[0][0]}...' twice"
+            collector.error("O006", message, own[1].span, "second time")
+        for index in parameter.indices:
+            if not index.group and groups and groups[0].terms[0][0] in dict(index.terms):
+                name = groups[0].terms[0][0]
+                message = f"'{name}' is a group here, so it is written '{name}...'"
+                collector.error("O006", message, index.span, "not one dimension")
+
+
+def _output_indices(output: ast.TensorParameter, collector: Collector) -> None:
+    seen: set[str] = set()
+    for index in output.indices:
+        (dimension, factor), *more = index.terms
+        if more or factor != 1:
+            message = f"'{show([index])}' indexes the output; only one dimension alone can"
+            help = "every element of the output has to be reached exactly once"
+            collector.error("O007", message, index.span, help=help)
+        elif dimension in seen:
+            message = f"dimension '{dimension}' indexes the output twice"
+            collector.error("O007", message, index.span, "second time")
+        seen.add(dimension)
+
+
+# --------------------------------------------------------------------------- the statement
+
+
+def _target(operator: Operator, collector: Collector) -> None:
+    target, output = operator.statement.target, operator.output
+    form = f"{output.name}[{show(output.indices)}]"
+    if target.tensor != output.name:
+        message = f"the statement assigns to '{target.tensor}', but the output is '{output.name}'"
+        place = within(target.span, target.tensor)
+        collector.error("O008", message, place, "not the output", f"write {form}")
+    elif target.indices != output.indices:
+        message = f"'{output.name}' is indexed [{show(target.indices)}]; it is declared as {form}"
+        collector.error("O008", message, target.span, "other indices", f"write {form}")
+
+
+def _value(operator: Operator, collector: Collector) -> bool:
+    """Check the expression; true if something in it was wrong."""
+    before = len(collector.diagnostics)
+    inputs = {p.name: p for p in operator.inputs}
+
+    def element(node: ast.Element) -> Typed:
+        return _element(node, operator, inputs, collector)
+
+    def advice(name: str) -> str:
+        if name in inputs:
+            return f"'{name}' is a tensor: write {name}[{show(inputs[name].indices)}]"
+        return ""
+
+    scalars = dict.fromkeys(operator.scalars, NUMBER)
+    scope = Scope(scalars, ARITHMETIC, element=element, advice=advice)
+    expect(operator.statement.value, "number", scope, collector, what="the value")
+    return len(collector.diagnostics) > before
+
+
+def _element(
+    node: ast.Element,
+    operator: Operator,
+    inputs: dict[str, ast.TensorParameter],
+    collector: Collector,
+) -> Typed:
+    name = node.tensor
+    parameter = inputs.get(name)
+    if parameter is None:
+        is_output = name == operator.output.name
+        message = (
+            f"'{name}' is {'the output, which cannot be read' if is_output else 'not an input'}"
+        )
+        label = "this is the output" if is_output else "unknown tensor"
+        help = "'+=' and 'max=' accumulate into it" if is_output else suggestion(name, inputs)
+        collector.error("O009", message, within(node.span, name), label, help)
+        return UNKNOWN
+    form = f"{name}[{show(parameter.indices)}]"
+    if len(node.indices) != len(parameter.indices):
+        wanted, given = len(parameter.indices), len(node.indices)
+        noun = "index" if given == 1 else "indices"
+        message = f"'{name}' has {given} {noun} here, but {wanted} where it is declared"
+        collector.error("O010", message, node.span, f"{given} {noun}", f"write {form}")
+        return UNKNOWN
+    if node.indices != parameter.indices:
+        message = f"'{name}' is indexed [{show(node.indices)}]; it is declared as {form}"
+        help = f"write {form}, or declare it with the indices that are used"
+        collector.error("O010", message, node.span, "other indices", help)
+        return UNKNOWN
+    return NUMBER
+
+
+# --------------------------------------------------------------------------- dimensions and use
+
+
+def _occurrences(parameters: Sequence[ast.TensorParameter]) -> Iterator[tuple[str, ast.Index]]:
+    for parameter in parameters:
+        for index in parameter.indices:
+            for dimension, _ in index.terms:
+                yield dimension, index
+
+
+def _dimensions(operator: Operator, collector: Collector) -> None:
+    direct = {
+        d
+        for d, index in _occurrences(operator.parameters)
+        if index.group or index.terms == ((d, 1),)
+    }
+    output = dict(_occurrences([operator.output]))
+    inputs: dict[str, ast.Index] = {}
+    for dimension, index in _occurrences(operator.inputs):
+        inputs.setdefault(dimension, index)
+    for dimension, index in inputs.items():
+        if dimension not in direct:
+            message = f"nothing tells the size of dimension '{dimension}'"
+            help = f"index some operand by '{dimension}' alone"
+            collector.error("O011", message, index.span, "only part of a sum", help)
+    if operator.inputs:
+        for dimension in [d for d in output if d not in inputs]:
+            message = f"output dimension '{dimension}' is in no input"
+            help = "only an operator without inputs may have such dimensions"
+            collector.error("O011", message, output[dimension].span, "in no input", help)
+    reduced = [d for d in inputs if d not in output]
+    if reduced and operator.statement.update == "=":
+        listed = ", ".join(f"'{d}'" for d in reduced)
+        plural = len(reduced) > 1
+        message = f"{listed} {'are' if plural else 'is'} reduced, but '=' keeps one value"
+        help = "write '+=' (or 'max=', 'min='), or index the output by it"
+        collector.error("O012", message, operator.statement.span, help=help)
+
+
+def _unused(operator: Operator, collector: Collector) -> None:
+    value = operator.statement.value
+    read = {e.tensor for e in subexpressions(value) if isinstance(e, ast.Element)}
+    for parameter in operator.inputs:
+        if parameter.name not in read:
+            message = f"input '{parameter.name}' is never used"
+            collector.error("O013", message, within(parameter.span, parameter.name), "unused")
+    used = names(value)
+    for scalar in operator.declaration.scalars:
+        if scalar.id not in used:
+            collector.error("O013", f"scalar '{scalar.id}' is never used", scalar.span, "unused")

@@ -1,0 +1,117 @@
+"""Checks of the operand patterns of kernels: levels, dtypes, widths, layouts and ranks."""
+
+from __future__ import annotations
+
+from morello.language import ast
+from morello.language.check_operators import show
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.kinds import counted
+from morello.language.places import within
+from morello.spec.dtypes import DTYPES
+from morello.spec.machine import Target
+from morello.spec.operators import Operator
+
+
+def pattern_variables(match: ast.KernelMatch) -> dict[str, ast.KernelOperand]:
+    """Variables in the shapes of a match, each with the first operand that has it."""
+    found: dict[str, ast.KernelOperand] = {}
+    for pattern in match.operands:
+        for extent in pattern.shape:
+            if isinstance(extent, str):
+                found.setdefault(extent, pattern)
+    return found
+
+
+def check_pattern(pattern: ast.KernelOperand, target: Target, collector: Collector) -> None:
+    """Check what one operand's pattern says by itself.
+
+    Args:
+        pattern: The pattern.
+        target: The kernel's target, whose levels it may name.
+        collector: Takes the errors, T047 (dtype), T048 (level, vector) and T049 (shape, layout).
+    """
+    after_name = pattern.span.start + len(pattern.name)
+    if pattern.dtype != "any" and pattern.dtype not in DTYPES:
+        place = within(pattern.span, pattern.dtype, after=after_name)
+        help = suggestion(pattern.dtype, [*DTYPES, "any"])
+        message = f"unknown dtype '{pattern.dtype}'"
+        collector.error("T047", message, place, "not a dtype", help)
+    for name in pattern.levels:
+        if name not in target.level_by_name:
+            place = within(pattern.span, name, after=after_name)
+            message = f"unknown level '{name}'"
+            help = suggestion(name, target.level_by_name)
+            collector.error("T048", message, place, f"'{target.name}' has no such level", help)
+    _vector(pattern, target, collector)
+    _shape(pattern, collector)
+
+
+def _vector(pattern: ast.KernelOperand, target: Target, collector: Collector) -> None:
+    known = [target.level_by_name[n] for n in pattern.levels if n in target.level_by_name]
+    if len(known) != len(pattern.levels):
+        return
+    registers = [level for level in known if not level.addressable]
+    width = pattern.vector
+    place = pattern.span
+    if width is not None:
+        after = pattern.span.source.text.rfind("vector", 0, pattern.span.end)
+        place = within(pattern.span, str(width), after=max(pattern.span.start, after))
+    for level in registers:
+        offered = ", ".join(str(v) for v in level.vectors)
+        if width is None:
+            message = f"an operand at '{level.name}' needs a vector width"
+            help = f"add 'vector' and one of: {offered}"
+            collector.error("T048", message, place, "no vector width", help)
+        elif width not in level.vectors:
+            message = f"level '{level.name}' has no vectors of {width} bytes"
+            collector.error("T048", message, place, "not offered", f"it offers: {offered}")
+    if width is not None and not registers:
+        message = f"level '{known[-1].name}' is addressable, so it has no vectors"
+        collector.error("T048", message, place, help="remove 'vector'")
+    dtype = DTYPES.get(pattern.dtype)
+    if width is not None and dtype is not None and width % dtype.bytes:
+        message = f"a vector of {width} bytes does not hold whole elements of {dtype}"
+        collector.error("T048", message, place, f"{dtype} has {dtype.bytes} bytes")
+
+
+def _shape(pattern: ast.KernelOperand, collector: Collector) -> None:
+    rank = len(pattern.shape)
+    if pattern.layout and sorted(pattern.layout) != list(range(rank)):
+        message = f"layout {pattern.layout} does not order {counted(rank, 'dimension')}"
+        after = max(pattern.span.start, pattern.span.source.text.find("layout", pattern.span.start))
+        place = within(pattern.span, "layout", after=after)
+        help = f"name each of 0 to {rank - 1} once, the slowest first; or write 'layout any'"
+        collector.error("T049", message, place, help=help if rank else "write 'layout any'")
+    for extent in pattern.shape:
+        if isinstance(extent, int) and extent < 1:
+            message = f"a dimension of size {extent}; the least is 1"
+            place = within(pattern.span, str(extent))
+            collector.error("T049", message, place, "never matches")
+
+
+def check_ranks(match: ast.KernelMatch, operator: Operator, collector: Collector) -> None:
+    """Check that the operator can have operands of the ranks that a match names.
+
+    Args:
+        match: A match that names the operator, with as many operands as it has.
+        operator: The operator.
+        collector: Takes the errors, T049.
+    """
+    before = len(collector.diagnostics)
+    for parameter, pattern in zip(operator.parameters, match.operands, strict=True):
+        rank, single = len(pattern.shape), sum(not i.group for i in parameter.indices)
+        grouped = single < len(parameter.indices)
+        # '...' stands for dimensions that are left out; a group for any number of them.
+        too_few, too_many = rank < single and not pattern.rest, rank > single and not grouped
+        if too_few or too_many:
+            form = f"{parameter.name}: {parameter.dtype}[{show(parameter.indices)}]"
+            shown = counted(rank, "dimension")
+            message = f"'{parameter.name}' of '{operator.name}' cannot have {shown}"
+            help = f"it is declared as {form}"
+            collector.error("T049", message, pattern.span, shown, help)
+    exact = not any(pattern.rest for pattern in match.operands)
+    if exact and len(collector.diagnostics) == before:
+        ranks = tuple(len(pattern.shape) for pattern in match.operands)
+        if operator.group_rank(ranks) is None:
+            message = f"'{operator.group}...' has not the same number of dimensions everywhere"
+            collector.error("T049", message, match.operator_span, "never matches")

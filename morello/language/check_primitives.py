@@ -1,0 +1,93 @@
+"""Checks of the primitives that an emitter writes C with, with inheritance."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+
+from morello.language import ast
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.places import within
+from morello.spec.dtypes import DTYPES
+from morello.spec.machine import Primitives, Target
+
+Table = dict[tuple[str, int], Primitives]
+
+
+def check_primitives(
+    files: Sequence[ast.TargetFile],
+    targets: Mapping[str, Target],
+    declared: Collection[str],
+    collector: Collector,
+) -> dict[str, Table]:
+    """Check the primitives of all targets.
+
+    Args:
+        files: Parsed ``.mtarget`` files.
+        targets: Targets that could be built, each after its base.
+        declared: Names of all targets, including those that could not be built.
+        collector: Takes the errors.
+
+    Returns:
+        For each target its primitives by dtype and lanes, with those that it inherits; an entry
+        that is given again replaces the inherited one.
+    """
+    own: dict[str, dict[tuple[str, int], ast.PrimitivesDecl]] = {}
+    for node in chain.from_iterable(f.primitives for f in files):
+        if node.target not in declared:
+            _unknown_target(node, declared, collector)
+            continue
+        block = own.setdefault(node.target, {})
+        key = (node.dtype, node.lanes)
+        if key in block:
+            message = f"primitives '{node.dtype} x {node.lanes}' on '{node.target}' stand twice"
+            help = f"the first ones are at {block[key].span}; join them"
+            collector.error("T030", message, node.span, "second time", help)
+            continue
+        block[key] = node
+        _check(node, targets.get(node.target), collector)
+    return _inherited(own, targets)
+
+
+def _inherited(
+    own: Mapping[str, Mapping[tuple[str, int], ast.PrimitivesDecl]], targets: Mapping[str, Target]
+) -> dict[str, Table]:
+    tables: dict[str, Table] = {}
+    for name, target in targets.items():
+        base = target.lineage[-2] if len(target.lineage) > 1 else None
+        table = dict(tables[base]) if base else {}
+        for key, node in own.get(name, {}).items():
+            inherited = table[key].entries if key in table else {}
+            entries = {word: (text, cycles) for word, text, cycles in node.entries}
+            table[key] = Primitives(node.dtype, node.lanes, {**inherited, **entries})
+        tables[name] = table
+    return tables
+
+
+def _unknown_target(
+    node: ast.PrimitivesDecl, declared: Collection[str], collector: Collector
+) -> None:
+    message = f"primitives on '{node.target}', which is not a target"
+    place = within(node.span, node.target)
+    collector.error("T031", message, place, "unknown", suggestion(node.target, declared))
+
+
+def _check(node: ast.PrimitivesDecl, target: Target | None, collector: Collector) -> None:
+    if node.dtype not in DTYPES:
+        message = f"unknown dtype '{node.dtype}'"
+        place = within(node.span, node.dtype, after=node.span.start + len("primitives"))
+        collector.error("T032", message, place, "not a dtype", suggestion(node.dtype, DTYPES))
+    if node.lanes < 1:
+        collector.error("T032", "a vector has at least 1 lane", within(node.span, str(node.lanes)))
+    body = max(node.span.start, node.span.source.text.find("{", node.span.start))
+    seen: set[str] = set()
+    for word, _, cycles in node.entries:
+        if word in seen:
+            message = f"primitive '{word}' is given twice"
+            collector.error("T030", message, within(node.span, word, after=body))
+        seen.add(word)
+        if cycles is not None and target is not None and cycles not in target.coefficients:
+            message = f"unknown coefficient '{cycles}'"
+            place = within(node.span, cycles, after=body)
+            help = suggestion(cycles, target.coefficients)
+            collector.error("T033", message, place, f"'{target.name}' has no such", help)

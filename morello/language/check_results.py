@@ -1,0 +1,183 @@
+"""Checks of what a rule yields: loops, buffers and applied operators, and the names in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from morello.language import ast
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.kinds import UNKNOWN, Scope, Typed, article, counted, expect, fits
+from morello.language.places import within
+from morello.language.traverse import names
+from morello.rewriting.rule import Rule
+from morello.spec.operators import Operator
+
+
+class ResultChecker:
+    """Walks the result of one rule.
+
+    Attributes:
+        used: Every name that the result refers to; complete after `check`.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        kinds: Mapping[str, Typed],
+        operators: Mapping[str, Operator],
+        declared: Collection[str],
+        collector: Collector,
+    ) -> None:
+        """Args are those of `check_rules`; ``kinds`` are the variables that the rule binds."""
+        self.rule = rule
+        self.kinds = kinds
+        self.operators = operators
+        self.declared = declared
+        self.collector = collector
+        self.used: set[str] = set()
+
+    def check(self) -> None:
+        """Report everything that is wrong with the result."""
+        self._block(self.rule.declaration.result, self.kinds)
+
+    def _block(self, block: ast.Block, kinds: Mapping[str, Typed]) -> None:
+        for step in block.steps:
+            match step:
+                case ast.ForLoop():
+                    self._loop(step, kinds)
+                case ast.With():
+                    self._with(step, kinds)
+                case ast.Reapply():
+                    self._reapply(step, kinds)
+                case ast.Apply():
+                    self._apply(step, kinds)
+
+    def _expect(
+        self, expr: ast.Expr, kind: str, kinds: Mapping[str, Typed], code: str, what: str
+    ) -> Typed:
+        """Kind of an expression in the result; it may not depend on sizes."""
+        self.used |= names(expr)
+        found = expect(expr, kind, Scope(kinds), self.collector, code=code, what=what)
+        if found.sized and kind != "size":
+            message = f"{what} may not depend on sizes"
+            help = "it decides which Specs there are, before any size is known"
+            self.collector.error("R012", message, expr.span, "depends on sizes", help)
+        return found
+
+    def _condition(self, condition: ast.Expr | None, kinds: Mapping[str, Typed]) -> None:
+        if condition is not None:
+            self._expect(condition, "truth", kinds, "R008", "the condition of a step")
+
+    # ------------------------------------------------------------------------- loops
+
+    def _loop(self, loop: ast.ForLoop, kinds: Mapping[str, Typed]) -> None:
+        dimension = self._expect(loop.dimension, "dim", kinds, "R013", "what a loop divides")
+        self._expect(loop.step, "size", kinds, "R013", "the step of a loop")
+        if loop.parallel and dimension is not UNKNOWN:
+            self._parallel(loop)
+        self._block(loop.body, kinds)
+
+    def _parallel(self, loop: ast.ForLoop) -> None:
+        # Threads that share an output element race; nothing that runs in one thread would show it.
+        dimension = loop.dimension
+        domain = self.rule.domain(dimension.id) if isinstance(dimension, ast.Name) else None
+        if not isinstance(domain, ast.Call) or domain.function != "output_dims":
+            message = "a parallel loop may only divide a dimension of the output"
+            help = f"choose it from output_dims({self.rule.declaration.match.variable})"
+            self.collector.error("R014", message, dimension.span, "may be reduced", help)
+
+    # ------------------------------------------------------------------------- buffers
+
+    def _with(self, node: ast.With, kinds: Mapping[str, Typed]) -> None:
+        self._operand(node.operand, node, kinds, after=len("with ") + len(node.variable))
+        self._expect(node.level, "level", kinds, "R013", "where a buffer is")
+        if node.layout is not None:
+            self._expect(node.layout, "layout", kinds, "R013", "the layout of a buffer")
+        if node.vector is not None:
+            self._expect(node.vector, "number", kinds, "R013", "a vector width")
+        if node.layout is None:
+            self._held_by_cache(node)
+        place = within(node.span, node.variable)
+        if node.variable in kinds:
+            message = f"variable '{node.variable}' is bound twice in rule '{self.rule.name}'"
+            self.collector.error("R003", message, place, "bound before")
+        before, self.used = self.used, set()
+        self._block(node.body, {**kinds, node.variable: Typed("operand")})
+        if node.variable not in self.used:
+            message = f"'{node.variable}' is bound but never used"
+            self.collector.error("R011", message, place, "unused")
+        self.used = before | (self.used - {node.variable})
+
+    def _held_by_cache(self, node: ast.With) -> None:
+        """Without a layout no code moves the data, so the level has to be a cache."""
+        required = ast.Call(function="cache", args=(node.level,), span=node.span)
+        if required in self.rule.conditions:
+            return
+        level = node.level.id if isinstance(node.level, ast.Name) else "level"
+        message = f"'{node.variable}' has no layout, so nothing moves it to '{level}'"
+        help = f"add the guard 'cache({level})', or give a layout and copy"
+        self.collector.error("R015", message, node.level.span, "may not be a cache", help)
+
+    def _operand(
+        self, name: str, node: ast.Node, kinds: Mapping[str, Typed], after: int = 0
+    ) -> None:
+        """A word that has to be the variable of an operand."""
+        self.used.add(name)
+        found = kinds.get(name)
+        if found is not None and fits(found, "operand"):
+            return
+        known = [n for n, typed in kinds.items() if typed.kind == "operand"]
+        problem = "not bound" if found is None else article(found.kind)
+        message = f"'{name}' is not an operand of this rule"
+        place = within(node.span, name, after=node.span.start + after)
+        self.collector.error("R016", message, place, problem, suggestion(name, known))
+
+    # ------------------------------------------------------------------------- leaves
+
+    def _reapply(self, step: ast.Reapply, kinds: Mapping[str, Typed]) -> None:
+        variable = self.rule.declaration.match.variable
+        self.used.add(step.variable)
+        if step.variable != variable:
+            place = within(step.span, step.variable)
+            message = f"'{step.variable}' is not the matched operation"
+            self.collector.error("R004", message, place, "not bound", f"did you mean '{variable}'?")
+        replaced: set[str] = set()
+        for old, new in step.substitutions:
+            self._operand(old, step, kinds)
+            self._operand(new, step, kinds)
+            if old in replaced:
+                message = f"operand '{old}' is replaced twice"
+                self.collector.error("R017", message, step.span, f"'{old}' twice")
+            if old not in self.rule.operand_variables and kinds.get(old) == Typed("operand"):
+                message = f"'{old}' is a buffer, so '{variable}' has no such operand to replace"
+                self.collector.error(
+                    "R017", message, within(step.span, old), "not an operand of it"
+                )
+            replaced.add(old)
+        self._condition(step.condition, kinds)
+
+    def _apply(self, step: ast.Apply, kinds: Mapping[str, Typed]) -> None:
+        operator = self.operators.get(step.operator)
+        if operator is not None:
+            self._counts(step, operator)
+        elif step.operator not in self.declared:
+            match = self.rule.declaration.match
+            help = suggestion(step.operator, [*self.operators, match.variable])
+            message = f"unknown operator '{step.operator}'"
+            self.collector.error("R005", message, step.operator_span, "not an operator", help)
+        for operand in step.operands:
+            self._expect(operand, "operand", kinds, "R013", "an operand")
+        for scalar in step.scalars:
+            self._expect(scalar, "number", kinds, "R013", "a scalar")
+        self._condition(step.condition, kinds)
+
+    def _counts(self, step: ast.Apply, operator: Operator) -> None:
+        form = ", ".join((*(p.name for p in operator.parameters), *operator.scalars))
+        help = f"{operator.name}({form}): inputs, then the output, then scalars"
+        for what, wanted, given in (
+            ("operand", len(operator.parameters), len(step.operands)),
+            ("scalar", len(operator.scalars), len(step.scalars)),
+        ):
+            if wanted != given:
+                message = f"'{operator.name}' takes {counted(wanted, what)}, {given} given"
+                self.collector.error("R018", message, step.span, f"{given} given", help)

@@ -1,0 +1,237 @@
+"""From a parsed spec and values for its parameters to a goal: tensors, uses, and what is left over.
+
+Codes ``S...`` are errors of a spec, ``K...`` of an expression in it. Which operand has which shape
+is checked in `morello.language.check_use`. How the goal is reached is not asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from morello.errors import MorelloError
+from morello.language import ast
+from morello.language.check_use import NOTHING, UseChecker
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.kinds import counted
+from morello.language.places import within
+from morello.language.sizes import Sizes
+from morello.spec.dtypes import DTYPES
+from morello.spec.goal import Goal, GoalTensor
+from morello.spec.layout import row_major
+from morello.spec.operators import Operator
+
+MAX_SIZE = 2**24
+"""The largest size of one dimension."""
+
+MAX_ELEMENTS = 2**31
+"""The most elements of one tensor: offsets fit in C's ``ptrdiff_t`` on every machine."""
+
+MAX_THREADS = 1024
+
+
+def check_spec(
+    file: ast.SpecFile,
+    name: str | None,
+    defines: Mapping[str, int],
+    operators: Mapping[str, Operator],
+    collector: Collector,
+) -> Goal:
+    """Check one spec of a file.
+
+    Args:
+        file: The parsed file.
+        name: Which spec is meant; none if the file has only one.
+        defines: Values of parameters, by name; they replace defaults.
+        operators: Checked operators by name.
+        collector: Takes the errors.
+
+    Raises:
+        DiagnosticsError: Something was wrong; all errors are in the collector too.
+        MorelloError: The file has no spec at all.
+    """
+    spec = _chosen(file, name, collector)
+    goal = None
+    if spec is not None:
+        checker = _SpecChecker(spec, defines, operators, collector)
+        goal = checker.goal(file.target.id if file.target else None)
+    collector.raise_if_any()
+    assert goal is not None
+    return goal
+
+
+def _chosen(file: ast.SpecFile, name: str | None, collector: Collector) -> ast.SpecDecl | None:
+    if not file.specs:
+        raise MorelloError("the file has no spec", help="it begins like: spec matmul(M = 512) {")
+    found: dict[str, ast.SpecDecl] = {}
+    for spec in file.specs:
+        first = found.setdefault(spec.name, spec)
+        if first is not spec:
+            message = f"spec '{spec.name}' is declared twice"
+            help = f"the first one is at {first.name_span}; rename or remove one of them"
+            collector.error("S002", message, spec.name_span, "second declaration", help)
+    names = ", ".join(found)
+    if name is None and len(found) > 1:
+        message = "the file has several specs, and none of them is chosen"
+        collector.error("S001", message, file.specs[0].name_span, help=f"choose one of: {names}")
+        return None
+    if name is not None and name not in found:
+        help = suggestion(name, found) or f"it has: {names}"
+        message = f"the file has no spec '{name}'"
+        collector.error("S001", message, file.specs[0].name_span, help=help)
+        return None
+    return found[name] if name is not None else file.specs[0]
+
+
+class _SpecChecker:
+    """Checks one spec."""
+
+    def __init__(
+        self,
+        spec: ast.SpecDecl,
+        defines: Mapping[str, int],
+        operators: Mapping[str, Operator],
+        collector: Collector,
+    ) -> None:
+        self.spec = spec
+        self.operators = operators
+        self.collector = collector
+        self.sizes = Sizes(spec, defines, collector)
+        self.declared: dict[str, ast.TensorDecl] = {}
+        self.tensors: dict[str, GoalTensor] = {}
+
+    def goal(self, target: str | None) -> Goal | None:
+        """The goal, or none after errors."""
+        before = len(self.collector.diagnostics)
+        threads = self._threads()
+        for node in self.spec.tensors:
+            self._tensor(node)
+        self._roles()
+        use = self._only_use()
+        operation, order, sizes = NOTHING
+        if use is not None:
+            checker = UseChecker(use, self.declared, self.tensors, self.operators, self.sizes)
+            operation, order, sizes = checker.check()
+        self._unused_parameters()
+        if operation is None or threads is None or len(self.collector.diagnostics) > before:
+            return None
+        return Goal(
+            name=self.spec.name,
+            operation=operation,
+            tensors=tuple(self.tensors.values()),
+            operand_order=order,
+            sizes=sizes,
+            threads=threads,
+            target=target,
+            declaration=self.spec.span,
+        )
+
+    def _threads(self) -> int | None:
+        if self.spec.threads is None:
+            return 1
+        return self.sizes.positive(self.spec.threads, "the number of threads", MAX_THREADS)
+
+    # ------------------------------------------------------------------------- tensors
+
+    def _tensor(self, node: ast.TensorDecl) -> None:
+        if node.name in self.declared:
+            message = f"tensor '{node.name}' is declared twice"
+            place = within(node.span, node.name, after=node.span.start + len(node.role))
+            self.collector.error("S002", message, place, "second declaration")
+            return
+        self.declared[node.name] = node
+        dtype = DTYPES.get(node.dtype)
+        if dtype is None:
+            after = node.span.source.text.find(":", node.span.start)
+            place = within(node.span, node.dtype, after=max(after, node.span.start))
+            message = f"unknown dtype '{node.dtype}'"
+            help = suggestion(node.dtype, DTYPES)
+            self.collector.error("S010", message, place, "not a dtype", help)
+        shape = self._shape(node)
+        self._layout(node)
+        if dtype is not None and shape is not None:
+            layout = node.layout if node.layout is not None else row_major(len(shape))
+            self.tensors[node.name] = GoalTensor(node.name, node.role, dtype, shape, layout)
+
+    def _shape(self, node: ast.TensorDecl) -> tuple[int, ...] | None:
+        sizes = [
+            self.sizes.positive(extent, f"size {i} of '{node.name}'", MAX_SIZE)
+            for i, extent in enumerate(node.shape, start=1)
+        ]
+        shape = tuple(size for size in sizes if size is not None)
+        if len(shape) < len(sizes):
+            return None
+        if prod(shape) > MAX_ELEMENTS:
+            message = f"'{node.name}' has {prod(shape)} elements; the most is {MAX_ELEMENTS}"
+            help = "divide the work into several calls"
+            self.collector.error("S007", message, node.span, help=help)
+            return None
+        return shape
+
+    def _layout(self, node: ast.TensorDecl) -> None:
+        rank = len(node.shape)
+        if node.layout is None or sorted(node.layout) == list(range(rank)):
+            return
+        listed = ", ".join(str(i) for i in range(rank))
+        message = f"the layout of '{node.name}' does not order its {counted(rank, 'dimension')}"
+        help = f"name each of {listed} once, the slowest first" if rank else "remove it"
+        after = max(node.span.source.text.rfind("layout", 0, node.span.end), node.span.start)
+        place = within(node.span, "layout", after=after)
+        self.collector.error("S011", message, place, f"found {node.layout}", help)
+
+    # ------------------------------------------------------------------------- uses
+
+    def _roles(self) -> None:
+        """Every tensor has a use, and every output, and nothing else, is computed."""
+        uses = self.spec.uses
+        read = {a.id for use in uses for a in use.arguments}
+        computed = {use.result for use in uses}
+        for use in uses:
+            self._result(use)
+        if not uses or not read | computed <= set(self.declared):
+            return  # a tensor without use is most likely the one that is missing or misspelt
+        for node in self.declared.values():
+            place = within(node.span, node.name, after=node.span.start + len(node.role))
+            if node.role == "output" and node.name not in computed:
+                message = f"output '{node.name}' is never computed"
+                help = f"add a statement: {node.name} = ..."
+                self.collector.error("S021", message, place, "no value", help)
+            elif node.role != "output" and node.name not in read | computed:
+                message = f"{node.role} '{node.name}' is never used"
+                self.collector.error("S020", message, place, "unused", "remove it, or use it")
+
+    def _result(self, use: ast.OperatorUse) -> None:
+        place = within(use.span, use.result)
+        node = self.declared.get(use.result)
+        if node is None:
+            outputs = [n.name for n in self.declared.values() if n.role == "output"]
+            message = f"unknown tensor '{use.result}'"
+            help = suggestion(use.result, outputs) or "declare it as an output"
+            self.collector.error("S022", message, place, "not declared", help)
+        elif node.role != "output":
+            message = f"'{use.result}' is declared as {node.role}, so it cannot be computed"
+            help = "declare it as an output"
+            self.collector.error("S023", message, place, f"this is an {node.role}", help)
+
+    def _only_use(self) -> ast.OperatorUse | None:
+        uses: Sequence[ast.OperatorUse] = self.spec.uses
+        if len(uses) == 1:
+            return uses[0]
+        if not uses:
+            message = f"spec '{self.spec.name}' computes nothing"
+            help = "add a statement, such as: c = matmul(a, b)"
+            self.collector.error("S024", message, self.spec.name_span, help=help)
+        else:
+            message = (
+                f"this version compiles one operator a spec; '{self.spec.name}' has {len(uses)}"
+            )
+            help = "split it into several specs"
+            self.collector.error("S025", message, uses[1].span, "second operator", help)
+        return None
+
+    def _unused_parameters(self) -> None:
+        for parameter in self.spec.parameters:
+            if parameter.name not in self.sizes.used:
+                message = f"parameter '{parameter.name}' is never used"
+                place = within(parameter.span, parameter.name)
+                self.collector.error("S026", message, place, "unused", "remove it, or use it")

@@ -1,0 +1,170 @@
+"""From declared targets to checked ones, with everything that they inherit.
+
+Codes ``T...`` are errors of a target, of its levels (`morello.language.check_levels`) or of its
+kernels (`morello.language.check_kernels`). The numbers in a target are not judged, only their form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
+
+from morello.language import ast
+from morello.language.check_kernels import check_kernels
+from morello.language.check_levels import check_coefficients, check_levels
+from morello.language.check_primitives import check_primitives
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.places import within
+from morello.spec.machine import Target
+from morello.spec.operators import Operator
+
+
+def check_targets(
+    files: Sequence[ast.TargetFile],
+    operators: Mapping[str, Operator],
+    collector: Collector,
+    *,
+    template_functions: Collection[str] | None = None,
+) -> dict[str, Target]:
+    """Check every target of all files together; a file may extend a target of another one.
+
+    Args:
+        files: Parsed ``.mtarget`` files, in any order.
+        operators: Checked operators by name; kernels match them.
+        collector: Takes the errors; the result may be used only if it stayed empty.
+        template_functions: Functions that the templates of kernels may call; none accepts any,
+            since each emitter brings its own.
+
+    Returns:
+        Targets by name, each after the one that it extends. One that inherits from an unknown
+        target or from itself is left out.
+    """
+    declared = _declarations(files, collector)
+    broken = _broken_bases(declared, collector)
+    targets: dict[str, Target] = {}
+    for name in _bases_first(declared, broken):
+        declaration = declared[name]
+        base = targets.get(declaration.base) if declaration.base else None
+        targets[name] = _target(declaration, base, collector)
+    primitives = check_primitives(files, targets, declared, collector)
+    kernels = check_kernels(
+        files, targets, declared, operators, collector, template_functions=template_functions
+    )
+    return {
+        name: replace(
+            target,
+            primitives=primitives[name],
+            kernels=tuple(k for base in target.lineage for k in kernels.get(base, ())),
+        )
+        for name, target in targets.items()
+    }
+
+
+def _declarations(
+    files: Sequence[ast.TargetFile], collector: Collector
+) -> dict[str, ast.TargetDecl]:
+    declared: dict[str, ast.TargetDecl] = {}
+    for declaration in chain.from_iterable(f.targets for f in files):
+        first = declared.setdefault(declaration.name, declaration)
+        if first is not declaration:
+            message = f"target '{declaration.name}' is declared twice"
+            help = f"the first one is at {first.name_span}; rename or remove one of them"
+            collector.error("T001", message, declaration.name_span, "second declaration", help)
+    return declared
+
+
+def _broken_bases(declared: Mapping[str, ast.TargetDecl], collector: Collector) -> set[str]:
+    """Report unknown and circular bases; the targets that cannot be built because of them."""
+    broken: set[str] = set()
+    for declaration in declared.values():
+        base = declaration.base
+        if base is not None and base not in declared:
+            message = f"target '{declaration.name}' extends '{base}', which is not declared"
+            place = within(declaration.span, base, after=declaration.name_span.end)
+            collector.error("T002", message, place, "unknown", suggestion(base, declared))
+            broken.add(declaration.name)
+    for declaration in declared.values():
+        cycle = list(_cycle(declaration.name, declared))
+        if cycle and declaration.name == min(cycle):
+            path = " -> ".join(f"'{name}'" for name in (*cycle, cycle[0]))
+            place = within(declaration.span, cycle[1 % len(cycle)], after=declaration.name_span.end)
+            message = f"targets extend each other without end: {path}"
+            collector.error("T003", message, place, help="let one of them extend nothing")
+        broken.update(cycle)
+    return broken
+
+
+def _cycle(name: str, declared: Mapping[str, ast.TargetDecl]) -> Iterator[str]:
+    """Names on the cycle of bases that leads from a target back to itself, if there is one."""
+    path = [name]
+    while (base := declared[path[-1]].base) in declared and base not in path:
+        assert base is not None
+        path.append(base)
+    if base == name:
+        yield from path
+
+
+def _bases_first(declared: Mapping[str, ast.TargetDecl], broken: set[str]) -> dict[str, None]:
+    """Names of the targets that can be built, each after its base."""
+    order: dict[str, None] = {}
+    for name in declared:
+        path = [name]
+        while path[-1] not in broken and (base := declared[path[-1]].base) is not None:
+            path.append(base)
+        if path[-1] not in broken:
+            order.update(dict.fromkeys(reversed(path)))
+    return order
+
+
+def _target(declaration: ast.TargetDecl, base: Target | None, collector: Collector) -> Target:
+    """The target without its primitives and kernels."""
+    _sizes(declaration, collector)
+    for what, given in (
+        ("emitter", declaration.emitter or (base and base.emitter)),
+        ("sizes", declaration.sizes or (base and base.sizes)),
+        ("page", declaration.page or (base and base.page)),
+    ):
+        if not given:
+            message = f"target '{declaration.name}' has no {what}, and inherits none"
+            help = {"emitter": "emitter x86_c", "sizes": "sizes 1, 2, 4, 8", "page": "page 4 KiB"}
+            advice = f"such as '{help[what]}'"
+            collector.error("T004", message, declaration.name_span, help=advice)
+    own = check_coefficients(declaration.coefficients, collector)
+    lineage = base.lineage if base else ()
+    return Target(
+        name=declaration.name,
+        doc=declaration.doc,
+        lineage=(*lineage, declaration.name),
+        emitter=declaration.emitter or (base.emitter if base else ""),
+        sizes=declaration.sizes or (base.sizes if base else ()),
+        page=declaration.page or (base.page if base else 0),
+        flags=_joined(base.flags if base else (), declaration.flags),
+        headers=_joined(base.headers if base else (), declaration.headers),
+        levels=check_levels(declaration, base.levels if base else (), collector),
+        coefficients={**(base.coefficients if base else {}), **own},
+        primitives={},
+        kernels=(),
+    )
+
+
+def _joined(inherited: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*inherited, *own)))
+
+
+def _sizes(declaration: ast.TargetDecl, collector: Collector) -> None:
+    sizes = declaration.sizes
+    if not sizes:
+        return
+    start = within(declaration.span, "sizes", after=declaration.name_span.end).end
+    for smaller, larger in pairwise(sizes):
+        if larger <= smaller:
+            message = f"sizes must increase, but {larger} stands after {smaller}"
+            place = within(declaration.span, str(larger), after=start)
+            collector.error("T005", message, place)
+            return
+    if sizes[0] != 1:
+        message = f"sizes must begin with 1, but they begin with {sizes[0]}"
+        place = within(declaration.span, str(sizes[0]), after=start)
+        help = "without 1, what larger tiles leave over could not be divided"
+        collector.error("T005", message, place, help=help)

@@ -1,0 +1,136 @@
+"""Values of the expressions in a spec: parameters, sizes, threads and scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from morello.language import ast
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.evaluate import Value, evaluate
+from morello.language.functions import ARITHMETIC
+from morello.language.kinds import NUMBER, UNKNOWN, Scope, expect
+from morello.language.places import within
+from morello.language.source import Span
+from morello.language.traverse import names
+
+
+class _Known:
+    """An environment of parameters with their values."""
+
+    def __init__(self, values: Mapping[str, int]) -> None:
+        self.values = values
+
+    def name(self, node: ast.Name) -> Value:
+        return self.values[node.id]
+
+    def attribute(self, base: Value, node: ast.Attribute) -> Value:
+        raise AssertionError("the check of kinds refuses attributes of numbers")
+
+    def element(self, node: ast.Element) -> Value:
+        raise AssertionError("the check of kinds refuses elements here")
+
+    def call(self, node: ast.Call, args: tuple[Value, ...]) -> Value:
+        raise AssertionError("the check of kinds refuses every function but the arithmetic ones")
+
+
+class Sizes:
+    """Evaluates the expressions of one spec. What cannot be evaluated is reported once, and none.
+
+    Attributes:
+        values: Value of every parameter that has one.
+        used: Names of the parameters that were asked for.
+    """
+
+    def __init__(
+        self, spec: ast.SpecDecl, defines: Mapping[str, int], collector: Collector
+    ) -> None:
+        """Evaluates the parameters; a default may use the parameters before it.
+
+        Args:
+            spec: The spec.
+            defines: Values that were given from outside, by name.
+            collector: Takes the errors, S003 to S006.
+        """
+        self.collector = collector
+        self.values: dict[str, int] = {}
+        self.used: set[str] = set()
+        self.unknown: set[str] = set()
+        self._defines(spec, defines)
+        for parameter in spec.parameters:
+            self._parameter(spec, parameter, defines)
+
+    def _defines(self, spec: ast.SpecDecl, defines: Mapping[str, int]) -> None:
+        known = [p.name for p in spec.parameters]
+        for name in sorted(set(defines) - set(known)):
+            message = f"spec '{spec.name}' has no parameter '{name}' to define"
+            help = suggestion(name, known) or "it has no parameters"
+            self.collector.error("S003", message, spec.name_span, help=help)
+
+    def _parameter(
+        self, spec: ast.SpecDecl, parameter: ast.SpecParameter, defines: Mapping[str, int]
+    ) -> None:
+        name = parameter.name
+        place = within(parameter.span, name)
+        if name in self.values or name in self.unknown:
+            message = f"spec '{spec.name}' has two parameters named '{name}'"
+            self.collector.error("S002", message, place, "second one")
+            return
+        value: int | None = None
+        if name in defines:
+            value = self._integer(defines[name], parameter.span, f"parameter '{name}'")
+        elif parameter.default is not None:
+            value = self.integer(parameter.default, f"parameter '{name}'")
+        else:
+            message = f"parameter '{name}' has no value"
+            help = f"give one with -D {name}=512, or a default: {name} = 512"
+            self.collector.error("S004", message, place, "no default", help)
+        if value is None:
+            self.unknown.add(name)
+        else:
+            self.values[name] = value
+
+    def number(self, expr: ast.Expr, what: str) -> Value | None:
+        """Value of an expression, or none after an error."""
+        used = names(expr)
+        self.used |= used
+        scope = Scope(
+            {**dict.fromkeys(self.values, NUMBER), **dict.fromkeys(self.unknown, UNKNOWN)},
+            ARITHMETIC,
+        )
+        before = len(self.collector.diagnostics)
+        expect(expr, "number", scope, self.collector, what=what)
+        if len(self.collector.diagnostics) > before or used & self.unknown:
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                return evaluate(expr, _Known(self.values))
+        except ZeroDivisionError:
+            self.collector.error("S005", f"{what} divides by zero", expr.span)
+        except (OverflowError, TypeError):  # numpy takes no integer of more than 64 bits
+            self.collector.error("S005", f"{what} is too large to compute", expr.span)
+        return None
+
+    def integer(self, expr: ast.Expr, what: str) -> int | None:
+        """Value of an expression that has to be a whole number, or none after an error."""
+        value = self.number(expr, what)
+        return None if value is None else self._integer(value, expr.span, what)
+
+    def _integer(self, value: Value, span: Span, what: str) -> int | None:
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return int(value)
+        help = "divide with '//' (rounds down) or ceil_div (rounds up)"
+        message = f"{what} must be a whole number, found {value}"
+        self.collector.error("S005", message, span, f"this is {value}", help)
+        return None
+
+    def positive(self, expr: ast.Expr, what: str, limit: int) -> int | None:
+        """A whole number from 1 to a limit, or none after an error."""
+        value = self.integer(expr, what)
+        if value is None or 1 <= value <= limit:
+            return value
+        given = "" if isinstance(expr, ast.Number) else f"this is {value}"
+        bound = "at least 1" if value < 1 else f"at most {limit}"
+        self.collector.error("S006", f"{what} is {value}; it must be {bound}", expr.span, given)
+        return None

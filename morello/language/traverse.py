@@ -1,0 +1,65 @@
+"""Walking syntax trees: every sub-expression, every name, every step of a result. No checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from morello.language import ast
+
+
+def children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
+    """The direct operands of an expression, in the order in which they are written."""
+    found: tuple[ast.Expr, ...] = ()
+    match expr:
+        case ast.Attribute(base=base):
+            found = (base,)
+        case ast.Call(args=args):
+            found = args
+        case ast.Unary(operand=operand):
+            found = (operand,)
+        case ast.Binary(left=left, right=right):
+            found = (left, right)
+        case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
+            found = (then, condition) if otherwise is None else (then, condition, otherwise)
+    return found
+
+
+def subexpressions(expr: ast.Expr) -> Iterator[ast.Expr]:
+    """The expression itself and everything in it, outermost first."""
+    yield expr
+    for child in children(expr):
+        yield from subexpressions(child)
+
+
+def names(expr: ast.Expr) -> set[str]:
+    """Every name that occurs in an expression; names of functions and attributes are not in it."""
+    return {e.id for e in subexpressions(expr) if isinstance(e, ast.Name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A step that yields a Spec, with the loops and buffers around it, outermost first."""
+
+    step: ast.Reapply | ast.Apply
+    around: tuple[ast.ForLoop | ast.With, ...]
+
+    @property
+    def loops(self) -> tuple[ast.ForLoop, ...]:
+        """Loops around the leaf, outermost first."""
+        return tuple(n for n in self.around if isinstance(n, ast.ForLoop))
+
+    def buffer(self, variable: str) -> ast.With | None:
+        """The innermost ``with variable = ...`` around the leaf, if there is one."""
+        found = (n for n in reversed(self.around) if isinstance(n, ast.With))
+        return next((n for n in found if n.variable == variable), None)
+
+
+def leaves(block: ast.Block, around: tuple[ast.ForLoop | ast.With, ...] = ()) -> Iterator[Leaf]:
+    """Every leaf of a result, in order."""
+    for step in block.steps:
+        match step:
+            case ast.ForLoop() | ast.With():
+                yield from leaves(step.body, (*around, step))
+            case _:
+                yield Leaf(step, around)

@@ -1,0 +1,46 @@
+"""The hooks that a plugin may implement. A plugin is a module; it implements what it needs.
+
+Specifications only: markers are in `morello.plugins.markers`, loading in `morello.plugins.loading`.
+A plugin module that adds rules and a target reads, in full::
+
+    from importlib.resources import files
+    from morello.plugins import definitions_in, hookimpl
+
+    MORELLO_API = 1
+
+    @hookimpl
+    def morello_definition_files():
+        return definitions_in(files(__name__))
+
+and its distribution names the module in the entry-point group ``morello.plugins``::
+
+    [project.entry-points."morello.plugins"]
+    mine = "my_package"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources.abc import Traversable
+
+from morello.plugins.markers import hookspec
+from morello.program.source import Emitter
+
+
+@hookspec
+def morello_definition_files() -> Sequence[Traversable]:
+    """Files that declare operators and rules (``.mrules``), or targets and kernels (``.mtarget``).
+
+    A `pathlib.Path` is a Traversable. Files may refer to what the files of other plugins declare;
+    the order of files and of plugins has no meaning.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def morello_emitters() -> Mapping[str, Emitter]:
+    """Emitters by name: what the ``emitter NAME`` of a target refers to.
+
+    Names are shared by all plugins; to give one that another distribution gives is an error.
+    """
+    raise NotImplementedError

@@ -1,0 +1,19 @@
+"""The name of the plugin project, its markers and its version: what a plugin module writes.
+
+No hooks here (`morello.plugins.hookspecs`) and no loading (`morello.plugins.loading`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pluggy
+
+PROJECT: Final = "morello"
+GROUP: Final = "morello.plugins"
+API_VERSION: Final = 1
+"""The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 1``."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks a function of a plugin module as the implementation of the hook of its name."""

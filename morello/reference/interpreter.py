@@ -1,0 +1,157 @@
+"""Executes a program, whole or partial, with numpy: every leaf means its operation.
+
+Layouts, levels and registers do not change what a program means, so that every tensor is a numpy
+array of its logical shape. What would hide a mistake is made to show: a new buffer is full of NaN
+or a poison integer, and the iterations of a parallel loop run in a shuffled order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.program import tree
+from morello.reference.conversion import Array
+from morello.reference.meaning import Meaning
+from morello.reference.views import part
+from morello.spec.dtypes import DType
+from morello.spec.operators import Operation
+
+POISON = -0x5EADBEEF
+"""What a new buffer of integers holds."""
+
+
+def run(node: tree.Node, arrays: Mapping[str, Array], *, seed: int = 0) -> None:
+    """Execute a node on arrays by tensor name; outputs are written in place.
+
+    Args:
+        node: A node of a program or of a rule's result.
+        arrays: For every tensor that the node does not allocate itself, an array of its shape and
+            element type, of any strides.
+        seed: Seed of the order in which iterations of parallel loops run.
+
+    Raises:
+        MorelloError: A tensor is missing or of another shape or dtype, or a view leaves its tensor.
+    """
+    _Machine(arrays, seed).run(node)
+
+
+def run_program(
+    program: tree.Program, inputs: Sequence[Array], *, seed: int = 0
+) -> tuple[Array, ...]:
+    """Outputs of a program, in order, for its inputs and weights in order.
+
+    Raises:
+        MorelloError: The number of inputs is wrong, or see `run`.
+    """
+    arguments = program.arguments
+    read = [t for t in arguments if t.role != "output"]
+    if len(inputs) != len(read):
+        raise MorelloError(
+            f"'{program.name}' was given {len(inputs)} arrays; expected {len(read)}: "
+            + ", ".join(t.name for t in read)
+        )
+    arrays = {t.name: poisoned(t.shape, t.dtype) for t in arguments if t.role == "output"}
+    outputs = tuple(arrays.values())
+    arrays.update((t.name, array) for t, array in zip(read, inputs, strict=True))
+    run(program.body, arrays, seed=seed)
+    return outputs
+
+
+def poisoned(shape: Sequence[int], dtype: DType) -> Array:
+    """A new array in which a read before a write shows: NaN, or `POISON`."""
+    return np.full(shape, np.nan if dtype.floating else POISON, dtype.numpy)
+
+
+class _Machine:
+    """The state of a run: arrays in scope, values of loop variables."""
+
+    def __init__(self, arrays: Mapping[str, Array], seed: int) -> None:
+        self._arrays = dict(arrays)
+        self._variables: dict[str, int] = {}
+        self._random = np.random.default_rng(seed)
+        self._meanings: dict[tuple[Operation, DType], Meaning] = {}
+
+    def run(self, node: tree.Node) -> None:
+        match node:
+            case tree.Block(steps=steps):
+                for step in steps:
+                    self.run(step)
+            case tree.Loop(variable=variable, count=count, step=step, body=body):
+                for iteration in range(count):
+                    self._iterate(variable, iteration * step, body)
+            case tree.ParallelLoop():
+                self._parallel(node)
+            case tree.Allocate(tensor=tensor, body=body):
+                self._allocate(tensor, body)
+            case tree.Resident(view=view, body=body):
+                self._part(view)  # must lie inside its tensor, though nothing is read
+                self.run(body)
+            case tree.KernelCall(operation=operation, sizes=sizes, operands=operands):
+                self._apply(operation, sizes, operands)
+            case tree.Apply(operation=operation, sizes=sizes, operands=operands):
+                self._apply(operation, sizes, operands)
+
+    def _iterate(self, variable: str, value: int, body: tree.Node) -> None:
+        self._variables[variable] = value
+        self.run(body)
+        del self._variables[variable]
+
+    def _parallel(self, loop: tree.ParallelLoop) -> None:
+        tail = [] if loop.tail is None else [loop.tail]
+        for iteration in self._random.permutation(loop.count + len(tail)).tolist():
+            if iteration < loop.count:
+                self._iterate(loop.variable, iteration * loop.step, loop.body)
+            else:
+                self.run(tail[0])
+
+    def _allocate(self, tensor: tree.Tensor, body: tree.Node) -> None:
+        outer = self._arrays
+        self._arrays = {**outer, tensor.name: poisoned(tensor.shape, tensor.dtype)}
+        self.run(body)
+        self._arrays = outer
+
+    def _apply(
+        self, operation: Operation, sizes: Sequence[int], operands: Sequence[tree.View]
+    ) -> None:
+        *inputs, output = [self._part(view) for view in operands]
+        dtype = operands[-1].tensor.dtype
+        meaning = self._meanings.get((operation, dtype))
+        if meaning is None:
+            meaning = self._meanings[operation, dtype] = Meaning(operation, dtype)
+        result = meaning.execute(sizes, inputs, output if operation.accumulating else None)
+        if result.shape != output.shape:
+            raise MorelloError(
+                f"'{operation}' of sizes {tuple(sizes)} writes {result.shape} elements "
+                f"to a view of {output.shape} of '{operands[-1].tensor.name}'"
+            )
+        output[...] = result
+
+    def _part(self, view: tree.View) -> Array:
+        """The part of an array that a view stands for."""
+        tensor = view.tensor
+        array = self._arrays.get(tensor.name)
+        if array is None:
+            known = ", ".join(sorted(self._arrays))
+            raise MorelloError(f"there is no array for tensor '{tensor.name}'; known: {known}")
+        if array.shape != tensor.shape or array.dtype != tensor.dtype.numpy:
+            raise MorelloError(
+                f"the array for tensor '{tensor.name}' is {array.dtype} of shape {array.shape}; "
+                f"expected {tensor.dtype.numpy} of shape {tensor.shape}"
+            )
+        starts = [self._offset(offset) for offset in view.offsets]
+        slices = tuple(slice(a, a + n) for a, n in zip(starts, view.sizes, strict=True))
+        if any(s.start < 0 or s.stop > n for s, n in zip(slices, tensor.shape, strict=True)):
+            raise MorelloError(
+                f"out of bounds: a view of {tuple(view.sizes)} elements at {tuple(starts)} "
+                f"leaves tensor '{tensor.name}' of shape {tensor.shape}"
+            )
+        return part(array, slices)
+
+    def _offset(self, offset: tree.Affine) -> int:
+        try:
+            return offset.constant + sum(c * self._variables[v] for v, c in offset.terms)
+        except KeyError as error:
+            raise MorelloError(f"loop variable {error} is used outside of its loop") from None

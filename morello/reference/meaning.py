@@ -1,0 +1,258 @@
+"""The meaning of an operation, executed with numpy from its declaration alone.
+
+Every operand, scalar and constant is converted to the output's element type, and the value is
+computed in it. A floating output is computed in float64 and rounded once, at the end, so that the
+reference is the better answer; an integer output is exact modulo 2^bits. Reductions start from
+their identity, or from the old output where the operation accumulates; those by ``max`` and ``min``
+pass on a NaN.
+
+Two ways lead to the same numbers: sums of products are contracted (`numpy.einsum`); everything else
+is evaluated in blocks of the iteration space, so that memory stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.language import ast
+from morello.language.evaluate import Value, evaluate
+from morello.reference.conversion import Array, convert, convert_number, with_constants
+from morello.reference.expressions import elements, factors
+from morello.reference.views import ElementView, element_view, extents, part
+from morello.spec.dtypes import DType
+from morello.spec.operators import Operation
+
+BLOCK_CELLS = 1 << 22
+"""Cells of the iteration space that are evaluated at once."""
+
+SMALL_CELLS = 1 << 15
+"""Below so many cells, looking for a good order of contraction takes longer than contracting."""
+
+REDUCTIONS: Mapping[str, np.ufunc] = {"+": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def execute(
+    operation: Operation,
+    sizes: Sequence[int],
+    inputs: Sequence[Array],
+    output_dtype: DType,
+    old_output: Array | None = None,
+) -> Array:
+    """Result of an operation on numpy arrays of any strides.
+
+    Args:
+        operation: What to compute.
+        sizes: One size per dimension, in the order of ``operation.dims``.
+        inputs: Arrays in declared order, each of the shape that the sizes give it.
+        output_dtype: Element type of the result.
+        old_output: What an accumulating operation adds to; the result's shape.
+
+    Raises:
+        MorelloError: A shape or the number of arrays does not fit, or the declaration's indices
+            leave an array.
+    """
+    return Meaning(operation, output_dtype).execute(sizes, inputs, old_output)
+
+
+class Meaning:
+    """An operation made ready to be executed many times."""
+
+    def __init__(self, operation: Operation, output_dtype: DType) -> None:
+        self.operation = operation
+        self.dtype = output_dtype
+        self._compute = np.dtype(np.float64) if output_dtype.floating else output_dtype.numpy
+        self._value = with_constants(operation.operator.statement.value, output_dtype)
+        self._scalars = {n: convert_number(v, output_dtype) for n, v in operation.scalars}
+        self._elements = {e: element_view(operation, e) for e in elements(self._value)}
+        self._target = element_view(operation, operation.operator.statement.target)
+        self._factors = factors(self._value) if operation.operator.reduction == "+" else ()
+        self._check_declaration()
+
+    def execute(
+        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None = None
+    ) -> Array:
+        """See the function `execute`."""
+        return convert(self.compute(sizes, inputs, old_output), self.dtype)
+
+    def compute(
+        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None = None
+    ) -> Array:
+        """The result before it is rounded: float64 where the output is floating."""
+        self._check_arrays(sizes, inputs, old_output)
+        size = dict(zip(self.operation.dims, sizes, strict=True))
+        operands = {e: self._operand(view, inputs, size) for e, view in self._elements.items()}
+        result = self._start(extents(self.operation, sizes, -1), old_output)
+        target = self._target.of(result, size)
+        with np.errstate(all="ignore"):
+            if self._contracts(inputs, operands):
+                target += self._contract(operands, prod(sizes), result.size)
+            else:
+                self._evaluate_in_blocks(sizes, operands, target)
+        return result
+
+    def _check_declaration(self) -> None:
+        """The target must name every output element once, and only a reduction may reduce."""
+        operation = self.operation
+        plain = all(len(i.terms) == 1 and i.terms[0][1] == 1 for i in self._target.indices)
+        if not plain or len(self._target.indices) != len(operation.output_dims):
+            raise MorelloError(
+                f"'{operation}' cannot be executed: its output is not indexed by plain dimensions",
+                help="index the output by different dimensions, one each, such as 'Y[i, j]'",
+            )
+        if operation.operator.reduction is None and operation.reduced_dims:
+            raise MorelloError(
+                f"'{operation}' cannot be executed: '=' gives an output element several values "
+                f"over {', '.join(operation.reduced_dims)}",
+                help="reduce with '+=', 'max=' or 'min='",
+            )
+
+    def _check_arrays(
+        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None
+    ) -> None:
+        operation = self.operation
+        if len(sizes) != len(operation.dims) or any(n < 1 for n in sizes):
+            raise MorelloError(
+                f"'{operation}' has sizes {tuple(sizes)}; expected a positive one for each of "
+                + ", ".join(operation.dims)
+            )
+        names = operation.names
+        if len(inputs) != len(names) - 1:
+            raise MorelloError(
+                f"'{operation}' was given {len(inputs)} inputs; expected {len(names) - 1}"
+            )
+        arrays = list(zip(names, inputs, strict=False))
+        if operation.accumulating:
+            if old_output is None:
+                raise MorelloError(f"'{operation}' needs the old output '{names[-1]}'")
+            arrays.append((names[-1], old_output))
+        for position, (name, array) in enumerate(arrays):
+            expected = extents(operation, sizes, position)
+            if array.shape != expected:
+                raise MorelloError(
+                    f"operand '{name}' of '{operation}' has shape {array.shape}; "
+                    f"the sizes {tuple(sizes)} make it {expected}"
+                )
+
+    def _operand(
+        self, view: ElementView, inputs: Sequence[Array], size: Mapping[str, int]
+    ) -> Array:
+        if view.position >= len(inputs):
+            raise MorelloError(
+                f"the meaning of '{self.operation}' reads its own output",
+                help="write an accumulation with '+=', 'max=' or 'min='",
+            )
+        return view.of(inputs[view.position], size)
+
+    def _start(self, shape: Sequence[int], old_output: Array | None) -> Array:
+        identity = self.operation.identity
+        if self.operation.accumulating and old_output is not None:
+            return convert(old_output, self.dtype).astype(self._compute)
+        if identity is None:
+            return np.empty(shape, self._compute)
+        return np.full(shape, convert_number(identity, self.dtype), self._compute)
+
+    def _widen(self, values: Array) -> Array:
+        return convert(values, self.dtype).astype(self._compute, copy=False)
+
+    # ----------------------------------------------------------------- sums of products
+
+    def _contracts(self, inputs: Sequence[Array], operands: Mapping[ast.Element, Array]) -> bool:
+        """Whether the value is a product over all dimensions whose operands fit in memory."""
+        factors = [f for f in self._factors if isinstance(f, ast.Element)]
+        covered = {d for f in factors for d in self._elements[f].dims}
+        if not factors or len(covered) < len(self.operation.dims):
+            return False
+        sizes = {f: inputs[self._elements[f].position].size for f in factors}
+        return all(operands[f].size <= max(BLOCK_CELLS, sizes[f]) for f in factors)
+
+    def _contract(self, operands: Mapping[ast.Element, Array], cells: int, size: int) -> Array:
+        """The sum of products over so many cells, of as many elements as the output's size."""
+        axis = {dim: i for i, dim in enumerate(self.operation.dims)}
+        arguments: list[Any] = []
+        constant: Any = 1
+        for factor in self._factors:
+            if isinstance(factor, ast.Element):
+                dims = self._elements[factor].dims
+                arguments += [self._widen(operands[factor]), [axis[d] for d in dims]]
+            else:
+                constant = constant * evaluate(factor, _Cell(self._scalars, {}))
+        outputs = [axis[d] for d in self._target.dims]
+        order = ("greedy", max(BLOCK_CELLS, size)) if cells > SMALL_CELLS else False
+        total = np.asarray(np.einsum(*arguments, outputs, optimize=order))
+        if not self.dtype.floating:
+            constant = convert_number(constant, self.dtype)
+        return total if constant == 1 else total * np.asarray(constant, self._compute)
+
+    # ----------------------------------------------------------------- everything else
+
+    def _evaluate_in_blocks(
+        self, sizes: Sequence[int], operands: Mapping[ast.Element, Array], target: Array
+    ) -> None:
+        dims = self.operation.dims
+        outputs = len(self.operation.output_dims)
+        reduced = tuple(range(outputs, len(dims)))
+        reduction = self.operation.operator.reduction
+        for block in _blocks(sizes):
+            shape = [s.stop - s.start for s in block]
+            values = np.broadcast_to(
+                self._cells(dict(zip(dims, block, strict=True)), operands), shape
+            )
+            place = part(target, block[:outputs])
+            if reduction is None:
+                place[...] = values
+                continue
+            ufunc = REDUCTIONS[reduction]
+            slices = ufunc.reduce(values, axis=reduced, dtype=self._compute) if reduced else values
+            place[...] = ufunc(place, slices)
+
+    def _cells(self, block: Mapping[str, slice], operands: Mapping[ast.Element, Array]) -> Array:
+        """The value in one block of the iteration space, or what broadcasts to it."""
+        cells = {}
+        for element, view in self._elements.items():
+            values = part(operands[element], (block[d] for d in view.dims))
+            axes = tuple(i for i, d in enumerate(block) if d not in view.dims)
+            cells[element] = np.expand_dims(self._widen(values), axes)
+        result = np.asarray(evaluate(self._value, _Cell(self._scalars, cells)))
+        return result.astype(self._compute) if self.dtype.floating else convert(result, self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """The environment of an operator's meaning: scalars and elements."""
+
+    scalars: Mapping[str, int | float]
+    elements: Mapping[ast.Element, Array]
+
+    def name(self, node: ast.Name) -> Value:
+        if node.id not in self.scalars:
+            raise MorelloError(f"scalar '{node.id}' has no value", help="give it in the Spec")
+        return self.scalars[node.id]
+
+    def element(self, node: ast.Element) -> Value:
+        return self.elements[node]
+
+    def attribute(self, base: Value, node: ast.Attribute) -> Value:
+        raise MorelloError(f"'.{node.name}' has no meaning in an operator's declaration")
+
+    def call(self, node: ast.Call, args: tuple[Value, ...]) -> Value:
+        raise MorelloError(f"'{node.function}' is not arithmetic: an operator cannot use it")
+
+
+def _blocks(sizes: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+    """The iteration space in blocks of at most `BLOCK_CELLS`, the last dimensions kept whole."""
+    steps: list[int] = []
+    inner = 1
+    for size in reversed(sizes):
+        steps.insert(0, min(size, max(1, BLOCK_CELLS // inner)))
+        inner *= steps[0]
+    ranges = [range(0, n, step) for n, step in zip(sizes, steps, strict=True)]
+    for starts in product(*ranges):
+        ends = (min(a + s, n) for a, s, n in zip(starts, steps, sizes, strict=True))
+        yield tuple(slice(a, e) for a, e in zip(starts, ends, strict=True))

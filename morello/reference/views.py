@@ -1,0 +1,89 @@
+"""Elements of tensors over an iteration space: ``A[m, k]`` or ``X[h + r]`` as numpy views.
+
+A view has one axis for each iteration dimension that the element uses, in the operation's order.
+An index such as ``h + r`` becomes two axes that step along the same axis of the array, so that
+windows cost no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.language import ast
+from morello.reference.conversion import Array
+from morello.spec.operators import OperandIndex, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class ElementView:
+    """How an element of the operand at ``position`` is read. ``dims`` are those that it uses."""
+
+    position: int
+    indices: tuple[OperandIndex, ...]
+    dims: tuple[str, ...]
+
+    def of(self, array: Array, size: Mapping[str, int]) -> Array:
+        """View of shape (size of each of ``dims``); it shares the array's memory.
+
+        Raises:
+            MorelloError: An index would leave the array.
+        """
+        for axis, index in enumerate(self.indices):
+            _check_inside(index, size, axis, array.shape)
+        strides = dict.fromkeys(self.dims, 0)
+        for index, stride in zip(self.indices, array.strides, strict=True):
+            for dim, factor in index.terms:
+                strides[dim] += factor * stride
+        shape = [size[d] for d in self.dims]
+        steps = [strides[d] for d in self.dims]
+        return np.lib.stride_tricks.as_strided(array, shape, steps)
+
+
+def part(array: Array, slices: Iterable[slice]) -> Array:
+    """A rectangular part of an array, as a view even at rank 0."""
+    index: tuple[Any, ...] = (*slices, ...)
+    view: Array = array[index]
+    return view
+
+
+def _check_inside(
+    index: OperandIndex, size: Mapping[str, int], axis: int, shape: Sequence[int]
+) -> None:
+    ends = [factor * (size[dim] - 1) for dim, factor in index.terms]
+    lowest, highest = sum(min(e, 0) for e in ends), sum(max(e, 0) for e in ends)
+    if lowest < 0 or highest >= shape[axis]:
+        text = " + ".join(d if f == 1 else f"{f} * {d}" for d, f in index.terms)
+        raise MorelloError(
+            f"index '{text}' runs from {lowest} to {highest}, outside of axis {axis} "
+            f"of an array of shape {tuple(shape)}",
+            help="check the operator's declaration: every element must use indices in bounds",
+        )
+
+
+def element_view(operation: Operation, element: ast.Element) -> ElementView:
+    """The view that an element of the operation's meaning stands for."""
+    position = operation.names.index(element.tensor)
+    indices = tuple(i for index in element.indices for i in _expand(index, operation.group_rank))
+    used = {dim for index in indices for dim, _ in index.terms}
+    return ElementView(position, indices, tuple(d for d in operation.dims if d in used))
+
+
+def _expand(index: ast.Index, group_rank: int) -> list[OperandIndex]:
+    if not index.group:
+        return [OperandIndex(index.terms)]
+    name = index.terms[0][0]
+    return [OperandIndex(((f"{name}{i}", 1),)) for i in range(group_rank)]
+
+
+def extents(operation: Operation, sizes: Sequence[int], position: int) -> tuple[int, ...]:
+    """Shape of the operand at this position where the dimensions have these sizes."""
+    size = dict(zip(operation.dims, sizes, strict=True))
+    return tuple(
+        1 + sum(factor * (size[d] - 1) for d, factor in index.terms)
+        for index in operation.operands[position]
+    )

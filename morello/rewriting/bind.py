@@ -1,0 +1,174 @@
+"""An alternative on a box of Specs: mask, cost and weights as arrays.
+
+Costs are in cycles per iteration of the Spec (*intensity*), so that the recurrence reads
+
+    I(x) = base(x) + sum over uses of weight(x) * I(child(x))
+
+with ``weight = count * volume(child) / volume(x)``. Arrays broadcast over the axes of the box: one
+for each iteration dimension, one for each bounded level, and in front of them one for the tile size
+where the alternative leaves that open. An array is never wider than what it depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from morello.language.evaluate import evaluate
+from morello.rewriting.alternatives import (
+    Alternative,
+    Context,
+    KernelAlternative,
+    RuleAlternative,
+)
+from morello.rewriting.functions import Scope
+from morello.rewriting.references import Size, spec_ref
+from morello.rewriting.sized import is_sized
+from morello.rewriting.steps import Use, flatten, instantiate
+from morello.spec.spec import Family
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundUse:
+    """A sub-Spec of every Spec of the box.
+
+    ``weight`` is float64 and 0 where the sub-Spec does not exist; ``sizes`` and ``used`` are its
+    coordinates, arrays or numbers.
+    """
+
+    family: Family
+    weight: Array
+    sizes: tuple[Size, ...]
+    used: tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An alternative with arrays.
+
+    ``mask``: where it applies. ``cost``: its own cycles, float64; divided by the volume of the
+    Spec it is ``base``. ``tiles`` are the tile sizes along the first axis, or empty if there is no
+    such axis.
+    """
+
+    alternative: Alternative
+    mask: Array
+    cost: Array
+    uses: tuple[BoundUse, ...]
+    tiles: tuple[int, ...]
+
+
+def bind(
+    context: Context,
+    family: Family,
+    alternative: Alternative,
+    sizes: tuple[Array, ...],
+    used: tuple[Array, ...],
+    tiles: tuple[int, ...],
+) -> Bound:
+    """Evaluate an alternative on a box.
+
+    Args:
+        context: Target, operators, rules.
+        family: The family whose box it is.
+        alternative: One of its alternatives.
+        sizes: For each iteration dimension, an int64 array over its axis of the box.
+        used: For each bounded level, grains in use, an int64 array over its axis.
+        tiles: Tile sizes to try where the alternative leaves the tile size open.
+    """
+    by_dim: dict[str, Size] = dict(zip(family.operation.dims, sizes, strict=True))
+    by_level = {lv.name: u for lv, u in zip(context.target.bounded, used, strict=True)}
+    if isinstance(alternative, KernelAlternative):
+        return _bind_kernel(context, alternative, by_dim, by_level)
+    return _bind_rule(context, family, alternative, by_dim, by_level, tiles)
+
+
+def _bind_kernel(
+    context: Context,
+    alternative: KernelAlternative,
+    sizes: Mapping[str, Size],
+    used: Mapping[str, Size],
+) -> Bound:
+    match = alternative.match
+    scope = Scope(context.target, match.scope_variables(sizes), sizes, used)
+    conditions = [c for _, c in match.shape_conditions(sizes)]
+    conditions += [evaluate(g, scope) for g in match.kernel.guards]
+    cost = evaluate(match.kernel.cost, scope)
+    return Bound(alternative, _all(conditions), np.asarray(cost, dtype=np.float64), (), ())
+
+
+def _bind_rule(
+    context: Context,
+    family: Family,
+    alternative: RuleAlternative,
+    sizes: Mapping[str, Size],
+    used: Mapping[str, Size],
+    tiles: tuple[int, ...],
+) -> Bound:
+    variables: dict[str, Any] = dict(alternative.choices)
+    variables[alternative.rule.declaration.match.variable] = spec_ref(family)
+    axes = len(sizes) + len(used)
+    if alternative.axis is not None:
+        tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * axes))
+        variables[alternative.axis] = tile
+    declaration = alternative.rule.declaration
+    scope = Scope(context.target, variables, sizes, used)
+    step = instantiate(
+        context.target,
+        context.operators,
+        family,
+        declaration.result,
+        variables,
+        sizes,
+        used,
+    )
+    flat = flatten(step)
+    names = {alternative.axis} if alternative.axis else set()
+    conditions = [evaluate(g, scope) for g in declaration.guards if is_sized(g, names)]
+    cost = evaluate(declaration.cost, scope) if declaration.cost is not None else 0.0
+    return Bound(
+        alternative,
+        _all(conditions + flat.required),
+        np.asarray(cost, dtype=np.float64),
+        tuple(_bound_use(u, tuple(sizes.values())) for u in flat.uses if _exists(u)),
+        tiles if alternative.axis is not None else (),
+    )
+
+
+def _exists(use: Use) -> bool:
+    return bool(np.any(use.active))
+
+
+def _bound_use(use: Use, parent: tuple[Size, ...]) -> BoundUse:
+    leaf = use.leaf
+    assert leaf.sizes is not None
+    assert leaf.used is not None
+    count = np.where(use.active, use.count, 0)
+    weight = np.asarray(count * _volume_ratio(leaf.sizes, parent), dtype=np.float64)
+    return BoundUse(leaf.family, weight, leaf.sizes, leaf.used)
+
+
+def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:
+    """Volume of a sub-Spec over the Spec's, without the sizes that they share: those cancel."""
+    over = list(child)
+    under: list[Size] = []
+    for size in parent:
+        shared = next((i for i, own in enumerate(over) if own is size), None)
+        if shared is None:
+            under.append(size)
+        else:
+            del over[shared]
+    return prod(over, start=np.float64(1)) / prod(under, start=np.float64(1))
+
+
+def _all(conditions: list[Any]) -> Array:
+    result = np.asarray(True)
+    for condition in conditions:
+        result = result & condition
+    return result

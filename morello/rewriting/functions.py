@@ -1,0 +1,195 @@
+"""What the functions of the rule language mean for a family and its sizes.
+
+The list, with kinds and documentation, is `morello.language.functions`; a test holds the two
+together. The arithmetic functions are the evaluator's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from morello.language import ast
+from morello.rewriting.meaning_cost import arithmetic_cycles
+from morello.rewriting.references import (
+    Size,
+    Sizes,
+    SpecRef,
+    TensorRef,
+    elements,
+    inner_and_outer,
+    lines,
+    registers,
+)
+from morello.spec.layout import Layout, row_major
+from morello.spec.machine import Level, Target
+
+
+@dataclass(slots=True)
+class Scope:
+    """An environment for expressions: variables, the target, and the sizes if there are any.
+
+    ``used`` maps a bounded level's name to the grains in use.
+    """
+
+    target: Target
+    variables: Mapping[str, Any]
+    sizes: Sizes
+    used: Mapping[str, Size]
+
+    def name(self, node: ast.Name) -> Any:
+        """A variable, a coefficient or a level."""
+        if node.id in self.variables:
+            return self.variables[node.id]
+        if node.id in self.target.coefficients:
+            return self.target.coefficients[node.id].value
+        return self.target.level_by_name[node.id]
+
+    def attribute(self, base: Any, node: ast.Attribute) -> Any:
+        """``X.level`` and ``f.out``."""
+        return base.operand.level if node.name == "level" else base.out
+
+    def element(self, node: ast.Element) -> Any:
+        """Elements occur in operators' meanings only."""
+        raise AssertionError(f"an element of '{node.tensor}' outside of an operator's meaning")
+
+    def call(self, node: ast.Call, args: tuple[Any, ...]) -> Any:
+        """A function of the rule language."""
+        return SPEC_FUNCTIONS[node.function](self, *args)
+
+
+def _output_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
+    return f.family.operation.output_dims
+
+
+def _reduced_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
+    return f.family.operation.reduced_dims
+
+
+def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
+    return scope.target.sizes
+
+
+def _nearer(scope: Scope, level: Level) -> tuple[Level, ...]:
+    return tuple(other for other in scope.target.levels if other.distance < level.distance)
+
+
+def _layouts(scope: Scope, tensor: TensorRef, _: Level) -> tuple[Layout, ...]:
+    rank = len(tensor.operand.layout)
+    wanted = {row_major(rank)}
+    for kernel in scope.target.kernels:
+        for pattern in kernel.match.operands:
+            if pattern.layout and len(pattern.layout) <= rank:
+                extra = rank - len(pattern.layout)
+                wanted.add((*range(extra), *(extra + d for d in pattern.layout)))
+    return tuple(sorted(wanted))
+
+
+def _vectors(_: Scope, tensor: TensorRef, level: Level) -> tuple[int, ...]:
+    if level.addressable:
+        return (0,)
+    size = tensor.operand.dtype.bytes
+    return tuple(v for v in level.vectors if v >= size and v % size == 0)
+
+
+def _operand_position(f: SpecRef, tensor: TensorRef) -> int:
+    return next(p for p, own in enumerate(f.tensors) if own.key == tensor.key)
+
+
+def _reads(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
+    return f.family.operation.reads(_operand_position(f, tensor))
+
+
+def _writes(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
+    return f.family.operation.writes(_operand_position(f, tensor))
+
+
+def _reduces(_: Scope, f: SpecRef) -> bool:
+    operation = f.family.operation
+    return operation.operator.reduction is not None and not operation.accumulating
+
+
+def _identity(_: Scope, f: SpecRef) -> float | None:
+    return f.family.operation.identity
+
+
+def _nearest(_: Scope, f: SpecRef) -> int:
+    return min(t.operand.level.distance for t in f.tensors)
+
+
+def is_unrolled(f: SpecRef, dim: str) -> bool:
+    """Whether a loop over ``dim`` selects registers, which C cannot index at run time."""
+    return any(not t.operand.level.addressable and t.indexed_by(dim) for t in f.tensors)
+
+
+def _size(scope: Scope, dim: str) -> Size:
+    return scope.sizes[dim]
+
+
+def _steps(scope: Scope, dim: str, tile: Size) -> Size:
+    return -(-scope.sizes[dim] // tile)
+
+
+def _volume(scope: Scope, f: SpecRef) -> Size:
+    return prod((scope.sizes[d] for d in f.family.operation.dims), start=1)
+
+
+def _free(scope: Scope, level: Level) -> Size:
+    assert level.capacity is not None
+    return level.capacity - scope.used[level.name]
+
+
+def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
+    def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Size:
+        """Lines times the cost of a line, over every level on the way."""
+        operand = tensor.operand
+        apart = f"{kind}_paged" if operand.paged else f"{kind}_strided"
+        together, strided = (
+            sum(
+                hop.coefficients[name].value if name in hop.coefficients else 0.0
+                for hop in scope.target.levels
+                if level.distance < hop.distance <= operand.level.distance
+            )
+            for name in (kind, apart)
+        )
+        count = lines(tensor, scope.sizes)
+        if operand.contiguity == len(operand.layout) or together == strided:
+            return count * together
+        _, runs = inner_and_outer(tensor, scope.sizes)
+        return count * np.where(runs == 1, together, strided)
+
+    return cycles
+
+
+SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "output_dims": _output_dims,
+    "reduced_dims": _reduced_dims,
+    "tile_sizes": _tile_sizes,
+    "nearer": _nearer,
+    "layouts": _layouts,
+    "vectors": _vectors,
+    "reads": _reads,
+    "writes": _writes,
+    "reduces": _reduces,
+    "identity": _identity,
+    "cache": lambda _, level: level.cache,
+    "addressable": lambda _, level: level.addressable,
+    "distance": lambda _, level: level.distance,
+    "nearest": _nearest,
+    "unrolled": lambda _, f, dim: is_unrolled(f, dim),
+    "arithmetic": lambda scope, f: arithmetic_cycles(scope.target, f.family),
+    "size": _size,
+    "steps": _steps,
+    "volume": _volume,
+    "elements": lambda scope, x: elements(x, scope.sizes),
+    "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,
+    "lines": lambda scope, x: lines(x, scope.sizes),
+    "registers": lambda scope, x: registers(x, scope.sizes),
+    "free": _free,
+    "fetch": _transfer("fetch"),
+    "store": _transfer("store"),
+}

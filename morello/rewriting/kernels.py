@@ -1,0 +1,125 @@
+"""Matching microkernels: which families a kernel's pattern accepts, and at which sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from morello.language import ast
+from morello.rewriting.meaning_cost import missing_primitives
+from morello.rewriting.references import Sizes, SpecRef, TensorRef, spec_ref
+from morello.spec.layout import row_major
+from morello.spec.machine import Kernel, Target
+from morello.spec.spec import Family
+
+
+@dataclass(frozen=True, slots=True)
+class KernelMatch:
+    """A kernel that accepts a family.
+
+    ``ones`` and ``fixed`` are (operand, dimension[, size]) that must have size 1 or this size;
+    ``variables`` bind a pattern's names, each to one or more (operand, dimension) of equal size.
+    """
+
+    kernel: Kernel
+    f: SpecRef
+    fixed: tuple[tuple[int, int, int], ...]
+    variables: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+
+    def bindings(self, sizes: Sizes) -> dict[str, Any]:
+        """Pattern variables at these sizes."""
+        return {
+            name: self.f.tensors[places[0][0]].extents(sizes)[places[0][1]]
+            for name, places in self.variables
+        }
+
+    def shape_conditions(self, sizes: Sizes) -> list[tuple[str, Any]]:
+        """What the sizes must satisfy, each with its description."""
+        conditions: list[tuple[str, Any]] = []
+        names = self.f.family.operation.names
+        for position, dimension, wanted in self.fixed:
+            extent = self.f.tensors[position].extents(sizes)[dimension]
+            text = f"dimension {dimension} of {names[position]} is {wanted}"
+            conditions.append((text, extent == wanted))
+        for name, places in self.variables:
+            first = self.f.tensors[places[0][0]].extents(sizes)[places[0][1]]
+            for position, dimension in places[1:]:
+                extent = self.f.tensors[position].extents(sizes)[dimension]
+                conditions.append((f"every '{name}' is the same size", extent == first))
+        return conditions
+
+    def scope_variables(self, sizes: Sizes) -> dict[str, Any]:
+        """What the kernel's guards and cost may name."""
+        tensors = dict(zip(self.f.family.operation.names, self.f.tensors, strict=True))
+        return {"f": self.f, **tensors, **self.bindings(sizes)}
+
+
+def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch | str:
+    """The match, or the reason why the family is refused."""
+    refusal = _operation_refusal(kernel.match, family)
+    if refusal:
+        return refusal
+    if kernel.template is None and (missing := missing_primitives(target, family)):
+        return f"the target has no primitive '{missing[0]}' for {family.operands[-1].dtype}"
+    f = spec_ref(family)
+    patterns = _patterns(kernel.match, family)
+    fixed: list[tuple[int, int, int]] = []
+    variables: dict[str, list[tuple[int, int]]] = {}
+    for position, (pattern, tensor) in enumerate(zip(patterns, f.tensors, strict=True)):
+        refusal = _operand_refusal(pattern, tensor, family.operation.names[position])
+        if refusal:
+            return refusal
+        extra = len(tensor.indices) - len(pattern.shape)
+        fixed += [(position, d, 1) for d in range(extra)]
+        for d, wanted in enumerate(pattern.shape):
+            if isinstance(wanted, int):
+                fixed.append((position, extra + d, wanted))
+            else:
+                variables.setdefault(wanted, []).append((position, extra + d))
+    bound = tuple((name, tuple(places)) for name, places in variables.items())
+    return KernelMatch(kernel, f, tuple(fixed), bound)
+
+
+def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
+    operation = family.operation
+    if match.kind == "named" and operation.operator.name != match.operator:
+        return f"it implements '{match.operator}'"
+    if match.kind == "elementwise" and not operation.operator.elementwise:
+        return "it implements elementwise operators"
+    if match.kind == "named" and operation.accumulating != match.accumulating:
+        return "it accumulates" if match.accumulating else "it does not accumulate"
+    if operation.operator.reduction and not operation.accumulating and match.kind != "named":
+        return "the reduction is not yet initialised"
+    if family.threads > 1:
+        return "the work is still to be divided among threads"
+    return ""
+
+
+def _patterns(match: ast.KernelMatch, family: Family) -> list[ast.KernelOperand]:
+    if match.kind == "named":
+        by_name = {p.name: p for p in match.operands}
+        return [by_name[n] for n in family.operation.names]
+    return [match.operands[0]] * len(family.operands)
+
+
+def _operand_refusal(pattern: ast.KernelOperand, tensor: TensorRef, name: str) -> str:
+    operand = tensor.operand
+    rank = len(tensor.indices)
+    if pattern.dtype not in ("any", operand.dtype.name):
+        return f"it wants {name} as {pattern.dtype}, which is {operand.dtype}"
+    if operand.level.name not in pattern.levels:
+        wanted = " or ".join(pattern.levels)
+        return f"it wants {name} at {wanted}, which is at {operand.level}"
+    if operand.vector and operand.vector != pattern.vector:
+        return f"it wants {name} in vectors of {pattern.vector} bytes, not {operand.vector}"
+    if rank < len(pattern.shape) or (rank > len(pattern.shape) and not pattern.rest):
+        return f"it wants {name} with {len(pattern.shape)} dimensions, not {rank}"
+    extra = rank - len(pattern.shape)
+    if pattern.layout == ():
+        return ""
+    wanted_layout = row_major(rank)
+    if pattern.layout is not None:
+        wanted_layout = (*range(extra), *(extra + d for d in pattern.layout))
+    if operand.layout != wanted_layout:
+        return f"it wants {name} in layout {wanted_layout}, not {operand.layout}"
+    return ""

@@ -1,0 +1,82 @@
+"""What one evaluation of an operator's meaning costs with a target's primitives.
+
+A primitive is how the target writes one arithmetic function on a dtype with some lanes. Which
+primitives a meaning needs follows from the declaration alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from morello.language import ast
+from morello.spec.machine import Primitives, Target
+from morello.spec.spec import Family
+
+PRIMITIVE_OF_OPERATOR = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+PRIMITIVE_OF_UPDATE = {"+=": "add", "max=": "max", "min=": "min"}
+
+
+def needed_primitives(family: Family) -> Counter[str]:
+    """Primitives that the meaning uses, with how often."""
+    statement = family.operation.operator.statement
+    needed = Counter(_of_expression(statement.value))
+    if family.operation.accumulating:
+        needed[PRIMITIVE_OF_UPDATE[statement.update]] += 1
+    output = family.operands[-1].dtype
+    for operand in family.operands[:-1]:
+        if operand.dtype != output:
+            needed[f"cast_{operand.dtype}"] += 1
+    return needed
+
+
+def _of_expression(expr: ast.Expr) -> Iterator[str]:
+    match expr:
+        case ast.Number():
+            yield "constant"
+        case ast.Call(function=function, args=args):
+            yield from [function] * max(1, len(args) - 1)
+            for arg in args:
+                yield from _of_expression(arg)
+        case ast.Unary(operand=operand):
+            yield "neg"
+            yield from _of_expression(operand)
+        case ast.Binary(operator=operator, left=left, right=right):
+            yield PRIMITIVE_OF_OPERATOR[operator]
+            yield from _of_expression(left)
+            yield from _of_expression(right)
+        case ast.Name():
+            yield "constant"
+        case _:
+            return
+
+
+def lanes_of(family: Family) -> int:
+    """Lanes that the meaning is evaluated in: those of the registers, or one."""
+    output = family.operands[-1]
+    return output.lanes if output.vector else 1
+
+
+def primitives_of(target: Target, family: Family) -> Primitives | None:
+    """The target's primitives for the meaning of this family, if it declares any."""
+    return target.primitives.get((family.operands[-1].dtype.name, lanes_of(family)))
+
+
+def missing_primitives(target: Target, family: Family) -> list[str]:
+    """Primitives that the meaning needs and the target does not have."""
+    primitives = primitives_of(target, family)
+    entries = primitives.entries if primitives else {}
+    return sorted(name for name in needed_primitives(family) if name not in entries)
+
+
+def arithmetic_cycles(target: Target, family: Family) -> float:
+    """Cycles of one evaluation (of all lanes at once)."""
+    primitives = primitives_of(target, family)
+    if primitives is None:
+        return 0.0
+    total = 0.0
+    for name, count in sorted(needed_primitives(family).items()):
+        coefficient = primitives.entries[name][1] if name in primitives.entries else None
+        if coefficient is not None:
+            total += count * target.coefficients[coefficient].value
+    return total

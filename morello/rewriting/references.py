@@ -1,0 +1,98 @@
+"""What the variables of a rule or kernel stand for while it is applied to a family.
+
+Sizes are numbers for one Spec, open-grid arrays for a box of Specs, and absent (`None`) while only
+the structure of a family is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from morello.spec.operators import OperandIndex
+from morello.spec.spec import Family, Operand
+
+Size = Any
+"""An int, or an int64 array that broadcasts over the axes of a box."""
+
+Sizes = Mapping[str, Size]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRef:
+    """A tensor that a rule speaks of: an operand of the matched operation or a copy of one.
+
+    ``key`` names it within one application. ``indices`` say how the matched operation's dimensions
+    index it, also when it is a copy.
+    """
+
+    key: str
+    operand: Operand
+    indices: tuple[OperandIndex, ...]
+
+    def indexed_by(self, dim: str) -> list[int]:
+        """Positions of its logical dimensions that move with an iteration dimension."""
+        return [p for p, i in enumerate(self.indices) if any(d == dim for d, _ in i.terms)]
+
+    def extents(self, sizes: Sizes) -> tuple[Size, ...]:
+        """Its shape when the iteration dimensions have these sizes."""
+        return tuple(_extent(i, sizes) for i in self.indices)
+
+
+def _extent(index: OperandIndex, sizes: Sizes) -> Size:
+    if len(index.terms) == 1 and index.terms[0][1] == 1:
+        return sizes[index.terms[0][0]]
+    return 1 + sum(factor * (sizes[dim] - 1) for dim, factor in index.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecRef:
+    """The matched operation, ``f``. ``tensors`` are its operands, inputs first."""
+
+    family: Family
+    tensors: tuple[TensorRef, ...]
+
+    @property
+    def out(self) -> TensorRef:
+        """The operand that is written."""
+        return self.tensors[-1]
+
+
+def spec_ref(family: Family) -> SpecRef:
+    """``f`` for a family."""
+    pairs = zip(family.operands, family.operation.operands, strict=True)
+    return SpecRef(family, tuple(TensorRef(str(p), o, i) for p, (o, i) in enumerate(pairs)))
+
+
+def inner_and_outer(tensor: TensorRef, sizes: Sizes) -> tuple[Size, Size]:
+    """Elements that lie packed together, and how many such runs there are."""
+    extents = tensor.extents(sizes)
+    operand = tensor.operand
+    split = len(operand.layout) - operand.contiguity
+    inner = prod((extents[d] for d in operand.layout[split:]), start=1)
+    outer = prod((extents[d] for d in operand.layout[:split]), start=1)
+    return inner, outer
+
+
+def lines(tensor: TensorRef, sizes: Sizes) -> Size:
+    """Cache lines that it touches, every run of packed elements beginning a line."""
+    inner, outer = inner_and_outer(tensor, sizes)
+    line = tensor.operand.level.line or 1
+    return outer * -(-inner * tensor.operand.dtype.bytes // line)
+
+
+def registers(tensor: TensorRef, sizes: Sizes) -> Size:
+    """Registers that it fills: every row along its fastest dimension begins a new one."""
+    extents = tensor.extents(sizes)
+    layout = tensor.operand.layout
+    if not layout:
+        return 1
+    rows = prod((extents[d] for d in layout[:-1]), start=1)
+    return rows * -(-extents[layout[-1]] // tensor.operand.lanes)
+
+
+def elements(tensor: TensorRef, sizes: Sizes) -> Size:
+    """Number of its elements."""
+    return prod(tensor.extents(sizes), start=1)

@@ -1,0 +1,69 @@
+"""A checked rewrite rule: its declaration, and the questions that more than one part asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from morello.language import ast
+from morello.language.folding import conjuncts
+from morello.language.traverse import Leaf, leaves
+from morello.spec.operators import Operator
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rewrite rule. ``doc`` is its sentence; ``declaration`` has passed every check."""
+
+    name: str
+    doc: str
+    declaration: ast.RuleDecl
+
+    @cached_property
+    def operand_variables(self) -> tuple[str, ...]:
+        """Variables that stand for an operand of the matched operation, in order."""
+        return tuple(o.variable for o in self.declaration.operands)
+
+    @cached_property
+    def choice_variables(self) -> tuple[str, ...]:
+        """Variables that are chosen, in order."""
+        return tuple(c.variable for c in self.declaration.choices)
+
+    def domain(self, variable: str) -> ast.Expr | None:
+        """What a variable is chosen from; none if it is not a choice variable."""
+        choices = self.declaration.choices
+        return next((c.domain for c in choices if c.variable == variable), None)
+
+    @cached_property
+    def conditions(self) -> tuple[ast.Expr, ...]:
+        """The guards, cut at every ``and``, in the normal form of `morello.language.folding`."""
+        return tuple(conjuncts(self.declaration.guards))
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Every step of the result that yields a Spec, in order."""
+        return leaves(self.declaration.result)
+
+    def may_match(self, operator: Operator) -> bool:
+        """Whether some Spec of this operator can be matched: false is certain, true is not."""
+        match = self.declaration.match
+        if operator.name in {e.id for e in match.exceptions}:
+            return False
+        if match.kind == "named" and operator.name != match.operator:
+            return False
+        if match.kind == "elementwise" and not operator.elementwise:
+            return False
+        if match.accumulating or self.requires_reduction:
+            return operator.reduction is not None
+        return True
+
+    @cached_property
+    def requires_reduction(self) -> bool:
+        """Whether a guard says ``reduces(f)``: a reduction that is not yet started."""
+        variable = self.declaration.match.variable
+        return any(
+            isinstance(c, ast.Call)
+            and c.function == "reduces"
+            and [a.id for a in c.args if isinstance(a, ast.Name)] == [variable]
+            for c in self.conditions
+        )

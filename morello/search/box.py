@@ -1,0 +1,89 @@
+"""Boxes of coordinates: which sizes and how much used memory a family is solved for.
+
+A coordinate is a rank in a sorted list. The list of a dimension holds every size that some Spec
+below the goal has there, closed under tiling: the tile sizes below a size, and the remainders that
+they leave. The list of a bounded level holds the grains in use that can occur; a level that nothing
+below the family asks for has a list of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+IRRELEVANT = -1
+"""The one value in the list of a level that is no coordinate of the family."""
+
+
+def tiling_closure(sizes: Iterable[int], tiles: Sequence[int]) -> set[int]:
+    """The sizes, every tile size below them, and every remainder of those, closed."""
+    result: set[int] = set()
+    pending = list(sizes)
+    while pending:
+        size = pending.pop()
+        if size in result:
+            continue
+        result.add(size)
+        below = [t for t in tiles if t < size]
+        pending += below
+        pending += [size % t for t in below if size % t]
+    return result
+
+
+@dataclass(frozen=True)
+class Box:
+    """Lists of one family: ``sizes`` for each dimension, ``used`` for each bounded level."""
+
+    sizes: tuple[Ints, ...]
+    used: tuple[Ints, ...]
+
+    @cached_property
+    def axes(self) -> tuple[Ints, ...]:
+        """All lists in the order of the table's axes."""
+        return (*self.sizes, *self.used)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the family's table."""
+        return tuple(len(a) for a in self.axes)
+
+    @property
+    def cells(self) -> int:
+        """Number of Specs."""
+        return prod(self.shape)
+
+    @cached_property
+    def open_grid(self) -> tuple[Ints, ...]:
+        """The lists, each along its own axis, so that they broadcast to the box."""
+        rank = len(self.axes)
+        return tuple(
+            a.reshape([-1 if i == axis else 1 for i in range(rank)])
+            for axis, a in enumerate(self.axes)
+        )
+
+    @cached_property
+    def _ranks(self) -> tuple[Ints | None, ...]:
+        return tuple(None if a[0] == IRRELEVANT else _rank_table(a) for a in self.axes)
+
+    def rank(self, axis: int, values: int | Ints) -> Ints:
+        """Index of values in an axis' list; values that are not in it have index 0.
+
+        The caller masks those: they belong to Specs that do not exist.
+        """
+        table = self._ranks[axis]
+        if table is None:
+            return np.asarray(0)
+        return table[np.clip(values, 0, len(table) - 1)]
+
+
+def _rank_table(values: Ints) -> Ints:
+    table = np.zeros(int(values[-1]) + 1, dtype=np.int64)
+    table[values] = np.arange(len(values))
+    return table

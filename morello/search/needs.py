@@ -1,0 +1,147 @@
+"""From the goal downwards: which cells of which family have to be solved.
+
+Families come in topological order, so that all needs of a family are known when its turn comes. Its
+alternatives are then bound to its box, and what they refer to is added to the needs of their
+children. Only what a mask lets through counts: an operand that must fit in a level bounds the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.rewriting.alternatives import Context
+from morello.rewriting.bind import Array, Bound, BoundUse, bind
+from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
+from morello.search.graph import FamilyGraph, Node
+from morello.spec.spec import Family, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A family to be solved: its box, and its alternatives on it."""
+
+    family: Family
+    box: Box
+    bounds: tuple[Bound, ...]
+
+
+@dataclass(slots=True)
+class _Needs:
+    sizes: list[set[int]]
+    used: list[set[int]]
+
+
+def plan_tasks(
+    context: Context,
+    graph: FamilyGraph,
+    goal: Spec,
+    limit: int,
+    report: Callable[[int], None],
+) -> list[Task]:
+    """Tasks in topological order, goal first.
+
+    Args:
+        context: Target, operators, rules.
+        graph: Live families.
+        goal: What is to be solved.
+        limit: Largest number of cells to accept.
+        report: Called with the number of families planned so far.
+
+    Raises:
+        MorelloError: There are more cells than the limit.
+    """
+    needs: dict[Family, _Needs] = {
+        goal.family: _Needs([{n} for n in goal.sizes], [{u} for u in goal.used])
+    }
+    tasks: list[Task] = []
+    cells = 0
+    for node in graph.nodes.values():
+        need = needs.pop(node.family, None)
+        if need is None:
+            continue
+        box = _box(context, node, need)
+        cells += box.cells
+        if cells > limit:
+            raise MorelloError(
+                f"the search would have to solve more than {limit:,} Specs",
+                help="make the sizes smaller, or choose a target with fewer sizes",
+            )
+        task = _task(context, node, box)
+        for bound in task.bounds:
+            for use in bound.uses:
+                if use.family != node.family:
+                    _add_need(context, needs, graph, bound, use)
+        tasks.append(task)
+        report(len(tasks))
+    return tasks
+
+
+def _box(context: Context, node: Node, need: _Needs) -> Box:
+    tiles = context.target.sizes
+    sizes = tuple(_sorted(tiling_closure(s, tiles)) for s in need.sizes)
+    used = tuple(
+        _sorted(u) if level.name in node.consumes else np.asarray([IRRELEVANT])
+        for level, u in zip(context.target.bounded, need.used, strict=True)
+    )
+    return Box(sizes, used)
+
+
+def _sorted(values: set[int]) -> Ints:
+    return np.asarray(sorted(values), dtype=np.int64)
+
+
+def _task(context: Context, node: Node, box: Box) -> Task:
+    grid = box.open_grid
+    rank = len(box.sizes)
+    bounds = []
+    for alternative in node.alternatives:
+        tiles: tuple[int, ...] = ()
+        if alternative.axis is not None:
+            largest = max(int(s[-1]) for s in box.sizes)
+            tiles = tuple(t for t in context.target.sizes if t < largest)
+            if not tiles:
+                continue
+        bound = bind(context, node.family, alternative, grid[:rank], grid[rank:], tiles)
+        if bound.mask.any():
+            bounds.append(bound)
+    return Task(node.family, box, tuple(bounds))
+
+
+def _add_need(
+    context: Context,
+    needs: dict[Family, _Needs],
+    graph: FamilyGraph,
+    bound: Bound,
+    use: BoundUse,
+) -> None:
+    exists = bound.mask & (use.weight > 0)
+    if not exists.any():
+        return
+    need = needs.get(use.family)
+    if need is None:
+        need = _Needs([set() for _ in use.sizes], [set() for _ in use.used])
+        needs[use.family] = need
+    for found, values in zip(need.sizes, use.sizes, strict=True):
+        found.update(_distinct(values, exists))
+    consumes = graph.nodes[use.family].consumes
+    for level, found, values in zip(context.target.bounded, need.used, use.used, strict=True):
+        if level.name in consumes:
+            found.update(_distinct(values, exists))
+
+
+def _distinct(values: int | Array, exists: Array) -> list[int]:
+    """Distinct values of an array where it exists for some combination of the other axes."""
+    values = np.asarray(values)
+    if values.size == 1:
+        return [int(values.reshape(()))]
+    rank = max(values.ndim, exists.ndim)
+    values = values.reshape((1,) * (rank - values.ndim) + values.shape)
+    exists = exists.reshape((1,) * (rank - exists.ndim) + exists.shape)
+    others = tuple(a for a in range(rank) if values.shape[a] == 1 and exists.shape[a] > 1)
+    here = exists.any(axis=others, keepdims=True) if others else exists
+    values, here = np.broadcast_arrays(values, here)
+    return [int(v) for v in np.unique(values[here])]

@@ -1,0 +1,132 @@
+"""Measures how long calls take: medians of batches, contenders by turns.
+
+A *contender* is a callable that does its work ``count`` times. A batch is one such call, with a
+count for which it takes long enough for the clock. Contenders take turns, each round in another
+order, so that whatever else the machine does meets all of them alike.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from morello.errors import UsageError
+from morello.toolchain.library import CompiledFunction
+from morello.toolchain.signature import Array
+
+Contender = Callable[[int], object]
+
+REPEATS = 21
+WARMUP = 2
+MIN_SECONDS = 0.002
+"""Seconds that one batch takes at least: far above the clock's resolution."""
+
+MAX_GROWTH = 100
+"""How many times larger the next trial batch may be: short first measurements are noisy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds per call. ``runs`` has one value for every batch, of ``batch`` calls, in order."""
+
+    runs: tuple[float, ...]
+    batch: int
+
+    @property
+    def median(self) -> float:
+        """Median over the batches."""
+        return statistics.median(self.runs)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """Lower and upper quartile; with a single batch, its value."""
+        if len(self.runs) < 2:
+            return self.runs[0], self.runs[0]
+        lower, _, upper = statistics.quantiles(self.runs, n=4, method="inclusive")
+        return lower, upper
+
+
+def repeated(call: Callable[[], object]) -> Contender:
+    """A contender from a call without arguments; the loop is in Python."""
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            call()
+
+    return run
+
+
+def contender(function: CompiledFunction, arrays: Sequence[Array]) -> Contender:
+    """A contender from a compiled function and all its arguments, outputs last.
+
+    The loop is in C where the library has a driver for it.
+
+    Raises:
+        UsageError: An argument does not fit.
+    """
+    return function.prepare_repeated(arrays) or repeated(function.prepare(arrays))
+
+
+def time_call(
+    function: CompiledFunction,
+    arrays: Sequence[Array],
+    *,
+    repeats: int = REPEATS,
+    warmup: int = WARMUP,
+    min_seconds: float = MIN_SECONDS,
+) -> Timing:
+    """Time one function on arrays for all its arguments; see `time_alternately`."""
+    contenders = {"it": contender(function, arrays)}
+    return time_alternately(contenders, repeats=repeats, warmup=warmup, min_seconds=min_seconds)[
+        "it"
+    ]
+
+
+def time_alternately(
+    contenders: Mapping[str, Contender],
+    *,
+    repeats: int = REPEATS,
+    warmup: int = WARMUP,
+    min_seconds: float = MIN_SECONDS,
+) -> dict[str, Timing]:
+    """Time contenders by turns.
+
+    Args:
+        contenders: By name; see `repeated` and `contender`.
+        repeats: Batches of each that count.
+        warmup: Batches of each before those, besides the ones that find the batches' sizes.
+        min_seconds: How long a batch takes at least.
+
+    Raises:
+        UsageError: ``repeats`` is below 1, or ``warmup`` below 0.
+    """
+    if repeats < 1 or warmup < 0:
+        raise UsageError(f"cannot time {repeats} batches after {warmup}: expected at least 1 and 0")
+    batches = {name: _batch_size(run, min_seconds) for name, run in contenders.items()}
+    runs: dict[str, list[float]] = {name: [] for name in contenders}
+    names = list(contenders)
+    for turn in range(warmup + repeats):
+        first = turn % len(names) if names else 0
+        for name in names[first:] + names[:first]:
+            seconds = _measure(contenders[name], batches[name]) / batches[name]
+            if turn >= warmup:
+                runs[name].append(seconds)
+    return {name: Timing(tuple(runs[name]), batches[name]) for name in names}
+
+
+def _measure(run: Contender, count: int) -> float:
+    start = time.perf_counter_ns()
+    run(count)
+    return (time.perf_counter_ns() - start) * 1e-9
+
+
+def _batch_size(run: Contender, min_seconds: float) -> int:
+    """How many calls take at least so many seconds."""
+    count = 1
+    while (seconds := _measure(run, count)) < min_seconds:
+        growth = 1.2 * min_seconds / max(seconds, 1e-9)
+        count = ceil(count * min(max(growth, 1.5), MAX_GROWTH))
+    return count

@@ -1,0 +1,20 @@
+"""The rules and operators that ship with the compiler, as a plugin like any other.
+
+Holds the hook that lists the ``.mrules`` files beside it; what they say is in them alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from morello.plugins import definitions_in, hookimpl
+
+MORELLO_API = 1
+
+
+@hookimpl
+def morello_definition_files() -> Sequence[Traversable]:
+    """Every ``.mrules`` file of this package."""
+    return definitions_in(files(__name__))

@@ -1,0 +1,123 @@
+"""A whole program as a C source and a header: signatures, workspace, what the header says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+
+from morello.program.source import CSource, EmitOptions
+from morello.program.tree import (
+    Allocate,
+    Block,
+    Loop,
+    Node,
+    ParallelLoop,
+    Program,
+    Resident,
+    Tensor,
+)
+
+from .names import identifier
+from .scope import Scope
+from .statements import (
+    THREAD_INDEX,
+    StatementWriter,
+    comment_text,
+    layout_in_words,
+    workspace_extent,
+)
+
+
+class CEmitter:
+    """Writes C11 with intrinsics for the targets whose ``.mtarget`` says ``emitter x86_c``."""
+
+    def emit(self, program: Program, options: EmitOptions) -> CSource:
+        """Source and header of one program; equal programs give equal text.
+
+        Raises:
+            MorelloError: if the program is partial or malformed, a kernel's template fails, or
+                the target lacks a primitive.
+        """
+        writer = StatementWriter(program, options)
+        name = identifier(program.name)
+        scope = Scope(taken=frozenset({name}))
+        for tensor in program.arguments:
+            scope = scope.with_memory(tensor)
+        body = writer.write(program.body, scope)
+        workspace = workspace_extent(program.body, options, 0)
+        parallel, restrict = is_parallel(program.body), f"MORELLO_{name}_RESTRICT"
+        context = {
+            "name": name,
+            "title": comment_text(program.title),
+            "target": program.target,
+            "headers": _headers(program),
+            "table": _table(program.arguments, scope),
+            "names": ", ".join(scope.name_of(t) for t in program.arguments),
+            "parameters": _parameters(program.arguments, writer, scope, "restrict"),
+            "declared": _parameters(program.arguments, writer, scope, restrict),
+            "restrict": restrict,
+            "body": body,
+            "workspace": workspace,
+            "threads": program.threads if parallel else 1,
+            "thread_index": any(THREAD_INDEX in line for line in body),
+        }
+        flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
+        source = _template("source.c.jinja").render(context)
+        return CSource(name, source, _template("header.h.jinja").render(context), flags, workspace)
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    text = files(__package__ or "morello_x86").joinpath("templates", name).read_text("utf-8")
+    return environment.from_string(text)
+
+
+def _parameters(
+    tensors: Sequence[Tensor], writer: StatementWriter, scope: Scope, restrict: str
+) -> str:
+    """Parameters of the function, one a line where they are many; ``restrict`` as it is written."""
+    parts = []
+    for tensor in tensors:
+        const = "" if tensor.role == "output" else "const "
+        parts.append(f"{const}{writer.c_type(tensor.dtype)} *{restrict} {scope.name_of(tensor)}")
+    return ",\n    ".join(parts) if len(parts) > 3 else ", ".join(parts)
+
+
+def _table(tensors: Sequence[Tensor], scope: Scope) -> list[str]:
+    """One line an argument: name, role, dtype and shape, layout."""
+    rows = [
+        (scope.name_of(t), t.role, f"{t.dtype}[{', '.join(map(str, t.shape))}]") for t in tensors
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        + f"  {layout_in_words(tensor.layout)}"
+        for row, tensor in zip(rows, tensors, strict=True)
+    ]
+
+
+def _headers(program: Program) -> list[str]:
+    """Headers of the source: those that its own functions need, then the target's."""
+    return list(dict.fromkeys(("stddef.h", "stdint.h", "stdlib.h", *program.target.headers)))
+
+
+def is_parallel(node: Node) -> bool:
+    """Whether a parallel loop is somewhere in the tree."""
+    match node:
+        case ParallelLoop():
+            return True
+        case Block(steps=steps):
+            return any(is_parallel(s) for s in steps)
+        case Loop(body=body) | Allocate(body=body) | Resident(body=body):
+            return is_parallel(body)
+        case _:
+            return False

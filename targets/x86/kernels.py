@@ -1,0 +1,94 @@
+"""Kernel calls in C: from the kernel's template, or from the operator's declaration.
+
+A template is jinja2 with C. It sees each operand by the name in the kernel's pattern (`COperand`),
+the pattern's variables as integers, and the functions of `FUNCTIONS`. Names of its local variables
+end with ``_``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from textwrap import dedent
+
+import jinja2
+
+from morello.errors import MorelloError
+from morello.program.tree import KernelCall
+from morello.spec.machine import Kernel, Target
+
+from .meaning import MeaningWriter
+from .operands import COperand
+from .scope import Scope
+
+_LOCAL = re.compile(r"[\w*]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
+
+
+def low_bits(count: int) -> str:
+    """A mask of so many lanes: ``low_bits(5)`` is ``0x1f``."""
+    return f"{(1 << count) - 1:#x}"
+
+
+def lane_mask(count: int, lanes: int) -> str:
+    """Initialisers of a vector mask, first lane first: ``lane_mask(1, 4)`` is ``-1, 0, 0, 0``."""
+    return ", ".join("-1" if lane < count else "0" for lane in range(lanes))
+
+
+FUNCTIONS = {
+    "lane_mask": lane_mask,
+    "low_bits": low_bits,
+    "max": max,
+    "min": min,
+    "range": range,
+}
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals.update(FUNCTIONS)
+    return environment.from_string(text)
+
+
+def kernel_lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
+    """The statements of a kernel call, in braces where they declare variables.
+
+    Raises:
+        MorelloError: if the template is wrong or asks for what an operand cannot give, or the
+            target lacks a primitive.
+    """
+    operands = _operands(call, scope)
+    if call.kernel.template is None:
+        lines = MeaningWriter(target, call, operands).lines()
+    else:
+        lines = _render(call.kernel, call.kernel.template, operands, dict(call.bindings))
+    if not any(_LOCAL.search(line) for line in lines):
+        return lines
+    return ["{", *(f"  {line}" for line in lines), "}"]
+
+
+def _operands(call: KernelCall, scope: Scope) -> tuple[COperand, ...]:
+    patterns = call.kernel.match.operands
+    named = len(patterns) == len(call.operands) and all(p.name for p in patterns)
+    names = tuple(p.name for p in patterns) if named else call.operation.names
+    return tuple(COperand(n, v, scope) for n, v in zip(names, call.operands, strict=True))
+
+
+def _render(
+    kernel: Kernel, template: str, operands: tuple[COperand, ...], bindings: dict[str, int]
+) -> list[str]:
+    context: dict[str, object] = {operand.name: operand for operand in operands}
+    place = kernel.declaration.span
+    try:
+        text = _compiled(dedent(template)).render(context | bindings)
+    except MorelloError as error:
+        raise MorelloError(f"kernel '{kernel.name}' ({place}): {error}", help=error.help) from error
+    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        raise MorelloError(
+            f"the template of kernel '{kernel.name}' ({place}) fails: {error}",
+            help="a template sees the operands and variables of the kernel's pattern, and "
+            + ", ".join(sorted(FUNCTIONS)),
+        ) from error
+    return [line.rstrip() for line in text.splitlines() if line.strip()]

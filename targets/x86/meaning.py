@@ -1,0 +1,238 @@
+"""``emit meaning``: C written from an operator's declaration with the target's primitives.
+
+Every operand is converted to the output's dtype, and the expression is computed in it.
+``max(a, b)`` is ``a > b ? a : b``, as x86 does it, and ``min`` alike: with a NaN, the second
+operand. A reduction puts the old value first: ``max(old, new)``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+from string import Formatter
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.language import ast
+from morello.program.tree import KernelCall
+from morello.spec.dtypes import DType
+from morello.spec.machine import Target
+from morello.spec.operators import OperandIndex, Operation
+
+from .operands import COperand, view_fastest
+
+PRIMITIVE_OF_OPERATOR: Mapping[str, str] = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "floor_div",
+    "%": "modulo",
+    "==": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+    "and": "and",
+    "or": "or",
+}
+
+_ATOM = re.compile(r"\w+(\.\w+)?(\[[^][]*\])?|\(-[\w.+-]+\)")
+
+
+def literal(value: float, dtype: DType) -> str:
+    """A number as a C constant of this dtype; integers saturate, and NaN becomes 0."""
+    if dtype.floating:
+        if math.isnan(value):
+            return "NAN"
+        if math.isinf(value):
+            return "INFINITY" if value > 0 else "(-INFINITY)"
+        text = f"{dtype.numpy.type(abs(value))!s}f"
+        return f"(-{text})" if math.copysign(1.0, value) < 0 else text
+    limits = np.iinfo(dtype.numpy)
+    if math.isnan(value):
+        return "0"
+    whole = int(min(max(value, limits.min), limits.max))
+    if whole == limits.min:
+        return f"INT{dtype.bytes * 8}_MIN"
+    return f"({whole})" if whole < 0 else str(whole)
+
+
+class MeaningWriter:
+    """Writes one kernel call. The lines may declare locals, whose names end with ``_``."""
+
+    def __init__(self, target: Target, call: KernelCall, operands: Sequence[COperand]) -> None:
+        self._operation = call.operation
+        self._sizes = dict(zip(call.operation.dims, call.sizes, strict=True))
+        self._operands = dict(zip(call.operation.names, operands, strict=True))
+        self._indices = dict(zip(call.operation.names, call.operation.operands, strict=True))
+        self._dtype = operands[-1].view.tensor.dtype
+        self._lanes = _common_lanes(operands, call.operation)
+        self._entries = PrimitiveTable(target, self._dtype, self._lanes)
+        self._position: dict[str, int] = {}
+        self._lines: list[str] = []
+        self._locals = 0
+
+    def lines(self) -> list[str]:
+        """One statement for every vector, or element, of the iteration space."""
+        operation = self._operation
+        fastest = self._vector_dimension()
+        steps = (
+            range(0, self._sizes[d], self._lanes if d == fastest else 1) for d in operation.dims
+        )
+        for position in product(*steps):
+            self._position = dict(zip(operation.dims, position, strict=True))
+            self._statement()
+        return self._lines
+
+    def _vector_dimension(self) -> str | None:
+        """The dimension along which lanes lie: in every operand the last one in memory order."""
+        if self._lanes == 1:
+            return None
+        fastest = {_fastest_index(o, self._indices[name]) for name, o in self._operands.items()}
+        if len(fastest) == 1 and not self._operation.reduced_dims and None not in fastest:
+            return fastest.pop()
+        raise MorelloError(
+            f"'{self._operation}' cannot be written with vectors from its declaration: "
+            "its operands do not lie along the same dimension",
+            help="match it with a kernel that has a template",
+        )
+
+    def _statement(self) -> None:
+        operation = self._operation
+        name = operation.names[-1]
+        target = self._element(name)
+        value = self._expression(operation.operator.statement.value)
+        reduction = operation.operator.reduction
+        first = not any(self._position[d] for d in operation.reduced_dims)
+        if reduction is not None and (operation.accumulating or not first):
+            update = PRIMITIVE_OF_OPERATOR.get(reduction, reduction)
+            value = self._apply(update, (target, value))
+        self._lines.append(f"{target} = {_without_parentheses(value)};")
+
+    def _expression(self, expression: ast.Expr) -> str:  # noqa: PLR0911 - one for each kind
+        match expression:
+            case ast.Number(value=value):
+                return self._constant(value)
+            case ast.Name(id=name):
+                return self._constant(dict(self._operation.scalars)[name])
+            case ast.Element(tensor=tensor):
+                return self._element(tensor)
+            case ast.Unary(operator="-", operand=ast.Number(value=value)):
+                return self._constant(-value)
+            case ast.Unary(operator=symbol, operand=operand):
+                name = "neg" if symbol == "-" else symbol
+                return self._apply(name, (self._expression(operand),))
+            case ast.Binary(operator=symbol, left=left, right=right):
+                values = (self._expression(left), self._expression(right))
+                return self._apply(PRIMITIVE_OF_OPERATOR[symbol], values)
+            case ast.Call(function=function, args=args):
+                return self._call(function, tuple(self._expression(a) for a in args))
+            case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
+                other = self._constant(0) if otherwise is None else self._expression(otherwise)
+                parts = (self._expression(condition), self._expression(then), other)
+                return self._apply("select", parts)
+            case ast.Attribute(name=name):
+                raise self._entries.missing(name)
+
+    def _call(self, function: str, values: tuple[str, ...]) -> str:
+        if function not in ("min", "max"):
+            return self._apply(function, values)
+        result = values[0]
+        for other in values[1:]:
+            result = self._apply(function, (result, other))
+        return result
+
+    def _constant(self, value: float) -> str:
+        return self._apply("constant", (literal(value, self._dtype),))
+
+    def _element(self, tensor: str) -> str:
+        """An element as a value of the output's dtype; of the output itself, an lvalue."""
+        operand = self._operands[tensor]
+        index = tuple(
+            sum(factor * self._position[d] for d, factor in i.terms) for i in self._indices[tensor]
+        )
+        text = operand[index]
+        source = operand.view.tensor.dtype
+        return text if source == self._dtype else self._apply(f"cast_{source.name}", (text,))
+
+    def _apply(self, primitive: str, values: tuple[str, ...]) -> str:
+        """C of a primitive on values; one that is written twice becomes a local first."""
+        text = self._entries.text(primitive)
+        uses = [part[1] for part in Formatter().parse(text) if part[1] is not None]
+        arguments = tuple(
+            self._local(value) if uses.count(str(i)) > 1 and not _ATOM.fullmatch(value) else value
+            for i, value in enumerate(values)
+        )
+        return text.format(*arguments)
+
+    def _local(self, value: str) -> str:
+        name = f"t{self._locals}_"
+        self._locals += 1
+        self._lines.append(f"const {self._entries.text('type')} {name} = {value};")
+        return name
+
+
+class PrimitiveTable:
+    """The primitives of one dtype and lane count, with an error that says what is missing."""
+
+    def __init__(self, target: Target, dtype: DType, lanes: int) -> None:
+        self._target = target.name
+        self._what = f"{dtype.name} x {lanes}"
+        found = target.primitives.get((dtype.name, lanes))
+        self._entries = found.entries if found else {}
+
+    def text(self, primitive: str) -> str:
+        """C of a primitive, with ``{0}``, ``{1}`` for its arguments.
+
+        Raises:
+            MorelloError: if the target does not declare it.
+        """
+        if primitive not in self._entries:
+            raise self.missing(primitive)
+        return self._entries[primitive][0]
+
+    def missing(self, primitive: str) -> MorelloError:
+        """The error for a primitive that the target does not declare."""
+        return MorelloError(
+            f"target '{self._target}' has no primitive '{primitive}' for {self._what}",
+            help=f"declare it in a .mtarget file: primitives {self._what} on {self._target} "
+            f'{{ {primitive} "..." }}',
+        )
+
+
+def _common_lanes(operands: Sequence[COperand], operation: Operation) -> int:
+    lanes = {operand.lanes for operand in operands}
+    if len(lanes) == 1:
+        return lanes.pop()
+    raise MorelloError(
+        f"'{operation}' cannot be written from its declaration: its operands have "
+        f"{', '.join(str(n) for n in sorted(lanes))} lanes",
+        help="match it with a kernel that has a template",
+    )
+
+
+def _fastest_index(operand: COperand, indices: tuple[OperandIndex, ...]) -> str | None:
+    """The one dimension that indexes the operand along its lanes, if it is so simple."""
+    fastest = view_fastest(operand.view)
+    if fastest is None:
+        return None
+    ((name, factor), *more) = indices[fastest].terms
+    others = {d for i, index in enumerate(indices) if i != fastest for d, _ in index.terms}
+    return name if factor == 1 and not more and name not in others else None
+
+
+def _without_parentheses(text: str) -> str:
+    """The text without one pair of parentheses around all of it."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and position < len(text) - 1:
+            return text
+    return text[1:-1]

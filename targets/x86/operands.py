@@ -1,0 +1,76 @@
+"""Operands as kernel templates see them: ``{{ A[0, j] }}`` and ``{{ X.pointer(0, j) }}``."""
+
+from __future__ import annotations
+
+from morello.errors import MorelloError
+from morello.program.tree import Affine, View
+
+from .scope import Memory, Scope, c_sum
+
+
+class COperand:
+    """A view of a tensor at one place of the program.
+
+    Indices count elements of the view. Fewer indices than the view has dimensions address the last
+    ones; the others are 0.
+    """
+
+    def __init__(self, name: str, view: View, scope: Scope) -> None:
+        self.name = name
+        self.view = view
+        self._scope = scope
+        self._storage = scope.storage(view.tensor)
+
+    @property
+    def lanes(self) -> int:
+        """Elements that one C expression holds: those of a register, or one in memory."""
+        return 1 if isinstance(self._storage, Memory) else self._storage.lanes
+
+    def __getitem__(self, index: int | tuple[int, ...]) -> str:
+        """C lvalue of an element in memory, or of the register that begins with it."""
+        full = self._full(index if isinstance(index, tuple) else (index,))
+        storage = self._storage
+        if isinstance(storage, Memory):
+            return f"{storage.name}[{self._linear(full, storage)}]"
+        position = tuple(self._constant(d, i) for d, i in enumerate(full))
+        fastest = view_fastest(self.view)
+        if fastest is not None and position[fastest] % storage.lanes:
+            raise self._internal(f"element {list(position)} is not the first lane of a register")
+        return storage.register(position)
+
+    def pointer(self, *index: int) -> str:
+        """C pointer to an element."""
+        storage = self._storage
+        if not isinstance(storage, Memory):
+            raise self._internal("it is in registers, which have no address")
+        return f"&{storage.name}[{self._linear(self._full(index), storage)}]"
+
+    def _full(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        sizes = self.view.sizes
+        full = (0,) * (len(sizes) - len(index)) + index
+        if len(full) != len(sizes) or any(not 0 <= i < n for i, n in zip(full, sizes, strict=True)):
+            raise self._internal(f"index {list(index)} is outside its sizes {list(sizes)}")
+        return full
+
+    def _linear(self, index: tuple[int, ...], storage: Memory) -> str:
+        total = Affine()
+        for offset, i, stride in zip(self.view.offsets, index, storage.strides, strict=True):
+            total = total.plus(offset.plus(Affine(i)), stride)
+        return c_sum(*self._scope.resolve(total))
+
+    def _constant(self, dimension: int, index: int) -> int:
+        constant, terms = self._scope.resolve(self.view.offsets[dimension])
+        if terms:
+            raise self._internal(f"it is in registers but moves with '{next(iter(terms))}'")
+        return constant + index
+
+    def _internal(self, what: str) -> MorelloError:
+        return MorelloError(
+            f"operand '{self.name}': {what}",
+            help="the kernel's template or the plan is wrong; report it with the .mspec file",
+        )
+
+
+def view_fastest(view: View) -> int | None:
+    """The dimension along which neighbours share a register; none for a scalar."""
+    return view.tensor.layout[-1] if view.tensor.layout else None

@@ -1,0 +1,181 @@
+"""What variables and tensors are called at one place of the program, and where tensors are.
+
+Scopes are values: entering a loop or a buffer makes a new one. No C statements are written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+
+from morello.errors import MorelloError
+from morello.program.tree import Affine, Tensor
+from morello.spec.layout import strides
+
+from .names import unique
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A tensor that C can index: ``name[linear]``."""
+
+    tensor: Tensor
+    name: str
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours, by logical dimension."""
+        return strides(self.tensor.layout, self.tensor.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """A tensor in named scalars, ``name_ROW_VECTOR``; ``lanes`` elements each."""
+
+    tensor: Tensor
+    name: str
+    lanes: int
+
+    def register(self, index: tuple[int, ...]) -> str:
+        """Name of the register whose first lane is this element."""
+        fastest = self.tensor.layout[-1] if self.tensor.layout else None
+        parts = (i // self.lanes if d == fastest else i for d, i in enumerate(index))
+        return "_".join((self.name, *map(str, parts)))
+
+    def every(self) -> Iterator[str]:
+        """Names of all registers, row by row."""
+        fastest = self.tensor.layout[-1] if self.tensor.layout else None
+        axes = (
+            range(0, n, self.lanes if d == fastest else 1) for d, n in enumerate(self.tensor.shape)
+        )
+        return (self.register(index) for index in product(*axes))
+
+
+Storage = Memory | Registers
+
+
+def size_in_bytes(tensor: Tensor) -> int:
+    """Bytes of a tensor in memory, rounded up to whole lines of `ALIGNMENT`."""
+    return -(-prod(tensor.shape) * tensor.dtype.bytes // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Names and space in use.
+
+    ``variables`` maps a loop's variable to its C name, or to its value where the loop is unrolled,
+    outermost first; ``tensors`` a tensor to its storage. ``stack`` counts the bytes of
+    arrays on the stack, ``workspace`` those in use from ``base``, a C expression of type
+    ``unsigned char *``.
+    """
+
+    variables: Mapping[str, str | int] = field(default_factory=dict)
+    tensors: Mapping[Tensor, Storage] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+    stack: int = 0
+    workspace: int = 0
+    base: str = "(unsigned char *)workspace"
+
+    def fresh(self, text: str) -> str:
+        """A C name that nothing visible here has."""
+        return unique(text, self.taken)
+
+    def with_variable(self, variable: str, value: str | int) -> Scope:
+        """Inside a loop, or inside one copy of an unrolled loop's body."""
+        taken = self.taken | {value} if isinstance(value, str) else self.taken
+        return replace(self, variables={**self.variables, variable: value}, taken=taken)
+
+    def with_memory(self, tensor: Tensor) -> Scope:
+        """Where a tensor in memory is visible."""
+        name = self.fresh(tensor.name)
+        return self._with(tensor, Memory(tensor, name), {name})
+
+    def with_registers(self, tensor: Tensor) -> Scope:
+        """Where a tensor in registers is visible; none of its scalars hides another name."""
+        lanes = tensor.vector // tensor.dtype.bytes
+        tried: frozenset[str] = frozenset()
+        while True:
+            registers = Registers(tensor, unique(tensor.name, self.taken | tried), lanes)
+            names = frozenset(registers.every())
+            if not names & self.taken:
+                break
+            tried |= {registers.name}
+        return self._with(tensor, registers, names | {registers.name})
+
+    def _with(self, tensor: Tensor, storage: Storage, names: Set[str]) -> Scope:
+        if tensor in self.tensors:
+            raise MorelloError(
+                f"the program has two tensors '{tensor.name}' at once that nothing tells apart",
+                help="the program tree is malformed; report the rule that made it",
+            )
+        tensors = {**self.tensors, tensor: storage}
+        return replace(self, tensors=tensors, taken=self.taken | names)
+
+    @property
+    def place(self) -> str:
+        """C expression of where free workspace begins."""
+        return f"{self.base} + {self.workspace}" if self.workspace else self.base
+
+    def with_base(self, name: str) -> Scope:
+        """Inside a parallel loop whose threads each have a part of the workspace."""
+        return replace(self, base=name, workspace=0, taken=self.taken | {name})
+
+    def using(self, stack: int = 0, workspace: int = 0) -> Scope:
+        """With so many more bytes in use."""
+        return replace(self, stack=self.stack + stack, workspace=self.workspace + workspace)
+
+    def name_of(self, tensor: Tensor) -> str:
+        """C name of a tensor."""
+        return self.storage(tensor).name
+
+    def storage(self, tensor: Tensor) -> Storage:
+        """Where a tensor is.
+
+        Raises:
+            MorelloError: if the program uses a tensor outside the buffer's life.
+        """
+        found = self.tensors.get(tensor)
+        if found is None:
+            raise MorelloError(
+                f"the program uses '{tensor.name}' where no such tensor is live",
+                help="the program tree is malformed; report the rule that made it",
+            )
+        return found
+
+    def resolve(self, affine: Affine) -> tuple[int, dict[str, int]]:
+        """The constant, and the factor of each C variable, outermost loop first.
+
+        Raises:
+            MorelloError: if a variable belongs to no loop around this place.
+        """
+        factors = dict(affine.terms)
+        unknown = sorted(factors.keys() - self.variables.keys())
+        if unknown:
+            raise MorelloError(
+                f"the program uses the loop variable '{unknown[0]}' outside its loop",
+                help="the program tree is malformed; report the rule that made it",
+            )
+        constant, terms = affine.constant, {}
+        for variable, value in self.variables.items():
+            factor = factors.get(variable, 0)
+            if isinstance(value, int):
+                constant += factor * value
+            elif factor:
+                terms[value] = factor
+        return constant, terms
+
+
+def c_sum(constant: int, terms: Mapping[str, int]) -> str:
+    """A linear expression in C, such as ``m * 512 + k + 3``."""
+    text = " + ".join(
+        name if factor == 1 else f"{name} * {factor}" for name, factor in terms.items()
+    )
+    if not text:
+        return str(constant)
+    if constant == 0:
+        return text
+    return f"{text} {'+' if constant > 0 else '-'} {abs(constant)}"

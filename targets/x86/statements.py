@@ -1,0 +1,229 @@
+"""The program's tree as C statements. The function around them is in `emitter`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from morello.errors import MorelloError
+from morello.program.source import EmitOptions
+from morello.program.tree import (
+    Allocate,
+    Apply,
+    Block,
+    KernelCall,
+    Loop,
+    Node,
+    Origin,
+    ParallelLoop,
+    Program,
+    Resident,
+    Tensor,
+)
+from morello.spec.dtypes import DType
+
+from .kernels import kernel_lines
+from .meaning import PrimitiveTable
+from .scope import ALIGNMENT, Registers, Scope, size_in_bytes
+
+THREAD_INDEX = "thread_index()"
+
+
+class StatementWriter:
+    """Writes the nodes of one program."""
+
+    def __init__(self, program: Program, options: EmitOptions) -> None:
+        self._target = program.target
+        self._options = options
+
+    def write(self, node: Node, scope: Scope) -> list[str]:  # noqa: PLR0911 - one for each kind
+        """Lines of C, indented from column 0."""
+        match node:
+            case Block(steps=steps):
+                return [line for step in steps for line in self._scoped(step, scope)]
+            case Loop(unrolled=True):
+                return self._unrolled(node, scope)
+            case Loop():
+                return self._loop(node, scope)
+            case ParallelLoop():
+                return self._parallel(node, scope)
+            case Allocate(tensor=tensor):
+                return (self._registers if tensor.vector else self._buffer)(node, scope)
+            case Resident():
+                return self._resident(node, scope)
+            case KernelCall():
+                return self._kernel(node, scope)
+            case Apply(operation=operation):
+                raise MorelloError(
+                    f"the program still has '{operation}' without a kernel",
+                    help="only a complete program can be written in C",
+                )
+
+    def c_type(self, dtype: DType, lanes: int = 1) -> str:
+        """The C type of one element, or of one register."""
+        return PrimitiveTable(self._target, dtype, lanes).text("type")
+
+    def _scoped(self, node: Node, scope: Scope) -> list[str]:
+        lines = self.write(node, scope)
+        return ["{", *_indented(lines), "}"] if _declares(node) else lines
+
+    def _origin(self, origin: Origin, what: str = "") -> str:
+        place = f" ({origin.span.source.name}:{origin.span.line})" if self._options.annotate else ""
+        return comment(f"{origin.name}{place}{': ' if what else ''}{what}")
+
+    # ------------------------------------------------------------------- loops
+
+    def _unrolled(self, loop: Loop, scope: Scope) -> list[str]:
+        lines = [self._origin(loop.origin, f"{loop.dimension} unrolled, {loop.count} x")]
+        for i in range(loop.count):
+            lines += self._scoped(loop.body, scope.with_variable(loop.variable, i * loop.step))
+        return lines
+
+    def _loop(self, loop: Loop, scope: Scope) -> list[str]:
+        name = scope.fresh(loop.variable)
+        body = self.write(loop.body, scope.with_variable(loop.variable, name))
+        head = _head(name, loop.count * loop.step, loop.step)
+        return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
+
+    def _parallel(self, loop: ParallelLoop, scope: Scope) -> list[str]:
+        name = scope.fresh(loop.variable)
+        end = loop.count * loop.step
+        bound = end if loop.tail is None else end + loop.step
+        return [
+            "#ifdef _OPENMP",
+            f"#pragma omp parallel for num_threads({loop.threads}) schedule(static)",
+            "#endif",
+            f"{_head(name, bound, loop.step)} {{  {self._origin(loop.origin)}",
+            *_indented(self._parallel_body(loop, name, end, scope)),
+            "}",
+        ]
+
+    def _parallel_body(self, loop: ParallelLoop, name: str, end: int, scope: Scope) -> list[str]:
+        """The iteration, with a part of the workspace for each thread if it needs any."""
+        parts = [loop.body] if loop.tail is None else [loop.body, loop.tail]
+        share = max(workspace_extent(part, self._options, scope.stack) for part in parts)
+        inner, lines = scope.with_variable(loop.variable, name), []
+        if share:
+            slot = inner.fresh("part")
+            inner = inner.with_base(slot)
+            start = f"{scope.place} + {THREAD_INDEX} * {share}"
+            lines = [f"unsigned char *const {slot} = {start};"]
+        body = self.write(loop.body, inner)
+        if loop.tail is None:
+            return lines + body
+        tail = self.write(loop.tail, inner)
+        choice = [f"if ({name} < {end}) {{", *_indented(body), "} else {", *_indented(tail), "}"]
+        return lines + choice
+
+    # ------------------------------------------------------------------- buffers
+
+    def _registers(self, node: Allocate, scope: Scope) -> list[str]:
+        inner = scope.with_registers(node.tensor)
+        storage = inner.storage(node.tensor)
+        assert isinstance(storage, Registers)
+        names = list(storage.every())
+        kind = self.c_type(node.tensor.dtype, storage.lanes)
+        note = self._origin(node.origin, f"{describe(node.tensor)}, in registers")
+        rows = [names[i : i + 6] for i in range(0, len(names), 6)]
+        lines = [note, *(f"{kind} {', '.join(row)};" for row in rows)]
+        return lines + self.write(node.body, inner)
+
+    def _buffer(self, node: Allocate, scope: Scope) -> list[str]:
+        tensor = node.tensor
+        size, kind = size_in_bytes(tensor), self.c_type(tensor.dtype)
+        inner = scope.with_memory(tensor)
+        name, note = inner.name_of(tensor), self._origin(node.origin, describe(tensor))
+        if on_stack(size, scope.stack, self._options):
+            inner = inner.using(stack=size)
+            line = f"_Alignas({ALIGNMENT}) {kind} {name}[{prod(tensor.shape)}];"
+        else:
+            inner = inner.using(workspace=size)
+            line = f"{kind} *const restrict {name} = ({kind} *)({scope.place});"
+        return [note, line, *self.write(node.body, inner)]
+
+    # ------------------------------------------------------------------- leaves
+
+    def _resident(self, node: Resident, scope: Scope) -> list[str]:
+        body = self.write(node.body, scope)
+        if not self._options.annotate:
+            return body
+        shape = " x ".join(map(str, node.view.sizes)) or "one element"
+        what = f"{shape} of {node.view.tensor.name} held by {node.view.level}"
+        return [self._origin(node.origin, what), *body]
+
+    def _kernel(self, call: KernelCall, scope: Scope) -> list[str]:
+        lines = kernel_lines(self._target, call, scope)
+        if not self._options.annotate:
+            return lines
+        span = call.kernel.declaration.span
+        return [comment(f"{call.kernel.name} ({span.source.name}:{span.line})"), *lines]
+
+
+def workspace_extent(node: Node, options: EmitOptions, stack: int) -> int:
+    """Bytes of workspace that a node needs when ``stack`` bytes of arrays surround it.
+
+    Steps of a block follow each other and share their space.
+    """
+    match node:
+        case Block(steps=steps):
+            return max((workspace_extent(s, options, stack) for s in steps), default=0)
+        case Loop(body=body) | Resident(body=body):
+            return workspace_extent(body, options, stack)
+        case ParallelLoop(body=body, tail=tail, threads=threads):
+            parts = [body] if tail is None else [body, tail]
+            return threads * max(workspace_extent(p, options, stack) for p in parts)
+        case Allocate(tensor=tensor, body=body):
+            size = 0 if tensor.vector else size_in_bytes(tensor)
+            if tensor.vector or on_stack(size, stack, options):
+                return workspace_extent(body, options, stack + size)
+            return size + workspace_extent(body, options, stack)
+        case _:
+            return 0
+
+
+def on_stack(size: int, stack: int, options: EmitOptions) -> bool:
+    """Whether a buffer is an array on the stack."""
+    return size <= options.stack_buffer and stack + size <= options.stack_total
+
+
+def describe(tensor: Tensor) -> str:
+    """Name, dtype, shape and layout, such as ``a: f32[4, 16], column-major``."""
+    shape = ", ".join(map(str, tensor.shape))
+    return f"{tensor.name}: {tensor.dtype}[{shape}], {layout_in_words(tensor.layout)}"
+
+
+def layout_in_words(layout: tuple[int, ...]) -> str:
+    """``row-major``, ``column-major``, or the order of the dimensions."""
+    if layout == tuple(range(len(layout))):
+        return "row-major"
+    if layout == (1, 0):
+        return "column-major"
+    return f"dimensions from slowest to fastest {', '.join(map(str, layout))}"
+
+
+def comment(text: str) -> str:
+    """A C comment of one line."""
+    return f"/* {comment_text(text)} */"
+
+
+def comment_text(text: str) -> str:
+    """Text for a line of a comment, which neither ends nor opens one."""
+    return " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _head(name: str, bound: int, step: int) -> str:
+    return f"for (ptrdiff_t {name} = 0; {name} < {bound}; {name} += {step})"
+
+
+def _declares(node: Node) -> bool:
+    match node:
+        case Allocate():
+            return True
+        case Resident(body=body):
+            return _declares(body)
+        case _:
+            return False
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [line if line.startswith("#") else f"  {line}" for line in lines]

@@ -1,0 +1,23 @@
+"""Fixtures that several directories of tests use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from morello.definitions import Definitions, load_definitions
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def project() -> Path:
+    """The checkout."""
+    return PROJECT
+
+
+@pytest.fixture(scope="session")
+def definitions() -> Definitions:
+    """Everything that the installed plugins define."""
+    return load_definitions()

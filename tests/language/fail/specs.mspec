@@ -1,0 +1,160 @@
+# Each spec has the errors that stand after '#!' on its lines, and no others.
+
+spec parameters(M, N = 2, N = 3, Z = 4) { #! S004 17 parameter 'M' has no value #! S002 27 spec 'parameters' has two parameters named 'N' #! S026 34 parameter 'Z' is never used
+  input x: f32[M, N]
+  output y: f32[M, N]
+  y = relu(x)
+}
+
+spec same_name(N = 2) { input x: f32[N]; output y: f32[N]; y = relu(x) }
+spec same_name(N = 2) { input x: f32[N]; output y: f32[N]; y = relu(x) } #! S002 6 spec 'same_name' is declared twice
+
+spec values(A = 7 / 2, B = 1 // (A - 3), C = 3, D = 4) { #! S005 17 parameter 'A' must be a whole number, found 3.5 #! S026 24 parameter 'B' is never used
+  input x: f32[C / D, C - 3, 0 - D, D // (C - 3), C // 0] #! S005 16 size 1 of 'x' must be a whole number, found 0.75 #! S006 23 size 2 of 'x' is 0; it must be at least 1 #! S006 30 size 3 of 'x' is -4; it must be at least 1 #! S005 37 size 4 of 'x' divides by zero #! K008 56 division by zero
+  output y: f32[1, 2, 3, 4, 5]
+  y = relu(x)
+}
+
+spec unknown_names(N = 2) {
+  input x: f32[NN, size(N), volume(N), min(N), N > 1] #! K001 16 unknown name 'NN' #! K002 20 unknown function 'size' #! K002 29 unknown function 'volume' #! K004 40 'min' takes 2 or more arguments, 1 given #! K005 48 size 5 of 'x' must be a number, found a truth value
+  output y: f32[1, 2, 3, 4, 5]
+  y = relu(x)
+}
+
+spec large(N = 16777217) {
+  input x: f32[N] #! S006 16 size 1 of 'x' is 16777217; it must be at most 16777216
+  output y: f32[65536, 65536] #! S007 3 'y' has 4294967296 elements; the most is 2147483648
+  y = relu(x)
+}
+
+spec threads_zero(N = 2) threads N - 2 { #! S006 34 the number of threads is 0; it must be at least 1
+  input x: f32[N]
+  output y: f32[N]
+  y = relu(x)
+}
+
+spec threads_many(N = 2) threads 5000 { #! S006 34 the number of threads is 5000; it must be at most 1024
+  input x: f32[N]
+  output y: f32[N]
+  y = relu(x)
+}
+
+spec dtypes(N = 2) {
+  input x: f64[N] #! S010 12 unknown dtype 'f64'
+  output y: f32[N]
+  y = relu(x)
+}
+
+spec mixed(N = 2) {
+  input x: f32[N]
+  input z: s32[N]
+  output y: s32[N]
+  y = add(x, z) #! S034 3 'y' is s32, but 'add' needs f32 #! S034 14 'z' is s32, but 'add' needs f32
+}
+
+spec layouts(N = 2) {
+  input x: f32[N, N] layout (0, 2) #! S011 22 the layout of 'x' does not order its 2 dimensions
+  output y: f32[N, N] layout (0, 0) #! S011 23 the layout of 'y' does not order its 2 dimensions
+  y = relu(x)
+}
+
+spec tensors(N = 2) {
+  input x: f32[N]
+  input x: f32[N] #! S002 9 tensor 'x' is declared twice
+  weight spare: f32[N] #! S020 10 weight 'spare' is never used
+  output y: f32[N]
+  output other: f32[N] #! S021 10 output 'other' is never computed
+  y = relu(x)
+}
+
+spec unknown_tensors(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  yy = relu(z) #! S022 3 unknown tensor 'yy' #! S022 13 unknown tensor 'z'
+}
+
+spec computed_input(N = 2) {
+  input x: f32[N]
+  weight z: f32[N]
+  z = relu(x) #! S023 3 'z' is declared as weight, so it cannot be computed
+}
+
+spec nothing(N = 2) { #! S024 6 spec 'nothing' computes nothing
+  input x: f32[N]
+  output y: f32[N]
+}
+
+spec two(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  output z: f32[N]
+  y = relu(x)
+  z = relu(x) #! S025 3 this version compiles one operator a spec; 'two' has 2
+}
+
+spec unused(N = 2, M = 3) { #! S026 20 parameter 'M' is never used
+  input x: f32[N]
+  output y: f32[N]
+  y = relu(x)
+}
+
+spec unknown_operator(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  y = rellu(x) #! S030 7 unknown operator 'rellu'
+}
+
+spec in_place(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  y = add(x, y) #! S031 14 'y' is input and output of the same operator
+}
+
+spec reads_output(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  output z: f32[N] #! S021 10 output 'z' is never computed
+  y = add(x, z) #! S031 14 'z' is an output, so it has no value to read
+}
+
+spec arguments(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  y = add(x) #! S032 7 'add' takes 2 tensors, 1 given
+}
+
+spec scalars(N = 2) {
+  output y: f32[N]
+  y = fill(valu = 1) #! S033 12 'fill' has no scalar 'valu'
+}
+
+spec scalar_twice(N = 2) {
+  output y: f32[N]
+  y = fill(value = 1, value = 2) #! S033 23 scalar 'value' is given twice
+}
+
+spec no_number(N = 2) {
+  output y: f32[N]
+  y = fill(value = sqrt(0 - 1)) #! S033 20 scalar 'value' is not a number
+}
+
+spec ranks(N = 2) {
+  input a: f32[N]
+  input b: f32[N, N]
+  output c: f32[N, N]
+  c = matmul(a, b) #! S035 14 'a' has 1 dimension, but 2 or more are needed
+}
+
+spec groups(N = 2) {
+  input a: f32[N, N, N]
+  input b: f32[N, N]
+  output c: f32[N, N, N]
+  c = matmul(a, b) #! S035 7 'b...' has not the same number of dimensions everywhere
+}
+
+spec dimensions(M = 2, K = 3, N = 5) {
+  input a: f32[M, K]
+  input b: f32[N, K]
+  output c: f32[M, N]
+  c = matmul(a, b) #! S036 3 dimension 'n' of 'matmul' is 3 in dimension 2 of 'b' but 5 in dimension 2 of 'c' #! S036 17 dimension 'k' of 'matmul' is 3 in dimension 2 of 'a' but 5 in dimension 1 of 'b'
+}

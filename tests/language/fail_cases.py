@@ -1,0 +1,96 @@
+"""Files with planted errors: what each line expects, and what the checks say of it.
+
+A line with errors ends in ``#! CODE COLUMN MESSAGE``, once for each of its errors, in order. The
+errors of a file are exactly these, in code, line, column and text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from morello.language import ast
+from morello.language.check_operators import check_operators
+from morello.language.check_rules import check_rules
+from morello.language.check_specs import check_spec
+from morello.language.check_targets import check_targets
+from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
+from morello.language.load import load_source
+from morello.language.parse import parse_rules, parse_spec, parse_target
+from morello.rewriting.progress import check_progress
+from morello.spec.operators import Operator
+
+MARK = "#!"
+DIRECTORY = Path(__file__).parent / "fail"
+RULES = Path(__file__).parents[2] / "rules"
+
+Expected = dict[int, list[str]]
+
+
+def shipped_rules() -> list[ast.RulesFile]:
+    """The rules that come with the project."""
+    return [parse_rules(load_source(path)) for path in sorted(RULES.glob("*.mrules"))]
+
+
+def shipped_operators() -> dict[str, Operator]:
+    """The operators that come with the project."""
+    collector = Collector()
+    operators = check_operators(shipped_rules(), collector)
+    collector.raise_if_any()
+    return operators
+
+
+def expected_in(path: Path) -> Expected:
+    """What the marks of a file say, by line."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    marks = {n: line.split(f" {MARK} ")[1:] for n, line in enumerate(lines, start=1)}
+    return {number: found for number, found in marks.items() if found}
+
+
+def found_in(path: Path) -> Expected:
+    """What the checks say of a file, by line, written like the marks."""
+    collector = Collector()
+    CHECKS[path.suffix](path, collector)
+    try:
+        collector.raise_if_any()
+    except DiagnosticsError as error:
+        return _by_line(error.diagnostics)
+    return {}
+
+
+def _by_line(diagnostics: list[Diagnostic]) -> Expected:
+    found: Expected = {}
+    for diagnostic in diagnostics:
+        text = f"{diagnostic.code} {diagnostic.span.column} {diagnostic.message}"
+        found.setdefault(diagnostic.span.line, []).append(text)
+    return found
+
+
+def _rules(path: Path, collector: Collector) -> None:
+    trees = [*shipped_rules(), parse_rules(load_source(path))]
+    operators = check_operators(trees, collector)
+    rules = check_rules(trees, operators, collector, coefficients=("loop_step", "fork_join"))
+    if path.stem == "progress":
+        collector.raise_if_any()
+        check_progress(operators, rules, collector)
+
+
+def _targets(path: Path, collector: Collector) -> None:
+    check_targets([parse_target(load_source(path))], shipped_operators(), collector)
+
+
+def _specs(path: Path, collector: Collector) -> None:
+    tree = parse_spec(load_source(path))
+    for name in {spec.name for spec in tree.specs}:
+        own = Collector()
+        try:
+            check_spec(tree, name, {}, shipped_operators(), own)
+        except DiagnosticsError:
+            collector.diagnostics += own.diagnostics
+
+
+CHECKS: dict[str, Callable[[Path, Collector], None]] = {
+    ".mrules": _rules,
+    ".mtarget": _targets,
+    ".mspec": _specs,
+}

@@ -1,0 +1,146 @@
+"""The progress check: what it proves, what it refuses, and the ranks of operators."""
+
+from __future__ import annotations
+
+import pytest
+
+from morello.errors import MorelloError
+from morello.language.check_rules import check_rules
+from morello.language.diagnostics import Collector
+from morello.rewriting.progress import check_progress, operator_ranks
+from morello.rewriting.rule import Rule
+from tests.language.fail_cases import shipped_operators, shipped_rules
+from tests.language.texts import operators, rules
+
+SHIPPED = check_rules(shipped_rules(), shipped_operators(), Collector())
+
+
+def refusals(found: tuple[Rule, ...]) -> list[str]:
+    """Messages of the progress check."""
+    collector = Collector()
+    check_progress(shipped_operators(), found, collector)
+    return [d.message for d in collector.diagnostics]
+
+
+@pytest.mark.parametrize("rule", SHIPPED, ids=lambda rule: rule.name)
+def test_shipped_rule_makes_progress(rule: Rule) -> None:
+    """Each shipped rule is proven, alone."""
+    assert refusals((rule,)) == []
+
+
+def test_shipped_rules_make_progress_together() -> None:
+    """No two shipped rules undo each other."""
+    assert refusals(SHIPPED) == []
+
+
+def test_ranks() -> None:
+    """An operator is above all that its rules may yield."""
+    ranks = operator_ranks(shipped_operators(), SHIPPED)
+    assert set(ranks) == set(shipped_operators())
+    assert ranks["copy"] < ranks["fill"] < ranks["matmul"]
+
+
+def test_ranks_without_rules() -> None:
+    """Nothing yields anything."""
+    assert set(operator_ranks(shipped_operators(), ()).values()) == {0}
+
+
+PROVEN = {
+    "a step of a choice that is nearer than a choice": """
+        choose near in nearer(X.level), level in nearer(near), layout in layouts(X, level)
+        yield  with Y = X at level layout layout { f[X := Y] }
+    """,
+    "a tile of two dimensions, one inside the other": """
+        choose d in output_dims(f), e in output_dims(f), t in tile_sizes(d), u in tile_sizes(e)
+        where  reads(f, X)
+        yield  for d step t { for e step u { f } }
+    """,
+    "accumulation that starts, under a loop of no known step": """
+        choose d in output_dims(f), e in output_dims(f), t in tile_sizes(e)
+        where  volume(f) > 1 and reduces(f), reads(f, X)
+        yield  for d step t { accumulating f }
+    """,
+    "nearer, although accumulation and sizes are unknown": """
+        choose d in output_dims(f), e in output_dims(f), t in tile_sizes(e),
+               level in nearer(X.level), layout in layouts(X, level)
+        yield  with Y = X at level layout layout { for d step t { accumulating f[X := Y] } }
+    """,
+    "a copy nearer than all, with the guard written the other way": """
+        choose level in nearer(X.level), layout in layouts(X, level)
+        where  not nearest(f) <= distance(level)
+        yield  with Y = X at level layout layout { copy(X, Y); f[X := Y] }
+    """,
+}
+
+
+@pytest.mark.parametrize("clauses", PROVEN.values(), ids=PROVEN)
+def test_proven(clauses: str) -> None:
+    """Decreases that are not the obvious ones."""
+    assert refusals(rules(f'rule r "R." match f: op, X: operand of f {clauses}')) == []
+
+
+REFUSED = {
+    "distance": """
+        choose level in nearer(X.level), layout in layouts(X, level)
+        yield  with Y = X at level layout layout { f[X := Y, Z := Y] }
+    """,
+    "accumulation": """
+        where  not reduces(f), reads(f, X), reads(f, Z)
+        yield  accumulating f
+    """,
+    "sizes": """
+        choose d in output_dims(f), e in output_dims(f), t in tile_sizes(d), u in tile_sizes(d)
+        where  reads(f, X), reads(f, Z)
+        yield  for d step t { for e step u { f } }
+    """,
+}
+
+
+@pytest.mark.parametrize(("component", "clauses"), REFUSED.items(), ids=REFUSED)
+def test_refused(component: str, clauses: str) -> None:
+    """One part that decreases does not excuse another that may grow."""
+    text = f'rule planted "R." match f: op, X: operand of f, Z: operand of f {clauses}'
+    (message,) = refusals(rules(text))
+    reason = "no measure of it decreases" if component == "accumulation" else component
+    assert "rule 'planted' makes no progress" in message
+    assert reason in message
+
+
+def test_serial_only_helps_where_the_match_is_parallel() -> None:
+    """What may be serial already does not get smaller by being serial."""
+    assert refusals(rules('rule r "R." match f: parallel op yield serial f')) == []
+    assert len(refusals(rules('rule r "R." match f: op yield serial f'))) == 1
+
+
+CYCLE = """
+    op one(X: T[i]) -> Y: T[i] { Y[i] = X[i] }
+    op two(X: T[i]) -> Y: T[i] { Y[i] = X[i] }
+    op three(X: T[i]) -> Y: T[i] { Y[i] = X[i] }
+    rule a "A." match f: one, X: operand of f yield two(X, f.out)
+    rule b "B." match f: two, X: operand of f yield three(X, f.out)
+    rule c "C." match f: three, X: operand of f yield one(X, f.out)
+    rule d "D." match f: three, X: operand of f yield two(X, f.out)
+"""
+
+
+def test_cycles_name_their_rules() -> None:
+    """A cycle is one error, the same for every order of the rules, with its rules in the help."""
+    known = operators(CYCLE)
+    found = rules(CYCLE, known)
+    for order in (found, found[::-1]):
+        collector = Collector()
+        check_progress(known, order, collector)
+        (diagnostic,) = collector.diagnostics
+        path = "'one' -> 'two' -> 'three' -> 'one'"
+        assert diagnostic.message == f"operators yield each other without end: {path}"
+        assert "'a' makes 'two' of 'one'" in diagnostic.help
+        assert "'c' makes 'one' of 'three'" in diagnostic.help
+    with pytest.raises(MorelloError, match="without end"):
+        operator_ranks(known, found)
+
+
+def test_ranks_of_a_chain() -> None:
+    """Ranks are lengths of the longest way down."""
+    known = operators(CYCLE)
+    found = tuple(r for r in rules(CYCLE, known) if r.name in {"a", "b"})
+    assert operator_ranks(known, found) == {"one": 2, "two": 1, "three": 0}

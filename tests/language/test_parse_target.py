@@ -1,0 +1,264 @@
+"""Targets, primitives and microkernels: every construct with its exact tree."""
+
+from __future__ import annotations
+
+import pytest
+
+from morello.language import ast
+from morello.language.parse import parse_target
+from morello.language.source import Source
+from tests.language.shapes import AT, binary, call, name, number
+
+
+def parse(text: str) -> ast.TargetFile:
+    return parse_target(Source("test.mtarget", text))
+
+
+def target(body: str) -> ast.TargetDecl:
+    [found] = parse(f"target t {{ {body} }}").targets
+    return found
+
+
+# --------------------------------------------------------------------------- targets
+
+
+def test_target() -> None:
+    text = """
+        target x86.avx2 extends x86.scalar
+          "With vectors."
+        {
+          emitter x86_c
+          sizes 1, 2, 4
+          page 4 KiB
+          flags "-mavx2", "-mfma";
+          headers "immintrin.h"
+          level mem { line 64 }
+          level reg { capacity 16 vectors; vector 4, 32; not addressable }
+          coefficient fma = 0.5 cycles "one multiply-add"   # measured: 0.498
+        }
+    """
+    expected = ast.TargetDecl(
+        name="x86.avx2",
+        name_span=AT,
+        doc="With vectors.",
+        base="x86.scalar",
+        emitter="x86_c",
+        sizes=(1, 2, 4),
+        page=4096,
+        flags=("-mavx2", "-mfma"),
+        headers=("immintrin.h",),
+        levels=(
+            ast.LevelDecl("mem", (("line", (64,)),), False, (), span=AT),
+            ast.LevelDecl(
+                "reg",
+                (("capacity", (16,)), ("vector", (4, 32)), ("not_addressable", ())),
+                True,
+                (),
+                span=AT,
+            ),
+        ),
+        coefficients=(
+            ast.CoefficientDecl("fma", 0.5, "one multiply-add", "measured: 0.498", span=AT),
+        ),
+        span=AT,
+    )
+    assert ast.TargetFile((expected,), (), ()) == parse(text)
+
+
+def test_empty_target() -> None:
+    expected = ast.TargetDecl("t", AT, "", None, None, (), None, (), (), (), (), span=AT)
+    assert expected == target("")
+
+
+def test_level() -> None:
+    """Bytes are multiplied out; items are separated by ';' or by nothing."""
+    [found] = target("level l1 { capacity 48 KiB; grain 2 KiB line 64; cache }").levels
+    properties = (("capacity", (49152,)), ("grain", (2048,)), ("line", (64,)), ("cache", ()))
+    assert ast.LevelDecl("l1", properties, False, (), span=AT) == found
+
+
+SOURCES = {
+    'coefficient a = 1 cycles "x"   # manual': "manual",
+    'coefficient a = 1 cycles "x";  # manual, see above': "manual, see above",
+    'coefficient a = 1 cycles "x"': "",
+    'coefficient a = 1 cycles "x"\n# not this': "",
+    'coefficient a = 1 cycles "x" line 64 # not this': "",
+}
+
+
+@pytest.mark.parametrize("text", SOURCES)
+def test_source_of_a_coefficient(text: str) -> None:
+    """It is the comment that follows on the same line, and nothing else."""
+    [level] = target(f"level l {{ {text}\n }}").levels
+    assert (ast.CoefficientDecl("a", 1.0, "x", SOURCES[text], span=AT),) == level.coefficients
+
+
+def test_value_of_a_coefficient_is_a_float() -> None:
+    [found] = target('coefficient a = 3 cycles "x"').coefficients
+    assert isinstance(found.value, float)
+
+
+def test_properties_as_names() -> None:
+    """The words of a level are free where a name is wanted."""
+    found = target('level line { cache } coefficient capacity = 1 cycles "x"')
+    assert (found.levels[0].name, found.coefficients[0].name) == ("line", "capacity")
+
+
+# --------------------------------------------------------------------------- primitives
+
+
+def test_primitives() -> None:
+    """A coefficient may follow an entry's text; the next entry needs no separator."""
+    text = """
+        primitives f32 x 16 on x86.avx512 {
+          type "__m512"
+          add  "_mm512_add_ps({0}, {1})" vector_op
+          mul  "_mm512_mul_ps({0}, {1})" vector_op;
+          neg  "(-{0})"; abs "g(\\"{0}\\")"
+          max  "m({0})" last
+        }
+    """
+    entries = (
+        ("type", "__m512", None),
+        ("add", "_mm512_add_ps({0}, {1})", "vector_op"),
+        ("mul", "_mm512_mul_ps({0}, {1})", "vector_op"),
+        ("neg", "(-{0})", None),
+        ("abs", 'g("{0}")', None),
+        ("max", "m({0})", "last"),
+    )
+    expected = ast.PrimitivesDecl("f32", 16, "x86.avx512", entries, span=AT)
+    assert ast.TargetFile((), (expected,), ()) == parse(text)
+
+
+def test_no_primitives() -> None:
+    [found] = parse("primitives f32 x 1 on t { }").primitives
+    assert found.entries == ()
+
+
+# --------------------------------------------------------------------------- kernels
+
+
+def kernel(match: str, rest: str = "cost 1 emit meaning") -> ast.KernelDecl:
+    [found] = parse(f'kernel k on x86.avx2 "Text." match {match} {rest}').kernels
+    return found
+
+
+def operand(text: str = "A: f32[n] at reg") -> ast.KernelOperand:
+    return kernel(f"g({text})").match.operands[0]
+
+
+def pattern(  # every field of a pattern, with the values of the simplest one
+    name: str = "A",
+    *,
+    dtype: str = "f32",
+    rest: bool = False,
+    shape: tuple[int | str, ...] = ("n",),
+    levels: tuple[str, ...] = ("reg",),
+    layout: tuple[int, ...] | None = None,
+    vector: int | None = None,
+) -> ast.KernelOperand:
+    return ast.KernelOperand(name, dtype, rest, shape, levels, layout, vector, span=AT)
+
+
+def test_kernel() -> None:
+    text = """
+        kernel fma on x86.avx512
+          "A row."
+          match  accumulating matmul(A: f32[..., 1, 1] at l1 layout any,
+                                     C: f32[..., 1, n] at reg vector 64)
+          where  free(reg) >= 1, n % 16 == 0
+          cost   n * fma_f32
+          emit   ```
+            first {{ A[0, 0] }};
+              second `quoted` # not a comment
+          ```
+    """
+    match = ast.KernelMatch(
+        "named",
+        "matmul",
+        AT,
+        True,
+        (
+            pattern("A", rest=True, shape=(1, 1), levels=("l1",), layout=()),
+            pattern("C", rest=True, shape=(1, "n"), vector=64),
+        ),
+        span=AT,
+    )
+    n = name("n")
+    guards = (
+        binary(call("free", name("reg")), ">=", number(1)),
+        binary(binary(n, "%", number(16)), "==", number(0)),
+    )
+    template = "first {{ A[0, 0] }};\n  second `quoted` # not a comment"
+    expected = ast.KernelDecl(
+        "fma",
+        AT,
+        "A row.",
+        "x86.avx512",
+        match,
+        guards,
+        binary(n, "*", name("fma_f32")),
+        template,
+        span=AT,
+    )
+    assert ast.TargetFile((), (), (expected,)) == parse(text)
+
+
+UNIFORM = {
+    "any op (any[...] at l1 or reg vector 4)": ("op", False),
+    "accumulating any op (any[...] at l1 or reg vector 4)": ("op", True),
+    "elementwise op (any[...] at l1 or reg vector 4)": ("elementwise", False),
+}
+
+
+@pytest.mark.parametrize("text", UNIFORM)
+def test_uniform_match(text: str) -> None:
+    """One pattern without a name stands for every operand."""
+    every = pattern("", dtype="any", rest=True, shape=(), levels=("l1", "reg"), vector=4)
+    kind, accumulating = UNIFORM[text]
+    assert ast.KernelMatch(kind, None, AT, accumulating, (every,), span=AT) == kernel(text).match
+
+
+OPERANDS = {
+    "A: f32[n] at reg": pattern(),
+    "A: f32[] at reg": pattern(shape=()),
+    "A: any[...] at reg": pattern(dtype="any", rest=True, shape=()),
+    "A: f32[..., 1, n] at reg": pattern(rest=True, shape=(1, "n")),
+    "A: f32[n] at l1 or l2 or reg": pattern(levels=("l1", "l2", "reg")),
+    "A: f32[n] at reg layout any": pattern(layout=()),
+    "A: f32[n] at reg layout (1, 0) vector 64": pattern(layout=(1, 0), vector=64),
+    "A: f32[layout, vector] at layout layout any vector 4": pattern(
+        shape=("layout", "vector"), levels=("layout",), layout=(), vector=4
+    ),
+}
+
+
+@pytest.mark.parametrize("text", OPERANDS)
+def test_operand(text: str) -> None:
+    assert OPERANDS[text] == operand(text)
+
+
+def test_span_of_an_operand() -> None:
+    """It includes the name."""
+    span = operand("A: f32[n] at reg layout any").span
+    assert span.source.text[span.start : span.end] == "A: f32[n] at reg layout any"
+
+
+TEMPLATES = {
+    "```a;```": "a;",
+    "``` a; ```": "a;",
+    "```\n  a;\n    b;\n```": "a;\n  b;",
+    "```\n  a;\r\n  b;\n  ```": "a;\nb;",
+    "``` \n\n  a;\n\n```": "\na;",
+    "``````": "",
+}
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_template(text: str) -> None:
+    """Fences, common indentation and trailing blanks are not part of it."""
+    assert TEMPLATES[text] == kernel("g(A: f32[n] at reg)", f"cost 1 emit {text}").template
+
+
+def test_meaning_has_no_template() -> None:
+    assert kernel("g(A: f32[n] at reg)").template is None

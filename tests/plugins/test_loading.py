@@ -1,0 +1,140 @@
+"""Plugins are found by entry point, and a broken one breaks nothing else."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from morello.plugins import API_VERSION, GROUP, PluginError, hookspecs, load_plugins
+from tests.plugins.conftest import Install
+
+IMPORTS = "from pathlib import Path\nfrom morello.plugins import hookimpl\n"
+
+EMITTER = """
+class Emitter:
+    def emit(self, program, options):
+        raise AssertionError
+
+@hookimpl
+def morello_emitters():
+    return {"ours": Emitter()}
+"""
+
+BROKEN = {
+    "an exception on import": (
+        "import nothing_of_this_name",
+        "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+    ),
+    "an exit on import": ("raise SystemExit(3)", "SystemExit: 3"),
+    "no hook": ("morello_emitters = dict", "implements no hook; is @hookimpl missing?"),
+    "a misspelt hook": (
+        "@hookimpl\ndef morello_emiters():\n    return {}",
+        "unknown hook 'morello_emiters'",
+    ),
+    "a hook with a parameter of its own": (
+        "@hookimpl\ndef morello_emitters(target):\n    return {}",
+        "Argument(s) {'target'}",
+    ),
+    "another version of the interface": (
+        "MORELLO_API = 99\n" + EMITTER,
+        f"version 99 of the plugin interface; this is {API_VERSION}",
+    ),
+    "an exception in a hook": (
+        "@hookimpl\ndef morello_emitters():\n    return 1 / 0",
+        "ZeroDivisionError: division by zero",
+    ),
+    "emitters that are no mapping": (
+        "@hookimpl\ndef morello_emitters():\n    return [1]",
+        "gives [1], which is not a mapping",
+    ),
+    "an emitter that cannot emit": (
+        "@hookimpl\ndef morello_emitters():\n    return {'ours': 1}",
+        "emitter 'ours' is 1, which has no method 'emit'",
+    ),
+    "files that are text": (
+        "@hookimpl\ndef morello_definition_files():\n    return ['a.mrules']",
+        "gives 'a.mrules', which is not a file",
+    ),
+    "a file of another kind": (
+        "@hookimpl\ndef morello_definition_files():\n    return [Path(__file__)]",
+        "ends neither in .mrules nor in .mtarget",
+    ),
+    "a file that is not there": (
+        "@hookimpl\ndef morello_definition_files():\n    return [Path('/nowhere/a.mrules')]",
+        "there is no file '/nowhere/a.mrules'",
+    ),
+}
+
+
+def test_what_ships_arrives_by_entry_point() -> None:
+    """The built-in rules and targets are plugins like any other: same group, same hooks."""
+    plugins = load_plugins()
+    assert plugins.broken == ()
+    owners = {str(file.owner.module) for file in plugins.files}
+    assert owners == {"morello_rules", "morello_x86"}
+    assert plugins.emitters
+
+
+def test_a_third_party_plugin_is_loaded_beside_them(example_plugin: None) -> None:
+    """Its files are named after its module, and its emitter is known by name."""
+    before = load_plugins([])
+    plugins = load_plugins()
+    assert (before.files, dict(before.emitters)) == ((), {})
+    assert plugins.broken == ()
+    ours = [file for file in plugins.files if file.owner.distribution == "example-plugin"]
+    names = [file.name for file in ours]
+    assert names == ["example_plugin/example.mrules", "example_plugin/example.mtarget"]
+    assert {file.owner.version for file in ours} == {"1.2"}
+    assert "trace" in plugins.emitters
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_plugin_is_reported_and_breaks_nothing(
+    kind: str, install: Install, example_plugin: None
+) -> None:
+    """The report names distribution, version, entry point and cause; the others still load."""
+    text, cause = BROKEN[kind]
+    sound = load_plugins()
+    install("broken-one", IMPORTS + text, version="0.3")
+    plugins = load_plugins()
+    (report,) = plugins.broken
+    assert (report.distribution, report.version) == ("broken-one", "0.3")
+    assert report.entry_point == "broken-one"
+    assert cause in report.cause
+    assert "'broken-one' of broken-one 0.3 is left out" in str(report)
+    assert plugins.files == sound.files
+    assert list(plugins.emitters) == list(sound.emitters)
+
+
+def test_one_emitter_from_two_distributions_is_an_error(install: Install) -> None:
+    """Nobody could say which of them is meant, so both distributions are named."""
+    install("first-giver", IMPORTS + EMITTER)
+    install("second-giver", IMPORTS + EMITTER, version="2.0")
+    with pytest.raises(PluginError) as caught:
+        load_plugins()
+    assert "emitter 'ours' is given twice" in str(caught.value)
+    assert "first-giver 1.0" in str(caught.value)
+    assert "second-giver 2.0" in str(caught.value)
+
+
+def test_an_entry_point_without_distribution_is_loaded() -> None:
+    """Some importers know of no distribution; that is no reason to fail."""
+    plugins = load_plugins([EntryPoint("rules", "morello_rules", GROUP)])
+    assert plugins.files
+    assert {file.owner.distribution for file in plugins.files} == {"unknown distribution"}
+
+
+def test_results_do_not_depend_on_the_order_of_discovery() -> None:
+    """Plugins are sorted, so the order in which a file system lists them has no effect."""
+    points = [EntryPoint(name, f"morello_{name}", GROUP) for name in ("x86", "rules")]
+    one, other = load_plugins(points), load_plugins(reversed(points))
+    assert (one.files, list(one.emitters)) == (other.files, list(other.emitters))
+
+
+def test_every_hook_is_described() -> None:
+    """A hook without a description is a hook that nobody can implement."""
+    hooks = [value for name, value in vars(hookspecs).items() if name.startswith("morello_")]
+    assert hooks
+    for hook in hooks:
+        assert len((hook.__doc__ or "").split()) > 10, hook.__name__

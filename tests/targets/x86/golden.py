@@ -1,0 +1,34 @@
+"""The text of one small program, kept in ``golden/``.
+
+``python -m tests.targets.x86.golden`` writes the files again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from morello_x86.emitter import CEmitter
+
+from morello.program.source import CSource, EmitOptions
+
+from .definitions import targets
+from .programs import tiled_matmul
+
+DIRECTORY = Path(__file__).parent / "golden"
+
+
+def code() -> CSource:
+    """A register tile for AVX-512, with a masked tail, annotated."""
+    made = tiled_matmul(targets()["x86.avx512"], (3, 4, 20), 2)
+    return CEmitter().emit(made, EmitOptions(annotate=True))
+
+
+def main() -> None:
+    """Write the golden files."""
+    DIRECTORY.mkdir(exist_ok=True)
+    (DIRECTORY / "tiled.c").write_text(code().source)
+    (DIRECTORY / "tiled.h").write_text(code().header)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The shipped ``.mtarget`` files, and the plugin that gives them."""
+
+from __future__ import annotations
+
+import re
+
+import morello_x86
+import pytest
+from morello_x86.emitter import CEmitter
+
+from .definitions import targets
+
+NAMES = ("x86.scalar", "x86.avx2", "x86.avx512")
+ALL_KERNELS = sorted({k.name: k for k in targets()["x86.avx512"].kernels}.items())
+DECLARED = re.compile(r"^\s*(?:const\s+)?(?:__m\d+i?|__mmask\d+|float|int\w*)\s+(\w+)\s*=", re.M)
+
+
+def test_the_plugin_gives_files_and_the_emitter() -> None:
+    """By the hooks of the plugin interface."""
+    names = [file.name for file in morello_x86.morello_definition_files()]
+    assert names == ["avx2.mtarget", "avx512.mtarget", "scalar.mtarget"]
+    emitters = morello_x86.morello_emitters()
+    assert {t.emitter for t in targets().values()} == set(emitters) == {"x86_c"}
+    assert isinstance(emitters["x86_c"], CEmitter)
+
+
+@pytest.mark.parametrize(
+    ("name", "lineage", "registers", "vectors"),
+    [
+        ("x86.scalar", NAMES[:1], 12, (4,)),
+        ("x86.avx2", NAMES[:2], 16, (4, 32)),
+        ("x86.avx512", NAMES, 32, (4, 64)),
+    ],
+)
+def test_levels(
+    name: str, lineage: tuple[str, ...], registers: int, vectors: tuple[int, ...]
+) -> None:
+    """Nearest first, with the capacities of the processors that they are for."""
+    target = targets()[name]
+    assert target.lineage == lineage
+    assert [level.name for level in target.levels] == ["reg", "l1", "l2", "mem"]
+    reg, l1, l2, _ = target.levels
+    assert (reg.capacity, reg.vectors) == (registers, vectors)
+    assert (l1.capacity or 0) * l1.grain == 32 * 1024
+    assert (l2.capacity or 0) * l2.grain == 1024 * 1024
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_vector_has_the_primitives_that_operators_need(name: str) -> None:
+    """Scalars and vectors alike, except for functions that no instruction computes."""
+    arithmetic = {"type", "constant", "add", "sub", "mul", "max", "min", "neg", "abs"}
+    target = targets()[name]
+    for width in target.level_by_name["reg"].vectors:
+        f32 = target.primitives["f32", width // 4].entries.keys()
+        s32 = target.primitives["s32", width // 4].entries.keys()
+        assert arithmetic | {"div", "sqrt", "cast_s32"} <= f32
+        assert arithmetic | {"cast_f32"} <= s32
+
+
+@pytest.mark.parametrize("name", [name for name, _ in ALL_KERNELS])
+def test_locals_of_templates_end_with_an_underscore(name: str) -> None:
+    """So that they hide no name that the emitter gives."""
+    template = dict(ALL_KERNELS)[name].template or ""
+    assert [n for n in DECLARED.findall(template) if not n.endswith("_")] == []

@@ -1,0 +1,247 @@
+"""The layers: who may import whom, read off the imports; and what the engine may name."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from sys import stdlib_module_names
+
+import pytest
+
+from morello.definitions import Definitions
+from morello.language.functions import FUNCTIONS
+
+PROJECT = Path(__file__).resolve().parent.parent
+PACKAGES = {
+    "morello": PROJECT / "morello",
+    "morello_grammar": PROJECT / "grammar",
+    "morello_rules": PROJECT / "rules",
+    "morello_x86": PROJECT / "targets" / "x86",
+}
+
+ERRORS = {"morello.errors"}
+TEXT = {*ERRORS, "morello.language"}
+DEFINED = {*TEXT, "morello.spec"}
+PROGRAM = {*DEFINED, "morello.program"}
+REWRITING = {*DEFINED, "morello.rewriting.rule", "morello.rewriting"}
+SEARCH = {*REWRITING, "morello.search"}
+LOWERED = {*SEARCH, *PROGRAM, "morello.program.lower"}
+LOADING = {*REWRITING, *PROGRAM, "morello.language.check_", "morello.plugins"}
+LOADED = {*LOADING, "morello.definitions"}
+RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
+VERIFIED = {*LOWERED, *LOADED, *RUN, "morello.verify"}
+API = {*VERIFIED, "morello.compiler"}
+
+# Layer -> layers that it may import, besides itself. A layer is the modules whose name begins so;
+# the longest such name counts.
+ALLOWED: dict[str, set[str]] = {
+    "morello.errors": set(),
+    "morello.language": ERRORS,  # text, syntax trees, expressions
+    "morello.spec": TEXT,
+    "morello.rewriting.rule": DEFINED,
+    "morello.language.check_": {*DEFINED, "morello.rewriting.rule"},  # trees to definitions
+    "morello.program": DEFINED,
+    "morello.rewriting": {*DEFINED, "morello.rewriting.rule"},
+    "morello.search": REWRITING,
+    "morello.program.lower": LOWERED - {"morello.program.lower"},
+    "morello.reference": PROGRAM,
+    "morello.toolchain": PROGRAM,
+    "morello.plugins": PROGRAM,
+    "morello.definitions": LOADING,
+    "morello.verify": VERIFIED - {"morello.verify"},
+    "morello.compiler": VERIFIED,
+    "morello": API,  # __init__ exports the Python API
+    "morello.cli": {*API, "morello"},
+    "morello.__main__": {"morello.cli"},
+    "morello_grammar": set(),
+    "morello_rules": {"morello.plugins"},
+    "morello_x86": {*PROGRAM, "morello.plugins"},
+}
+
+INSTRUCTION_SETS = re.compile(
+    r"(?i)(?<![a-z])(x86|m?sse\d*|m?avx\w*|m?amx\w*|vnni|neon|sve|_mm\d*_\w+|zmm|ymm)\b"
+)
+
+
+def _modules() -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for package, directory in PACKAGES.items():
+        for path in sorted(directory.rglob("*.py")):
+            parts = path.relative_to(directory).with_suffix("").parts
+            name = ".".join((package, *(part for part in parts if part != "__init__")))
+            found[name] = path
+    return found
+
+
+MODULES = _modules()
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """Everything that a module imports: modules, or names in them where that is not known."""
+    path = MODULES[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import(names=names):
+                found |= {alias.name for alias in names}
+            case ast.ImportFrom(module=origin, names=names, level=level):
+                base = ".".join(package.split(".")[: 1 - level or None]) if level else ""
+                origin = ".".join(filter(None, (base, origin)))
+                members = {f"{origin}.{alias.name}" for alias in names}
+                found |= {m if m in MODULES else origin for m in members}
+    return frozenset(found)
+
+
+def _layer(module: str) -> str:
+    candidates = [
+        layer
+        for layer in ALLOWED
+        if module == layer
+        or module.startswith(f"{layer}.")
+        or (layer.endswith("_") and module.startswith(layer))
+    ]
+    return max(candidates, key=len)
+
+
+def test_the_layers_have_an_order() -> None:
+    """The table itself has no cycle; `TopologicalSorter` raises if it does."""
+    order = list(TopologicalSorter(ALLOWED).static_order())
+    assert set(order) == set(ALLOWED)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_follow_the_layers(module: str) -> None:
+    """A module imports from its own layer and from those below it."""
+    layer = _layer(module)
+    wrong = {
+        name
+        for name in _imports(module)
+        if name.split(".")[0] in PACKAGES and _layer(name) not in {layer, *ALLOWED[layer]}
+    }
+    assert wrong == set()
+
+
+def test_the_engine_imports_no_target_and_no_rules() -> None:
+    """They arrive by entry point; this follows from the table, and is said once more."""
+    outside = {"morello_x86", "morello_rules", "targets", "rules"}
+    engine = [module for module in MODULES if module.split(".")[0] == "morello"]
+    wrong = {(m, i) for m in engine for i in _imports(m) if i.split(".")[0] in outside}
+    assert wrong == set()
+
+
+@cache
+def _providers() -> Mapping[str, list[str]]:
+    return packages_distributions()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_declared_distributions_are_imported(module: str) -> None:
+    """What is imported is in the standard library, in the project, or in its dependencies."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[^\w-]", text)[0].lower() for text in project["dependencies"]}
+    providers = _providers()
+    for name in {i.split(".")[0] for i in _imports(module)} - set(stdlib_module_names):
+        distributions = {d.lower() for d in providers.get(name, ())}
+        assert name in PACKAGES or distributions & declared, f"{name} is not declared"
+
+
+# ------------------------------------------------------------------------- names
+
+
+_BEFORE_DOCSTRING = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+
+
+def _code(text: str) -> Iterator[tokenize.TokenInfo]:
+    """Identifiers and string literals. Docstrings and comments may give examples."""
+    before = tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        docstring = token.type == tokenize.STRING and before in _BEFORE_DOCSTRING
+        if token.type in (tokenize.NAME, tokenize.STRING) and not docstring:
+            yield token
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            before = token.type
+
+
+def _engine_code() -> Iterator[tuple[str, tokenize.TokenInfo]]:
+    for module, path in MODULES.items():
+        if module.split(".")[0] == "morello":
+            yield from ((module, token) for token in _code(path.read_text()))
+
+
+def _names_one(token: tokenize.TokenInfo, names: Collection[str]) -> bool:
+    if token.type == tokenize.STRING:
+        return token.string.strip("rbfuRBFU\"'") in names
+    return token.string in names and _distinctive(token.string)
+
+
+def _words_of_the_languages(definitions: Definitions) -> set[str]:
+    """Words of the languages themselves: functions, keywords, trees, entries of primitives."""
+    grammars = "\n".join(p.read_text() for p in PACKAGES["morello_grammar"].glob("*.lark"))
+    primitives = [p for t in definitions.targets.values() for p in t.primitives.values()]
+    entries = {entry for p in primitives for entry in p.entries}
+    keywords = re.findall(r'"([a-z_]+)"', grammars)
+    trees = re.findall(r"^\??([a-z_]+):", grammars, re.MULTILINE)
+    return {*FUNCTIONS, *keywords, *trees, *entries}
+
+
+def _defined_names(definitions: Definitions) -> set[str]:
+    targets = definitions.targets.values()
+    return {
+        *definitions.operators,
+        *definitions.targets,
+        *definitions.emitters,
+        *(rule.name for rule in definitions.rules),
+        *(kernel.name for target in targets for kernel in target.kernels),
+        *(name for target in targets for name in target.coefficients),
+        *(level.name for target in targets for level in target.levels),
+    }
+
+
+def _distinctive(name: str) -> bool:
+    """Whether it can only be meant: an identifier ``copy`` or ``element`` may be a plain word."""
+    return bool(re.search(r"[_.\d]", name)) or name in {"matmul", "relu", "softmax", "conv"}
+
+
+def test_the_engine_names_no_definition(definitions: Definitions) -> None:
+    """Operators, rules, kernels, targets, levels and coefficients are data to the engine."""
+    names = _defined_names(definitions) - _words_of_the_languages(definitions)
+    found = {
+        f"{module}:{token.start[0]}: {token.string}"
+        for module, token in _engine_code()
+        if _names_one(token, names)
+    }
+    assert found == set()
+
+
+def test_the_engine_names_no_instruction_set() -> None:
+    """Not even in a message: what a machine can do is in the files of a target."""
+    found = {
+        f"{module}:{token.start[0]}: {token.string}"
+        for module, token in _engine_code()
+        if INSTRUCTION_SETS.search(token.string)
+    }
+    assert found == set()
+
+
+def test_the_search_for_names_finds_what_is_planted() -> None:
+    """The two tests above are not blind: literals and telling identifiers are seen, in code."""
+    text = '''"""About matmul."""
+
+def copy(array):
+    """matmul"""  # matmul
+    if array == "matmul":
+        return matmul(array, "copy", '-mavx2')
+'''
+    found = [token for token in _code(text) if _names_one(token, {"matmul", "copy"})]
+    assert [token.string for token in found] == ['"matmul"', "matmul", '"copy"']
+    assert [t.string for t in _code(text) if INSTRUCTION_SETS.search(t.string)] == ["'-mavx2'"]

@@ -1,0 +1,276 @@
+"""Calling compiled functions with numpy arrays, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morello.errors import MorelloError, UsageError
+from morello.program.source import CSource
+from morello.program.tree import Block, Program, Tensor
+from morello.spec.dtypes import F32
+from morello.spec.machine import Target
+from morello.toolchain import host
+from morello.toolchain.build import build
+from morello.toolchain.compilers import Compiler
+from morello.toolchain.driver import repeat_driver
+from morello.toolchain.library import CompiledFunction, load
+from morello.toolchain.signature import (
+    ALIGNMENT,
+    ArgumentInfo,
+    Signature,
+    allocate,
+    check_argument,
+    signature_of,
+)
+from tests.toolchain.functions import (
+    ADD,
+    ADD_HEADER,
+    ADD_SOURCE,
+    argument,
+    build_add,
+    build_and_load,
+)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@pytest.fixture(scope="module")
+def add(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> CompiledFunction:
+    return build_add(compiler, tmp_path_factory.mktemp("add"))
+
+
+@pytest.fixture
+def x() -> Array:
+    return np.arange(10, dtype=np.float32)
+
+
+def test_a_call_allocates_its_output(add: CompiledFunction, x: Array) -> None:
+    y = add(x, 2 * x)
+    assert isinstance(y, np.ndarray)
+    assert np.array_equal(3 * x, y)
+    assert y.ctypes.data % ALIGNMENT == 0
+    assert not np.may_share_memory(y, add(x, x))
+
+
+def test_out_is_written_and_returned(add: CompiledFunction, x: Array) -> None:
+    y = np.full(10, np.nan, np.float32)
+    assert add(x, x, out=y) is y
+    assert np.array_equal(2 * x, y)
+    assert add(x, 3 * x, out=[y]) is y
+    assert np.array_equal(4 * x, y)
+
+
+def test_read_only_inputs_are_fine(add: CompiledFunction, x: Array) -> None:
+    x.flags.writeable = False
+    assert np.array_equal(2 * x, add(x, x))
+
+
+def read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+def misaligned() -> Array:
+    return np.zeros(44, np.uint8)[1:41].view(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("argument_list", "message", "advice"),
+    [
+        ([np.zeros(10, np.float32)], "called with 1 arrays; expected 2: x, z", "out="),
+        ([[0.0] * 10, 1], "'x' is a list; expected a numpy array", "np.asarray(x, dtype="),
+        ([np.zeros(10)], "'x' has dtype float64; expected float32", "x.astype(np.float32)"),
+        ([np.zeros(10, ">f4")], "'x' has dtype >f4; expected float32", "astype"),
+        ([np.zeros(11, np.float32)], r"'x' has shape \(11,\); expected \(10,\)", "sizes"),
+        ([np.zeros((1, 10), np.float32)], r"'x' has shape \(1, 10\)", "sizes"),
+        ([np.zeros(20, np.float32)[::2]], r"'x' has strides \(8,\) bytes", "ascontiguousarray(x)"),
+        ([misaligned()], "'x' does not begin at a multiple of its 4-byte", "x.copy"),
+    ],
+)
+def test_inputs_that_do_not_fit(
+    add: CompiledFunction, argument_list: list[Any], message: str, advice: str
+) -> None:
+    if "called with" not in message:
+        argument_list = [argument_list[0], np.zeros(10, np.float32)]
+    with pytest.raises(UsageError, match=message) as error:
+        add(*argument_list)
+    assert advice in error.value.help
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.zeros(9, np.float32), r"'y' has shape \(9,\)"),
+        (read_only(np.zeros(10, np.float32)), "'y' is read-only; an output is written"),
+        (np.zeros(10, np.int32), "'y' has dtype int32"),
+        ([], "was given 2 arrays; expected 3: x, z, y"),
+        (5, "'y' is a int; expected a numpy array"),
+    ],
+)
+def test_outputs_that_do_not_fit(add: CompiledFunction, x: Array, out: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        add(x, x, out=out)
+
+
+def test_an_output_may_not_overlap_an_input(add: CompiledFunction, x: Array) -> None:
+    with pytest.raises(UsageError, match="'y' shares memory with 'x'") as error:
+        add(x, x.copy(), out=x)
+    assert "pass a copy" in error.value.help
+    both = np.zeros(15, np.float32)
+    with pytest.raises(UsageError, match="'y' shares memory with 'z'"):
+        add(x, both[:10], out=both[5:])
+    halves = np.zeros(20, np.float32)
+    add(x, halves[:10], out=halves[10:])
+
+
+TRANSPOSE = """
+void transpose(const float *x, float *y, float *total, void *workspace);
+void transpose(const float *x, float *y, float *total, void *workspace) {
+  (void)workspace;
+  total[0] = 0;
+  for (int i = 0; i < 6; ++i) { y[i] = x[i]; total[0] += x[i]; }
+}
+"""
+
+
+def test_layouts_and_several_outputs(compiler: Compiler, tmp_path: Path) -> None:
+    """The bytes are copied as they lie; the layouts make that the same matrix."""
+    arguments = (
+        argument("x", "input", (2, 3), (1, 0)),
+        argument("y", "output", (2, 3), (1, 0)),
+        argument("total", "output", ()),
+    )
+    function = build_and_load(TRANSPOSE, Signature("transpose", arguments), compiler, tmp_path)
+    matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
+    y, total = function(np.asfortranarray(matrix))
+    assert y.flags.f_contiguous
+    assert np.array_equal(matrix, y)
+    assert total[()] == 15
+    with pytest.raises(UsageError, match="expected column-major") as error:
+        function(matrix)
+    assert "np.asfortranarray(x)" in error.value.help
+
+
+def test_the_advice_for_any_layout_works() -> None:
+    info = argument("x", "input", (2, 3, 4), (1, 2, 0))
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    with pytest.raises(UsageError, match=r"expected layout \(1, 2, 0\)") as error:
+        check_argument(info, x)
+    fixed = eval(error.value.help.removeprefix("pass "), {"np": np, "x": x})
+    assert check_argument(info, fixed) is fixed
+    assert np.array_equal(x, fixed)
+    assert check_argument(info, allocate(info)).shape == (2, 3, 4)
+
+
+WORKSPACE = """
+#include <stdint.h>
+void slow(const float *x, float *y, void *workspace);
+void slow(const float *x, float *y, void *workspace) {
+  float *w = workspace;
+  for (int i = 0; i < 1000; ++i) w[i] = x[0];
+  for (int turn = 0; turn < 300; ++turn) {
+    for (int i = 0; i < 1000; ++i) w[i] = w[i] * 0.5f + x[0] * 0.5f;
+  }
+  y[0] = 0;
+  for (int i = 0; i < 1000; ++i) y[0] += w[i] == x[0];
+  y[1] = (float)((uintptr_t)workspace % 64);
+}
+"""
+
+
+def test_every_thread_has_its_own_workspace(compiler: Compiler, tmp_path: Path) -> None:
+    arguments = (argument("x", "input", (1,)), argument("y", "output", (2,)))
+    slow = build_and_load(WORKSPACE, Signature("slow", arguments, 4000), compiler, tmp_path)
+
+    def work(value: int) -> list[float]:
+        results = [slow(np.array([value], np.float32)) for _ in range(50)]
+        return [float(v) for y in results for v in np.asarray(y)]
+
+    with ThreadPoolExecutor(4) as pool:
+        for values in pool.map(work, range(1, 9)):
+            assert values == [1000.0, 0.0] * 50
+
+
+def test_prepared_calls_keep_their_arrays_alive(add: CompiledFunction, x: Array) -> None:
+    y = np.zeros(10, np.float32)
+    calls = [add.prepare([x.copy(), 2 * x, y])]
+    repeat = add.prepare_repeated([x.copy(), 3 * x, y])
+    gc.collect()
+    calls[0]()
+    assert np.array_equal(3 * x, y)
+    assert repeat is not None
+    repeat(3)
+    assert np.array_equal(4 * x, y)
+    with pytest.raises(UsageError, match="was given 2 arrays; expected 3: x, z, y"):
+        add.prepare([x, x])
+
+
+COUNT = """
+void count(float *y, void *workspace);
+void count(float *y, void *workspace) { (void)workspace; y[0] += 1; }
+"""
+
+
+def test_the_driver_calls_so_many_times(compiler: Compiler, tmp_path: Path) -> None:
+    signature = Signature("count", (argument("y", "output", (1,)),))
+    declaration = COUNT.split("\n")[1] + "\n"
+    sources = {"c.c": COUNT, "c.h": declaration, "r.c": repeat_driver(signature, "c.h")}
+    function = load(build(sources, compiler, (), tmp_path / "c.so"), signature)
+    y = np.zeros(1, np.float32)
+    repeat = function.prepare_repeated([y])
+    assert repeat is not None
+    repeat(1000)
+    repeat(0)
+    assert y[0] == 1000
+
+
+def test_a_rebuilt_library_is_loaded_anew(compiler: Compiler, tmp_path: Path, x: Array) -> None:
+    files = {"add.c": ADD_SOURCE, "add.h": ADD_HEADER}
+    first = load(build(files, compiler, (), tmp_path / "add.so"), ADD)
+    files["add.c"] = ADD_SOURCE.replace("x[i] + z[i]", "x[i] - z[i]")
+    second = load(build(files, compiler, (), tmp_path / "add.so"), ADD)
+    assert np.array_equal(2 * x, first(x, x))
+    assert np.array_equal(0 * x, second(x, x))
+
+
+def test_libraries_that_cannot_be_loaded(
+    compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MorelloError, match=r"cannot load '.*missing.so': No such file"):
+        load(tmp_path / "missing.so", ADD)
+    (tmp_path / "text.so").write_text("not a library")
+    with pytest.raises(MorelloError, match=r"cannot load '.*text.so'"):
+        load(tmp_path / "text.so", ADD)
+    other = build({"f.c": "int x;\n"}, compiler, (), tmp_path / "f.so")
+    with pytest.raises(MorelloError, match="has no function 'add'"):
+        load(other, ADD)
+    monkeypatch.setattr(host, "_answer", lambda compiler, feature: "lacks")
+    with pytest.raises(MorelloError, match=r"'add' cannot run on this machine: .* lacks magic"):
+        load(other, ADD, flags=("-mmagic",), compiler=compiler)
+
+
+def test_signatures_come_from_programs() -> None:
+    tensors = (
+        Tensor("a", F32, (2, 3), (1, 0), "mem", 0, "weight"),
+        Tensor("c", F32, (4,), (0,), "mem", 0, "output"),
+    )
+    target = Target("t", "", (), "", (), 0, (), (), (), {}, {}, ())
+    program = Program("double", tensors, Block(()), 1, target, "")
+    signature = signature_of(program, CSource("double_", "", "", (), 128))
+    assert signature == Signature(
+        "double_",
+        (
+            ArgumentInfo("a", "weight", F32, (2, 3), (1, 0)),
+            ArgumentInfo("c", "output", F32, (4,), (0,)),
+        ),
+        128,
+    )
+    assert [a.name for a in signature.inputs] == ["a"]
+    assert [a.name for a in signature.outputs] == ["c"]
+    assert [a.bytes for a in signature.arguments] == [24, 16]
