@@ -157,7 +157,7 @@ def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
             for name in (kind, apart)
         )
         count = lines(tensor, scope.sizes)
-        if operand.contiguity == len(operand.layout) or together == strided:
+        if operand.contiguity == len(operand.layout):
             return count * together
         _, runs = inner_and_outer(tensor, scope.sizes)
         return count * np.where(runs == 1, together, strided)

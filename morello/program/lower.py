@@ -1,0 +1,180 @@
+"""A plan becomes a program: rules' results become loops and buffers, decisions kernel calls.
+
+`lower_step` turns one rule's result into a partial program, whose leaves are given by the caller: the
+plans of sub-Specs here, the operations themselves where a rule is verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from morello.program.tree import (
+    Affine,
+    Allocate,
+    Block,
+    KernelCall,
+    Loop,
+    Node,
+    Origin,
+    ParallelLoop,
+    Resident,
+    Tensor,
+    View,
+)
+from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
+from morello.rewriting.references import TensorRef
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants
+from morello.search.reconstruct import PlanNode
+
+Leaves = Callable[[Leaf, tuple[View, ...]], Node]
+
+
+@dataclass(slots=True)
+class Names:
+    """Fresh names within one program."""
+
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self, base: str) -> str:
+        """``base``, or ``base_2`` and so on when that is taken."""
+        count = self.taken.get(base, 0) + 1
+        self.taken[base] = count
+        return base if count == 1 else f"{base}_{count}"
+
+
+def whole(tensor: Tensor) -> View:
+    """All of a tensor."""
+    return View(tensor, tuple(Affine() for _ in tensor.shape), tensor.shape, tensor.level)
+
+
+def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names) -> Node:
+    """The program of a plan on these operands, inputs first."""
+    alternative = plan.decision.alternative
+    if isinstance(alternative, KernelAlternative):
+        sizes = dict(zip(plan.spec.family.operation.dims, plan.spec.sizes, strict=True))
+        bindings = tuple((n, int(v)) for n, v in alternative.match.bindings(sizes).items())
+        kernel = alternative.match.kernel
+        return KernelCall(kernel, plan.spec.family.operation, plan.spec.sizes, bindings, views)
+    children = iter(plan.children)
+
+    def leaf(_: Leaf, operands: tuple[View, ...]) -> Node:
+        return lower_plan(next(children), operands, names)
+
+    assert plan.step is not None
+    return lower_step(plan.step, alternative, views, names, leaf)
+
+
+def lower_step(
+    step: Step,
+    alternative: RuleAlternative,
+    views: tuple[View, ...],
+    names: Names,
+    leaf: Leaves,
+) -> Node:
+    """The program of one rule's concrete result.
+
+    Leaves are asked for in the order of `morello.search.reconstruct.leaves`.
+    """
+    declaration = alternative.rule.declaration
+    origin = Origin(alternative.rule.name, declaration.name_span)
+    known = {str(position): view for position, view in enumerate(views)}
+    return _Lowering(names, origin, leaf).node(step, known)
+
+
+class _Lowering:
+    def __init__(self, names: Names, origin: Origin, leaf: Leaves) -> None:
+        self.names = names
+        self.origin = origin
+        self.leaf = leaf
+
+    def node(self, step: Step, views: Mapping[str, View]) -> Node:
+        match step:
+            case Leaf(tensors=tensors):
+                return self.leaf(step, tuple(views[t.key] for t in tensors))
+            case Sequence(steps=steps):
+                return Block(tuple(self.node(s, views) for s in steps))
+            case Variants(options=options):
+                return next(self.node(s, views) for condition, s in options if condition)
+            case Placed():
+                return self._placed(step, views)
+            case Tiled():
+                return self._tiled(step, views)
+
+    def _placed(self, step: Placed, views: Mapping[str, View]) -> Node:
+        source, operand = views[step.source.key], step.tensor.operand
+        if not step.copied:
+            view = replace(source, level=operand.level.name)
+            body = self.node(step.body, {**views, step.tensor.key: view})
+            return Resident(view, body, self.origin)
+        tensor = Tensor(
+            self.names.fresh(f"{source.tensor.name.split('_')[0]}_{operand.level}"),
+            operand.dtype,
+            source.sizes,
+            operand.layout,
+            operand.level.name,
+            operand.vector,
+            "buffer",
+        )
+        body = self.node(step.body, {**views, step.tensor.key: whole(tensor)})
+        return Allocate(tensor, body, self.origin)
+
+    def _tiled(self, step: Tiled, views: Mapping[str, View]) -> Node:
+        count, tile, remainder = int(step.count), int(step.step), int(step.remainder)
+        variable = self.names.fresh(step.dim)
+        size = count * tile + remainder
+        indices = _indices(step)
+        start = Affine(0, ((variable, 1),))
+        inside = {
+            key: _part(view, indices.get(key), step.dim, start, size - tile)
+            for key, view in views.items()
+        }
+        body = self.node(step.full, inside)
+        tail = None
+        if remainder:
+            end = Affine(count * tile)
+            rest = {
+                key: _part(view, indices.get(key), step.dim, end, size - remainder)
+                for key, view in views.items()
+            }
+            tail = self.node(step.tail, rest)
+        if step.parallel:
+            threads = -(-count // int(step.runs))
+            return ParallelLoop(
+                variable, step.dim, count, tile, threads, body, tail, self.origin
+            )
+        loop = Loop(variable, step.dim, count, tile, body, step.unrolled, self.origin)
+        return loop if tail is None else Block((loop, tail))
+
+
+def _indices(step: Tiled) -> dict[str, TensorRef]:
+    """Tensors that the loop's leaves use, by key: how the loop's dimension indexes them."""
+    found: dict[str, TensorRef] = {}
+    pending: list[Step] = [step.full]
+    while pending:
+        inner = pending.pop()
+        match inner:
+            case Leaf(tensors=tensors):
+                found |= {t.key: t for t in tensors}
+            case Sequence(steps=steps):
+                pending += steps
+            case Variants(options=options):
+                pending += [s for _, s in options]
+            case Placed(source=source, body=body):
+                found[source.key] = source
+                pending.append(body)
+            case Tiled(full=full):
+                pending.append(full)
+    return found
+
+
+def _part(view: View, tensor: TensorRef | None, dim: str, start: Affine, less: int) -> View:
+    """The part of a view that one iteration works on: ``dim`` is smaller there by ``less``."""
+    if tensor is None:
+        return view
+    offsets, sizes = list(view.offsets), list(view.sizes)
+    for position in tensor.indexed_by(dim):
+        factor = dict(tensor.indices[position].terms)[dim]
+        offsets[position] = offsets[position].plus(start, factor)
+        sizes[position] -= factor * less
+    return replace(view, offsets=tuple(offsets), sizes=tuple(sizes))

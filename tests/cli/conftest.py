@@ -1,0 +1,53 @@
+"""Running the command in this process, in an empty directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from click.testing import CliRunner, Result
+
+from morello.cli.main import main
+
+SMALL = """# A product that is searched in no time.
+target {target}
+
+spec product(M = 4, K = 3, N = 5) {{
+  input  a: f32[M, K]
+  input  b: f32[K, N]
+  output c: f32[M, N]
+  c = matmul(a, b)
+}}
+"""
+
+
+class Run(Protocol):
+    """Runs ``morello`` with these arguments."""
+
+    def __call__(self, *arguments: str | Path, input: str | bytes | None = None) -> Result: ...
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command, in an empty working directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments: str | Path, input: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(main, [str(a) for a in arguments], input=input)
+
+    return invoke
+
+
+@pytest.fixture(scope="session")
+def target() -> str:
+    """A target that every machine can run."""
+    return "x86.scalar"
+
+
+@pytest.fixture
+def small_spec(tmp_path: Path, target: str) -> Path:
+    """``product.mspec`` in the working directory."""
+    path = tmp_path / "product.mspec"
+    path.write_text(SMALL.format(target=target))
+    return path

@@ -1,0 +1,92 @@
+"""``morello rules``, ``operators``, ``kernels`` and ``targets``: what is in force."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from morello.definitions import Definitions
+from tests.cli.conftest import Run
+
+TABLES = ("rules", "operators", "kernels", "targets")
+
+
+def _names(definitions: Definitions, table: str) -> set[str]:
+    match table:
+        case "rules":
+            return {rule.name for rule in definitions.rules}
+        case "operators":
+            return set(definitions.operators)
+        case "targets":
+            return set(definitions.targets)
+    return {kernel.name for target in definitions.targets.values() for kernel in target.kernels}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_everything_is_listed(table: str, run: Run, definitions: Definitions) -> None:
+    """As text and as JSON, with a sentence for each."""
+    text = run(table)
+    assert (text.exit_code, text.stderr) == (0, "")
+    document = json.loads(run(table, "--json").stdout)
+    rows = document[table]
+    assert {row["name"] for row in rows} == _names(definitions, table)
+    for row in rows:
+        (line,) = [line for line in text.stdout.splitlines() if line.split()[:1] == [row["name"]]]
+        assert row["meaning"]
+        assert row["meaning"] in line
+
+
+@pytest.mark.parametrize("table", ["rules", "operators", "kernels"])
+def test_places_are_where_things_are_written(table: str, run: Run) -> None:
+    """The line of the place holds the name."""
+    rows = json.loads(run(table, "--json").stdout)[table]
+    for row in rows:
+        file, _, line = row["place"].partition(":")
+        package, _, name = file.partition("/")
+        module = import_module(package)
+        text = (Path(str(module.__file__)).parent / name).read_text()
+        assert row["name"] in text.splitlines()[int(line) - 1]
+
+
+def test_kernels_of_one_target(run: Run, definitions: Definitions, target: str) -> None:
+    """With what it inherits, and without what others add."""
+    rows = json.loads(run("kernels", "--target", target, "--json").stdout)["kernels"]
+    assert {row["name"] for row in rows} == {k.name for k in definitions.targets[target].kernels}
+    assert len(rows) < len(json.loads(run("kernels", "--json").stdout)["kernels"])
+
+
+def test_coefficients_of_one_target(run: Run, definitions: Definitions, target: str) -> None:
+    """Each with its value and with where that is from."""
+    rows = json.loads(run("targets", target, "--json").stdout)["coefficients"]
+    found = {row["coefficient"]: row["cycles"] for row in rows}
+    for name, coefficient in definitions.targets[target].coefficients.items():
+        assert found[name] == coefficient.value
+    assert any("." in name for name in found), "those of the levels too"
+    assert all(row["source"] for row in rows)
+
+
+@pytest.mark.parametrize("arguments", [("targets",), ("kernels", "--target")])
+def test_an_unknown_target_is_an_error(arguments: tuple[str, ...], run: Run, target: str) -> None:
+    """With a name that is like it."""
+    result = run(*arguments, target + "x")
+    assert result.exit_code == 1
+    assert f"there is no target '{target}x'" in result.stderr
+    assert f"did you mean '{target}'?" in result.stderr
+
+
+def test_rules_of_a_file_are_listed_too(run: Run) -> None:
+    """``--rules`` adds what is not installed."""
+    Path("mine.mrules").write_text(
+        'rule mine\n  "Accumulate."\n  match f: op\n  where reduces(f)\n'
+        "  yield fill(f.out, identity(f)); accumulating f\n"
+    )
+    rows = json.loads(run("rules", "--json", "-r", "mine.mrules").stdout)["rules"]
+    assert {
+        "name": "mine",
+        "matches": "f: op",
+        "meaning": "Accumulate.",
+        "place": "mine.mrules:1",
+    } in rows
