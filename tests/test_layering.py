@@ -37,8 +37,9 @@ LOWERED = {*SEARCH, *PROGRAM, "morello.program.lower"}
 LOADING = {*REWRITING, *PROGRAM, "morello.language.check_", "morello.plugins"}
 LOADED = {*LOADING, "morello.definitions"}
 RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
-VERIFIED = {*LOWERED, *LOADED, *RUN, "morello.verify"}
-API = {*VERIFIED, "morello.compiler"}
+SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
+VERIFIED = {*SOLVED, *RUN, "morello.verify"}
+API = {*VERIFIED, "morello.memo", "morello.compiler"}
 
 # Layer -> layers that it may import, besides itself. A layer is the modules whose name begins so;
 # the longest such name counts.
@@ -51,13 +52,16 @@ ALLOWED: dict[str, set[str]] = {
     "morello.program": DEFINED,
     "morello.rewriting": {*DEFINED, "morello.rewriting.rule"},
     "morello.search": REWRITING,
+    "morello.memo": SEARCH,
     "morello.program.lower": LOWERED - {"morello.program.lower"},
     "morello.reference": PROGRAM,
     "morello.toolchain": PROGRAM,
     "morello.plugins": PROGRAM,
     "morello.definitions": LOADING,
+    "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
+    "morello.plan": SEARCH,
     "morello.verify": VERIFIED - {"morello.verify"},
-    "morello.compiler": VERIFIED,
+    "morello.compiler": {*VERIFIED, "morello.memo"},
     "morello": API,  # __init__ exports the Python API
     "morello.cli": {*API, "morello"},
     "morello.__main__": {"morello.cli"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from morello.cli.options import examples, json_option, spec_options
 from morello.cli.request import Request, compile_request
 from morello.cli.session import Session
+from morello.goals import iterations as iterations_of
 
 
 @click.command(
@@ -31,7 +31,7 @@ def bench(session: Session, /, **request: Any) -> None:
     kernel.verify()
     timing = kernel.time()
     lower, upper = timing.quartiles
-    iterations = prod(kernel.goal.sizes)
+    iterations = iterations_of(kernel.goal)
     if session.json:
         document = {
             "name": kernel.name,

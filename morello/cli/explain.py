@@ -53,4 +53,12 @@ def explain(session: Session, /, **request: Any) -> None:
 
 def _costs(kernel: Kernel) -> list[Row]:
     """Cycles by coefficient, the dearest first."""
-    return []
+    return [
+        {
+            "coefficient": cost.coefficient,
+            "count": cost.count,
+            "cycles": cost.cycles,
+            "share": f"{cost.cycles / kernel.cost:.1%}" if kernel.cost else "-",
+        }
+        for cost in kernel.plan.costs()
+    ]

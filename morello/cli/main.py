@@ -6,11 +6,11 @@ Exit status: 0 when it worked, 1 for an error, 2 for a wrong use, 130 when inter
 from __future__ import annotations
 
 import errno
-from importlib.metadata import version
 from typing import Any
 
 import click
 
+from morello import __version__
 from morello.cli.bench import bench
 from morello.cli.check import check
 from morello.cli.compile import compile_
@@ -75,7 +75,7 @@ def _report_unexpected(session: Session, error: Exception) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="'morello COMMAND --help' shows the options of a command, with examples.",
 )
-@click.version_option(version("morello"), prog_name="morello")
+@click.version_option(__version__, prog_name="morello")
 @click.option("--traceback", is_flag=True, help="Show where in this program an error arose.")
 @click.pass_context
 def main(ctx: click.Context, traceback: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
@@ -49,10 +48,11 @@ def definitions_for(session: Session, extra_files: Iterable[Source] = ()) -> Def
 
 def compile_request(session: Session, request: Request, *, annotate: bool = False) -> Kernel:
     """Compile what was asked for, with a progress bar."""
+    source = read_source(request.file)
     definitions = definitions_for(session, map(read_source, request.rules_files))
     with ProgressBar(session.err) as progress:
         return compile_spec(
-            read_source(STDIN).text if request.file == STDIN else Path(request.file),
+            source,
             spec=request.spec,
             defines=request.defines,
             target=request.target,

@@ -37,7 +37,7 @@ def _cell(value: Any) -> str:
         case str():
             return value
         case float():
-            return f"{value:g}"
+            return f"{value:,.6g}"
         case list() | tuple():
             return ", ".join(map(_cell, value))
         case _:

@@ -11,7 +11,7 @@ from morello.language import ast
 from morello.language.build_common import Builder, children, kind_of
 
 
-def expression(builder: Builder, tree: Tree[Token]) -> ast.Expr:  # noqa: PLR0911 - one return a kind of node
+def expression(builder: Builder, tree: Tree[Token]) -> ast.Expr:
     """The node of any expression."""
     span = builder.span(tree)
     parts: list[Any] = tree.children

@@ -30,7 +30,7 @@ def _at(expr: ast.Expr, lowest: int) -> str:
     return text if level >= lowest else f"({text})"
 
 
-def _text(expr: ast.Expr) -> tuple[str, int]:  # noqa: PLR0911 - one return a kind of node
+def _text(expr: ast.Expr) -> tuple[str, int]:
     """The text of an expression and the level of its outermost operator."""
     match expr:
         case ast.Number(value=value):

@@ -78,9 +78,7 @@ Alternative = RuleAlternative | KernelAlternative
 
 def choice_text(value: Any) -> str:
     """A chosen value as it is recorded and shown."""
-    if isinstance(value, TensorRef):
-        return value.key
-    return value.name if isinstance(value, Level) else str(value)
+    return value.name if isinstance(value, TensorRef | Level) else str(value)
 
 
 @dataclass(frozen=True)
@@ -95,11 +93,21 @@ class Context:
     rules: tuple[Rule, ...]
     page_possible: bool = True
 
+    def same_definitions(self, other: Context) -> bool:
+        """Whether both use the very same target, operators and rules."""
+        return (
+            self.target is other.target
+            and self.operators is other.operators
+            and self.rules is other.rules
+        )
+
 
 class _Enumeration:
     """Makes the choices of one rule for one family."""
 
-    def __init__(self, context: Context, rule: Rule, family: Family, refusals: list[Refusal] | None):
+    def __init__(
+        self, context: Context, rule: Rule, family: Family, refusals: list[Refusal] | None
+    ):
         self.context = context
         self.rule = rule
         self.family = family

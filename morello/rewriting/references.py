@@ -24,11 +24,12 @@ Sizes = Mapping[str, Size]
 class TensorRef:
     """A tensor that a rule speaks of: an operand of the matched operation or a copy of one.
 
-    ``key`` names it within one application. ``indices`` say how the matched operation's dimensions
+    ``key`` tells it apart within one application; ``name`` is what it is declared as. ``indices`` say how the matched operation's dimensions
     index it, also when it is a copy.
     """
 
     key: str
+    name: str
     operand: Operand
     indices: tuple[OperandIndex, ...]
 
@@ -62,8 +63,9 @@ class SpecRef:
 
 def spec_ref(family: Family) -> SpecRef:
     """``f`` for a family."""
-    pairs = zip(family.operands, family.operation.operands, strict=True)
-    return SpecRef(family, tuple(TensorRef(str(p), o, i) for p, (o, i) in enumerate(pairs)))
+    operation = family.operation
+    parts = zip(operation.names, family.operands, operation.operands, strict=True)
+    return SpecRef(family, tuple(TensorRef(str(p), *part) for p, part in enumerate(parts)))
 
 
 def inner_and_outer(tensor: TensorRef, sizes: Sizes) -> tuple[Size, Size]:

@@ -266,7 +266,7 @@ class Instantiation:
             operand = Operand(source.operand.dtype, level, layout, len(layout), False, vector)
         else:
             operand = replace(source.operand, level=level)
-        tensor = TensorRef(node.variable, operand, source.indices)
+        tensor = TensorRef(node.variable, node.variable, operand, source.indices)
         inside = state.bind(node.variable, tensor)
         fits: Any = True
         if not self.structural and level.capacity is not None:
@@ -294,9 +294,7 @@ class Instantiation:
         full = self._variants(node.body, state, dim, tile)
         tail = self._variants(node.body, state, dim, np.maximum(remainder, 1))
         runs = -(-count // threads)
-        return Tiled(
-            dim, tile, count, runs, remainder, node.parallel, unrolled, guard, full, tail
-        )
+        return Tiled(dim, tile, count, runs, remainder, node.parallel, unrolled, guard, full, tail)
 
     def _variants(self, body: ast.Block, state: _State, dim: str, size: Size) -> Step:
         options = []

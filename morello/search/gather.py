@@ -20,7 +20,8 @@ Table = npt.NDArray[np.float32]
 @dataclass(frozen=True, slots=True)
 class Separable:
     """``indices``: for each axis of the child an int, a slice or a vector. ``order`` and ``shape``
-    bring what is left into the parent's axes."""
+    bring what is left into the parent's axes.
+    """
 
     indices: tuple[Any, ...]
     order: tuple[int, ...]

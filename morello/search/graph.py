@@ -61,9 +61,7 @@ def _finish(
     family: Family, found: list[Alternative], nodes: dict[Family, Node | None]
 ) -> Node | None:
     """The node of a family whose children are finished; none if it is dead."""
-    kept = [
-        a for a in found if all(c == family or nodes.get(c) is not None for c in a.children)
-    ]
+    kept = [a for a in found if all(c == family or nodes.get(c) is not None for c in a.children)]
     if all(family in a.children for a in kept):  # nothing but tilings: they lead nowhere
         return None
     consumes: frozenset[str] = frozenset()

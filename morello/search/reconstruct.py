@@ -8,7 +8,7 @@ nor on what else was solved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,10 +26,8 @@ from morello.rewriting.bind import bind
 from morello.rewriting.functions import Scope
 from morello.rewriting.references import spec_ref
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants, instantiate
-from morello.search.box import IRRELEVANT, Box
-from morello.search.gather import Table
-from morello.search.graph import FamilyGraph
-from morello.search.needs import Task
+from morello.search.box import Box
+from morello.search.solution import Solution
 from morello.search.solve import updates
 from morello.spec.machine import Coefficient, Target
 from morello.spec.spec import Family, Spec
@@ -66,35 +64,6 @@ class PlanNode:
     cycles: float
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """Solved tables with all that is needed to read them."""
-
-    context: Context
-    graph: FamilyGraph
-    tasks: Mapping[Family, Task]
-    boxes: Mapping[Family, Box]
-    tables: Mapping[Family, Table]
-
-    def canonical(self, spec: Spec) -> Spec:
-        """The Spec without the levels that are no coordinates of its family."""
-        used = tuple(
-            IRRELEVANT if axis[0] == IRRELEVANT else u
-            for axis, u in zip(self.boxes[spec.family].used, spec.used, strict=True)
-        )
-        return replace(spec, used=used)
-
-    def intensity(self, spec: Spec) -> float:
-        """Least cost in cycles per iteration, as solved; infinite if nothing implements it."""
-        if spec.family not in self.tables:
-            return float("inf")
-        box = self.boxes[spec.family]
-        index = tuple(
-            int(box.rank(axis, np.asarray(v))) for axis, v in enumerate((*spec.sizes, *spec.used))
-        )
-        return float(self.tables[spec.family][index])
-
-
 def candidates(solution: Solution, spec: Spec) -> Iterator[Decision]:
     """Every alternative of a Spec that applies, with its cost, in the order that breaks ties."""
     context = solution.context
@@ -128,8 +97,7 @@ def _decision(alternative: Alternative, tile: int | None, intensity: float) -> D
 
 def _best(found: Iterator[Decision]) -> Decision | None:
     """The one place where ties are broken: see the module's docstring."""
-    order = {"intensity": lambda d: (d.intensity, d.alternative.key, d.tile or 0)}
-    return min(found, key=order["intensity"], default=None)
+    return min(found, key=lambda d: (d.intensity, d.alternative.key, d.tile or 0), default=None)
 
 
 def decide(solution: Solution, spec: Spec) -> Decision | None:
@@ -187,9 +155,7 @@ def concrete_step(
     )
 
 
-def _variables(
-    family: Family, alternative: RuleAlternative, tile: int | None
-) -> dict[str, Any]:
+def _variables(family: Family, alternative: RuleAlternative, tile: int | None) -> dict[str, Any]:
     variables = dict(alternative.choices)
     variables[alternative.rule.declaration.match.variable] = spec_ref(family)
     if alternative.axis is not None:
@@ -248,9 +214,7 @@ def _unit_target(target: Target) -> tuple[list[str], Target]:
         return replace(coefficient, value=units[name])  # type: ignore[arg-type]
 
     levels = tuple(
-        replace(
-            lv, coefficients={n: unit(c, f"{lv.name}.{n}") for n, c in lv.coefficients.items()}
-        )
+        replace(lv, coefficients={n: unit(c, f"{lv.name}.{n}") for n, c in lv.coefficients.items()})
         for lv in target.levels
     )
     coefficients = {n: unit(c, n) for n, c in target.coefficients.items()}

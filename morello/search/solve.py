@@ -70,9 +70,7 @@ class Update:
             table[self.region] = np.minimum(table[self.region], self.candidate(tables))
 
 
-def updates(
-    bound: Bound, box: Box, children: Mapping[Family, Box]
-) -> Iterator[Update]:
+def updates(bound: Bound, box: Box, children: Mapping[Family, Box]) -> Iterator[Update]:
     """An alternative cut into updates: one for every tile size and pattern of existing uses.
 
     Where a tail does not exist its term must not be there, rather than be there with weight 0: the
@@ -171,9 +169,7 @@ def _region(mask: Array, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], bool]
     return tuple(region), sliced
 
 
-def solve_family(
-    task: Task, boxes: Mapping[Family, Box], tables: Mapping[Family, Table]
-) -> Table:
+def solve_family(task: Task, boxes: Mapping[Family, Box], tables: Mapping[Family, Table]) -> Table:
     """Intensities of every Spec of the family's box: float32, infinite where there is none."""
     table = np.full(task.box.shape, np.inf, dtype=np.float32)
     known = {**tables, task.family: table}

@@ -1,0 +1,246 @@
+"""The Python interface: from a spec to a kernel that can be called, read, verified and timed.
+
+kernel = morello.compile("matmul.mspec", defines={"N": 512})
+c = kernel(a, b)
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from morello.definitions import Definitions, check_target_of, load_definitions
+from morello.errors import UsageError
+from morello.goals import argument_tensors, context_for, goal_spec, title
+from morello.language.check_specs import check_spec
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.load import load_source
+from morello.language.parse import parse_spec
+from morello.language.source import Source
+from morello.memo.memory import Memo
+from morello.plan import Plan
+from morello.program.lower import Names, lower_plan
+from morello.program.source import CSource, EmitOptions
+from morello.program.tree import Program
+from morello.reference.inputs import make_all
+from morello.search.reconstruct import reconstruct
+from morello.search.search import Progress, search
+from morello.spec.goal import Goal
+from morello.spec.machine import Target
+from morello.toolchain.build import build
+from morello.toolchain.compilers import Compiler, find_compiler
+from morello.toolchain.driver import repeat_driver
+from morello.toolchain.library import CompiledFunction, load
+from morello.toolchain.signature import Signature, allocate, signature_of
+from morello.toolchain.timing import Timing, time_call
+from morello.verify.program import VerificationReport, verify_function
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_MEMO = Memo()
+"""Shared by all compiles of this process that do not bring their own."""
+
+__all__ = ["Kernel", "Progress", "SearchStatistics", "compile_spec"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStatistics:
+    """What the search did: families, Specs in their tables, seconds until the program was there."""
+
+    families: int
+    cells: int
+    seconds: float
+
+
+class Kernel:
+    """A compiled spec: C source, predicted cost, and, once called, a loaded function.
+
+    The C compiler runs at the first call that needs it. A kernel may be called from several
+    threads at once.
+    """
+
+    def __init__(
+        self,
+        goal: Goal,
+        program: Program,
+        plan: Plan,
+        source: CSource,
+        statistics: SearchStatistics,
+    ) -> None:
+        """Kernels are made by `compile_spec`."""
+        self.goal = goal
+        self.program = program
+        self.plan = plan
+        self.statistics = statistics
+        self._source = source
+
+    @property
+    def name(self) -> str:
+        """Name of the C function."""
+        return self._source.name
+
+    @property
+    def source(self) -> str:
+        """The C file."""
+        return self._source.source
+
+    @property
+    def header(self) -> str:
+        """The header that declares the functions."""
+        return self._source.header
+
+    @property
+    def c_source(self) -> CSource:
+        """Source and header with the flags that they need."""
+        return self._source
+
+    @property
+    def cost(self) -> float:
+        """Predicted cycles of one call."""
+        return self.plan.root.cycles
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Arguments of the C function, with shapes, dtypes and layouts."""
+        return signature_of(self.program, self._source)
+
+    @cached_property
+    def function(self) -> CompiledFunction:
+        """The function, built and loaded.
+
+        Raises:
+            MorelloError: There is no C compiler, it fails, or this machine lacks instructions.
+        """
+        return self._build(find_compiler())
+
+    def _build(self, compiler: Compiler) -> CompiledFunction:
+        name = self._source.name
+        files = {
+            f"{name}.c": self._source.source,
+            f"{name}.h": self._source.header,
+            f"{name}_repeat.c": repeat_driver(self.signature, f"{name}.h"),
+        }
+        with tempfile.TemporaryDirectory(prefix="morello-") as directory:
+            library = build(files, compiler, self._source.flags, Path(directory, f"{name}.so"))
+            return load(library, self.signature, flags=self._source.flags, compiler=compiler)
+
+    def __call__(self, *inputs: Array, out: Array | None = None) -> Any:
+        """Compute the output from numpy arrays.
+
+        Args:
+            inputs: Inputs and weights in the order of the spec, of exactly its dtypes, shapes and
+                layouts.
+            out: Where to write; by default a new array.
+
+        Raises:
+            UsageError: An argument does not fit, with what is wrong and what to do.
+        """
+        return self.function(*inputs, out=out)
+
+    def verify(self) -> VerificationReport:
+        """Run the function on random and on nasty inputs and compare with the reference.
+
+        Raises:
+            MismatchError: A result is wrong; the worst element is named.
+        """
+        return verify_function(self.goal, self.signature, self.function)
+
+    def time(self, **options: Any) -> Timing:
+        """Seconds a call, on random inputs; options as `morello.toolchain.timing.time_call`."""
+        arguments = [(a.shape, a.dtype) for a in self.signature.inputs]
+        arrays = make_all("random", arguments, 0)
+        packed = [_packed(a, v) for a, v in zip(self.signature.inputs, arrays, strict=True)]
+        outputs = [allocate(a) for a in self.signature.outputs]
+        return time_call(self.function, [*packed, *outputs], **options)
+
+    def __repr__(self) -> str:
+        return f"<kernel {title(self.goal)} for {self.program.target.name}>"
+
+
+def _packed(argument: Any, values: Array) -> Array:
+    """A copy of an array in an argument's layout."""
+    memory = allocate(argument)
+    memory[...] = values
+    return memory
+
+
+def compile_spec(
+    spec_file: str | Path | Source,
+    *,
+    spec: str | None = None,
+    defines: Mapping[str, int] | None = None,
+    target: str | None = None,
+    definitions: Definitions | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    annotate: bool = False,
+    memo: Memo | None = None,
+) -> Kernel:
+    """Compile a spec.
+
+    Args:
+        spec_file: Path of a ``.mspec`` file, or its text (a string with a line break or a brace),
+            or its text with the name that diagnostics call it.
+        spec: Name of the spec, where the file has several.
+        defines: Values of the spec's parameters.
+        target: Name of the target; by default what the file says.
+        definitions: Operators, rules and targets; by default all that is installed.
+        progress: Called now and then during the search.
+        annotate: Whether the C code names the file and line of each rule.
+        memo: Where to look for what is solved already; by default one for the process.
+
+    Raises:
+        DiagnosticsError: The spec is wrong, with every place.
+        NoImplementationError: Nothing implements it, with what refused.
+        MorelloError: The file cannot be read, or the target is unknown.
+    """
+    started = time.perf_counter()
+    definitions = definitions or load_definitions()
+    source = _source(spec_file)
+    collector = Collector()
+    file = parse_spec(source)
+    if target is None:
+        check_target_of(file, definitions, collector)
+    goal = check_spec(file, spec, defines or {}, definitions.operators, collector)
+    collector.raise_if_any()
+    chosen = _target(definitions, target or goal.target, goal)
+    context = context_for(definitions, chosen, goal)
+    wanted = goal_spec(chosen, goal)
+    memo = memo if memo is not None else _MEMO
+    solution = memo.solution(context, wanted, lambda: search(context, wanted, progress=progress))
+    plan = Plan(reconstruct(solution, wanted), chosen)
+    arguments, views = argument_tensors(chosen, goal)
+    names = Names({t.name: 1 for t in arguments})
+    body = lower_plan(plan.root, views, names)
+    program = Program(goal.name, arguments, body, goal.threads, chosen, title(goal))
+    c_source = definitions.emitters[chosen.emitter].emit(program, EmitOptions(annotate=annotate))
+    statistics = SearchStatistics(
+        len(solution.tables), solution.cells, time.perf_counter() - started
+    )
+    return Kernel(goal, program, plan, c_source, statistics)
+
+
+def _source(spec_file: str | Path | Source) -> Source:
+    if isinstance(spec_file, Source):
+        return spec_file
+    if isinstance(spec_file, str) and any(c in spec_file for c in "\n{"):
+        return Source("<text>", spec_file)
+    return load_source(Path(spec_file))
+
+
+def _target(definitions: Definitions, name: str | None, goal: Goal) -> Target:
+    known: Sequence[str] = sorted(definitions.targets)
+    if name is None:
+        raise UsageError(
+            f"'{goal.name}' names no target",
+            help=f"write 'target NAME' first in the file, or choose one: {', '.join(known)}",
+        )
+    if name not in definitions.targets:
+        raise UsageError(f"there is no target '{name}'", help=suggestion(name, known))
+    return definitions.targets[name]

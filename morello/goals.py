@@ -1,0 +1,55 @@
+"""From a goal, as a user states it, to a Spec with its context, and to the arguments of a program."""
+
+from __future__ import annotations
+
+from math import prod
+
+from morello.definitions import Definitions
+from morello.program.lower import whole
+from morello.program.tree import Tensor, View
+from morello.rewriting.alternatives import Context
+from morello.spec.goal import Goal
+from morello.spec.machine import Target
+from morello.spec.spec import Family, Operand, Spec
+
+
+def context_for(definitions: Definitions, target: Target, goal: Goal) -> Context:
+    """What the search may use.
+
+    Rows that are a multiple of the page long can only occur if some tensor is larger than a page.
+    """
+    possible = any(t.bytes >= target.page and len(t.shape) > 1 for t in goal.tensors)
+    return Context(target, definitions.operators, definitions.rules, possible)
+
+
+def goal_spec(target: Target, goal: Goal) -> Spec:
+    """The Spec of a goal: all operands whole, in the farthest level, nothing in use."""
+    operands = tuple(
+        Operand(t.dtype, target.farthest, t.layout, len(t.layout)) for t in goal.operands
+    )
+    family = Family(goal.operation, operands, goal.threads)
+    return Spec(family, goal.sizes, (0,) * len(target.bounded))
+
+
+def argument_tensors(target: Target, goal: Goal) -> tuple[tuple[Tensor, ...], tuple[View, ...]]:
+    """The function's arguments, inputs in order and then outputs, and a view for each operand."""
+    tensors = [
+        Tensor(t.name, t.dtype, t.shape, t.layout, target.farthest.name, 0, t.role)
+        for t in goal.tensors
+    ]
+    ordered = sorted(tensors, key=lambda t: t.role == "output")
+    views = tuple(whole(tensors[i]) for i in goal.operand_order)
+    return tuple(ordered), views
+
+
+def title(goal: Goal) -> str:
+    """One line that says what is computed."""
+    operands = {t.name: f"{t.name}: {t.dtype}{list(t.shape)}" for t in goal.operands}
+    names = [t.name for t in goal.operands]
+    inputs = ", ".join(operands[n] for n in names[:-1])
+    return f"{operands[names[-1]]} = {goal.operation.operator.name}({inputs})"
+
+
+def iterations(goal: Goal) -> int:
+    """Size of the iteration space."""
+    return prod(goal.sizes)

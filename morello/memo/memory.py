@@ -1,0 +1,63 @@
+"""What was solved, kept in memory: the tables of whole searches, and decisions by Spec.
+
+A search for one goal solves every Spec below it. A later goal that is among those is answered from
+the tables. Decisions are recorded by the names of rules and kernels with their parameters, never as
+an index into something that could be enumerated in another order.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from cachetools import LRUCache
+
+from morello.rewriting.alternatives import Context
+from morello.search.reconstruct import Decision, PlanNode
+from morello.search.solution import Solution
+from morello.spec.spec import Spec
+
+BUDGET = 1 << 30
+"""Bytes of tables that are kept."""
+
+
+class Memo:
+    """Solved tables within a budget of bytes, the least recently used forgotten first.
+
+    It may be used from several threads; a search runs outside of the lock.
+    """
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
+        self._lock = threading.Lock()
+        self._next = 0
+
+    def solution(self, context: Context, goal: Spec, solve: Callable[[], Solution]) -> Solution:
+        """A solution that covers the goal: one that is known, or else a new one."""
+        with self._lock:
+            for key, known in list(self._solutions.items()):
+                if known.context.same_definitions(context) and known.covers(goal):
+                    return self._solutions[key]  # this look-up marks it as used
+        found = solve()
+        with self._lock:
+            self._next += 1
+            if found.bytes <= self._solutions.maxsize:
+                self._solutions[self._next] = found
+        return found
+
+    @property
+    def solutions(self) -> int:
+        """Number of searches whose tables are kept."""
+        return len(self._solutions)
+
+
+def decisions(plan: PlanNode) -> dict[Spec, Decision]:
+    """Every decision of a plan by its Spec."""
+    found: dict[Spec, Decision] = {}
+    pending = [plan]
+    while pending:
+        node = pending.pop()
+        if node.spec not in found:
+            found[node.spec] = node.decision
+            pending += node.children
+    return found

@@ -1,0 +1,109 @@
+"""A plan as people and tools read it: tree, costs by coefficient, alternatives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from morello.rewriting.alternatives import KernelAlternative
+from morello.search.reconstruct import PlanNode, own_features
+from morello.spec.machine import Target
+
+
+@dataclass(frozen=True, slots=True)
+class CostShare:
+    """How much of a program's cost one coefficient makes: ``count`` times ``value`` cycles."""
+
+    coefficient: str
+    count: float
+    value: float
+
+    @property
+    def cycles(self) -> float:
+        """The product."""
+        return self.count * self.value
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The decisions of a solved Spec. ``root`` is the goal's."""
+
+    root: PlanNode
+    target: Target
+
+    def render(self) -> str:
+        """An indented tree: decision, parameters, sizes, cycles; one line a node."""
+        lines: list[str] = []
+        pending: list[tuple[PlanNode, int, int]] = [(self.root, 0, 1)]
+        while pending:
+            node, depth, count = pending.pop()
+            lines.append(f"{'  ' * depth}{_line(node, count)}")
+            below = list(zip(node.children, node.counts, strict=True))
+            pending += [(child, depth + 1, n) for child, n in reversed(below)]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The tree as nested dictionaries."""
+        return _json(self.root, 1)
+
+    def costs(self) -> list[CostShare]:
+        """Shares of all coefficients, the largest first. They add up to the plan's cycles."""
+        totals: Counter[str] = Counter()
+        for node, count in _occurrences(self.root):
+            for name, own in own_features(self.target, node.spec, node.decision).items():
+                totals[name] += own * count
+        values = {n: c.value for n, c in self.target.coefficients.items()}
+        for level in self.target.levels:
+            values |= {f"{level.name}.{n}": c.value for n, c in level.coefficients.items()}
+        shares = [CostShare(n, float(c), values[n]) for n, c in totals.items() if c]
+        return sorted(shares, key=lambda s: (-s.cycles, s.coefficient))
+
+
+def _occurrences(root: PlanNode) -> list[tuple[PlanNode, float]]:
+    """Every distinct node with how often it runs in all.
+
+    Nodes are shared between places; each is visited once, after all places that lead to it.
+    """
+    order: list[PlanNode] = []
+    seen: set[int] = set()
+    stack: list[tuple[PlanNode, bool]] = [(root, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack += [(child, False) for child in node.children]
+    counts: dict[int, float] = {id(root): 1.0}
+    for node in reversed(order):
+        for child, count in zip(node.children, node.counts, strict=True):
+            counts[id(child)] = counts.get(id(child), 0.0) + counts[id(node)] * count
+    return [(node, counts[id(node)]) for node in reversed(order)]
+
+
+def _line(node: PlanNode, count: int) -> str:
+    decision = node.decision
+    parameters = ", ".join(f"{n} = {v}" for n, v in decision.parameters)
+    name = f"{decision.name}({parameters})" if parameters else decision.name
+    dims = zip(node.spec.family.operation.dims, node.spec.sizes, strict=True)
+    sizes = " ".join(f"{d}={n}" for d, n in dims)
+    times = f"{count:,} x " if count > 1 else ""
+    return f"{times}{node.spec.family.operation} [{sizes}]: {name}  # {node.cycles:,.0f} cycles"
+
+
+def _json(node: PlanNode, count: int) -> dict[str, Any]:
+    operation = node.spec.family.operation
+    return {
+        "operation": str(operation),
+        "sizes": dict(zip(operation.dims, node.spec.sizes, strict=True)),
+        "operands": dict(zip(operation.names, map(str, node.spec.family.operands), strict=True)),
+        "kind": "kernel" if isinstance(node.decision.alternative, KernelAlternative) else "rule",
+        "name": node.decision.name,
+        "parameters": dict(node.decision.parameters),
+        "count": count,
+        "cycles": node.cycles,
+        "own_cycles": node.own,
+        "children": [_json(c, n) for c, n in zip(node.children, node.counts, strict=True)],
+    }

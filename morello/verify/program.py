@@ -1,0 +1,54 @@
+"""Whole compiled programs against the reference, on random and on nasty inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from morello.reference.compare import check_close, reference
+from morello.reference.inputs import KINDS, make_all
+from morello.spec.goal import Goal
+from morello.toolchain.library import CompiledFunction
+from morello.toolchain.signature import Signature, allocate
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationReport:
+    """What was tried: kinds of inputs, and the number of elements that were compared."""
+
+    kinds: tuple[str, ...]
+    elements: int
+
+
+def verify_function(
+    goal: Goal, signature: Signature, function: CompiledFunction
+) -> VerificationReport:
+    """Run a function on every kind of input that the reference knows and compare.
+
+    Raises:
+        MismatchError: A result is wrong; kind of input, element and both values are named.
+    """
+    elements = 0
+    for kind in KINDS:
+        inputs = _inputs(signature, kind)
+        given = dict(zip((a.name for a in signature.inputs), inputs, strict=True))
+        operands = [given[t.name] for t in goal.operands[:-1]]
+        expected = reference(goal.operation, goal.sizes, operands, goal.operands[-1].dtype)
+        actual = function(*inputs)
+        check_close(actual, expected, name=f"{goal.operands[-1].name} ({kind} inputs)")
+        elements += actual.size
+    return VerificationReport(tuple(KINDS), elements)
+
+
+def _inputs(signature: Signature, kind: str) -> list[Array]:
+    values = make_all(kind, [(a.shape, a.dtype) for a in signature.inputs], SEED)
+    arrays = [allocate(a) for a in signature.inputs]
+    for array, value in zip(arrays, values, strict=True):
+        array[...] = value
+    return arrays

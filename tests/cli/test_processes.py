@@ -1,0 +1,84 @@
+"""The command as users run it: a process of its own, with pipes and signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MORELLO = [sys.executable, "-m", "morello"]
+SECONDS = 120
+
+
+def _run(*arguments: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*MORELLO, *arguments],
+        cwd=cwd,
+        env={**os.environ, **more},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def test_it_runs_as_a_module(tmp_path: Path) -> None:
+    """The name in its messages is that of the command."""
+    finished = _run("--help", cwd=tmp_path)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.startswith("Usage: morello [OPTIONS] COMMAND")
+
+
+def test_it_compiles_from_an_empty_directory(tmp_path: Path, small_spec: Path) -> None:
+    """One command, two files, and nothing on the standard error."""
+    finished = _run("compile", small_spec.name, "--json", cwd=tmp_path)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert json.loads(finished.stdout)["files"] == ["product.c", "product.h"]
+    assert sorted(p.name for p in tmp_path.glob("*.[ch]")) == ["product.c", "product.h"]
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    """``morello rules | head -1`` ends without a traceback."""
+    command = " ".join(f"'{word}'" for word in (*MORELLO, "kernels", "--json"))
+    finished = subprocess.run(
+        ["sh", "-c", f"{command} | head -c 1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (finished.stdout, finished.stderr) == ("{", "")
+
+
+def test_an_interrupt_ends_it_with_status_130(tmp_path: Path, target: str) -> None:
+    """It waits for its standard input, and is interrupted there."""
+    with subprocess.Popen(
+        [*MORELLO, "compile", "-", "-t", target],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=4)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=SECONDS)
+    assert (process.returncode, errors.strip()) == (130, "interrupted")
+
+
+def test_a_hash_seed_changes_nothing(tmp_path: Path, small_spec: Path) -> None:
+    """Sets and dictionaries of the search never decide anything."""
+    sources = set()
+    for seed in ("0", "1", "20"):
+        finished = _run("compile", small_spec.name, cwd=tmp_path, PYTHONHASHSEED=seed)
+        assert finished.returncode == 0, finished.stderr
+        sources.add((tmp_path / "product.c").read_text())
+    assert len(sources) == 1

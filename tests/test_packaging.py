@@ -1,0 +1,92 @@
+"""The wheel: it has every data file, and works where nothing of the checkout is near."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+LEFT_OUT = shutil.ignore_patterns(
+    ".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "benchmarks", "docs"
+)
+"""A wheel is built from a copy: an old ``build/`` would add files that are no longer there."""
+
+DATA_SUFFIXES = {".mrules", ".mtarget", ".lark", ".jinja", ".typed"}
+SECONDS = 600
+
+
+def _run(*arguments: str | Path, cwd: Path) -> str:
+    """Run a command away from this environment's paths; its output is in the failure."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "COV_"))}
+    finished = subprocess.run(
+        [str(a) for a in arguments],
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout
+    return finished.stdout
+
+
+def _directories() -> dict[str, Path]:
+    """Where each top-level package is in the checkout."""
+    configuration = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    mapping = configuration["tool"]["setuptools"]["package-dir"]
+    return {package: PROJECT / directory for package, directory in mapping.items()}
+
+
+def test_every_package_is_listed() -> None:
+    """A directory that is forgotten here would be missing in the wheel."""
+    configuration = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    listed = set(configuration["tool"]["setuptools"]["packages"])
+    found = set()
+    for package, root in _directories().items():
+        parents = [path.parent.relative_to(root) for path in root.rglob("__init__.py")]
+        found |= {".".join((package, *parent.parts)) for parent in parents}
+    assert listed == found
+
+
+@pytest.mark.packaging
+def test_the_wheel_compiles_a_spec_in_an_empty_directory(tmp_path: Path) -> None:
+    """Built, looked into, installed with what it requires, and used: the whole way, once."""
+    copy = tmp_path / "project"
+    shutil.copytree(PROJECT, copy, ignore=LEFT_OUT)
+    _run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", tmp_path, copy, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    _check_contents(wheel)
+
+    _run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    programs = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    _run(programs / "python", "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    spec = (PROJECT / "examples" / "matmul.mspec").read_text()
+    (empty / "mm.mspec").write_text(spec)
+    assert "no errors" in _run(programs / "morello", "check", "mm.mspec", cwd=empty)
+    sizes = ("-D", "M=5", "-D", "K=6", "-D", "N=7", "-t", "x86.scalar")
+    _run(programs / "morello", "compile", "mm.mspec", *sizes, "--verify", cwd=empty)
+    assert sorted(p.name for p in empty.iterdir()) == ["matmul.c", "matmul.h", "mm.mspec"]
+    script = "import morello; print(morello.compile('mm.mspec', defines={'M': 3}).goal.name)"
+    assert _run(programs / "python", "-c", script, cwd=empty).strip() == "matmul"
+
+
+def _check_contents(wheel: Path) -> None:
+    """Every data file of the checkout is in the wheel, and no tests are."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    for package, root in _directories().items():
+        for path in root.rglob("*"):
+            if path.suffix in DATA_SUFFIXES or path.suffix == ".py":
+                assert f"{package}/{path.relative_to(root).as_posix()}" in names
+    assert not [name for name in names if name.split("/")[0] in ("tests", "examples", "docs")]
