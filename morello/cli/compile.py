@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from morello.cli.options import examples, json_option, spec_options
-from morello.cli.outputs import output_paths, refuse_foreign, write_together
+from morello.cli.outputs import marked, output_paths, refuse_foreign, write_together
 from morello.cli.request import Request, compile_request
 from morello.cli.session import Session
 from morello.compiler import Kernel
@@ -57,7 +57,8 @@ def compile_(
             refuse_foreign(path)
     if verify:
         kernel.verify()  # a program that is wrong is not written
-    write_together(dict(zip(paths, (kernel.source, kernel.header), strict=True)))
+    texts = (marked(kernel.source), marked(kernel.header))
+    write_together(dict(zip(paths, texts, strict=True)))
     _summary(session, kernel, paths, verify)
 
 

@@ -257,8 +257,9 @@ class RulesFile:
 
 @dataclass(frozen=True, slots=True)
 class CoefficientDecl(Node):
-    """``coefficient NAME = 0.5 cycles "what it is"  # source``. ``source`` is ``calibrated``,
-    ``measured`` or ``manual``, with whatever text follows it.
+    """``coefficient NAME = 0.5 cycles "what it is"  # source``.
+
+    ``source`` is ``calibrated``, ``measured`` or ``manual``, with whatever text follows it.
     """
 
     name: str
@@ -334,9 +335,9 @@ class KernelOperand(Node):
 
 @dataclass(frozen=True, slots=True)
 class KernelMatch(Node):
-    """``[accumulating] matmul(A: ..., B: ..., C: ...)`` or, for any operator with one pattern
-    for all operands, ``[accumulating] (any | elementwise) op(...)``.
+    """``[accumulating] matmul(A: ..., B: ..., C: ...)``, or a pattern for any operator.
 
+    The latter, ``[accumulating] (any | elementwise) op(...)``, has one pattern for all operands.
     ``kind`` is ``"named"``, ``"elementwise"`` or ``"op"``.
     """
 
@@ -349,8 +350,10 @@ class KernelMatch(Node):
 
 @dataclass(frozen=True, slots=True)
 class KernelDecl(Node):
-    """A microkernel. ``template`` is C with jinja2 in it; none means ``emit meaning``: written by
-    the emitter from the operator's declaration with the target's primitives.
+    """A microkernel.
+
+    ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from the
+    operator's declaration with the target's primitives.
     """
 
     name: str

@@ -52,8 +52,9 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A rectangular part of a tensor. ``level`` is where it is known to be: a part of a tensor in
-    memory may be held by a cache.
+    """A rectangular part of a tensor.
+
+    ``level`` is where it is known to be: a part of a tensor in memory may be held by a cache.
     """
 
     tensor: Tensor
@@ -129,8 +130,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """A microkernel on views; ``sizes`` of the operation's dimensions, ``bindings`` of the
-    variables in the kernel's pattern (such as n).
+    """A microkernel on views.
+
+    ``sizes`` of the operation's dimensions, ``bindings`` of the variables in the kernel's pattern
+    (such as n).
     """
 
     kernel: Kernel
@@ -154,8 +157,9 @@ Node = Loop | ParallelLoop | Allocate | Resident | Block | KernelCall | Apply
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole function. ``arguments`` are the inputs and weights in the order of the spec, then
-    the outputs.
+    """A whole function.
+
+    ``arguments`` are the inputs and weights in the order of the spec, then the outputs.
     """
 
     name: str

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.language.functions import FUNCTIONS
+from morello.language.traverse import names
+from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
-from morello.rewriting.references import TensorRef, spec_ref
+from morello.rewriting.references import SpecRef, TensorRef, spec_ref
 from morello.rewriting.rule import Rule
 from morello.rewriting.sized import is_sized, levels_asked
 from morello.rewriting.steps import flatten, instantiate
@@ -102,33 +104,64 @@ class Context:
         )
 
 
+@dataclass(frozen=True)
+class _Prepared:
+    """A rule with what does not depend on the family worked out.
+
+    ``guards`` holds, for every number of variables that are bound, the guards that can be decided
+    then and need no sizes. ``asked`` are levels whose free capacity the rule asks for.
+    """
+
+    rule: Rule
+    sizes: frozenset[str]
+    guards: tuple[tuple[ast.Expr, ...], ...]
+    asked: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def _prepare(rule: Rule) -> _Prepared:
+    declaration = rule.declaration
+    sizes = frozenset(
+        c.variable
+        for c in declaration.choices
+        if isinstance(c.domain, ast.Call) and FUNCTIONS[c.domain.function].result == "list of size"
+    )
+    order = (declaration.match.variable, *rule.operand_variables, *rule.choice_variables)
+    guards: list[list[ast.Expr]] = [[] for _ in order]
+    for guard in declaration.guards:
+        if not is_sized(guard, sizes):
+            last = max((order.index(n) for n in names(guard) if n in order), default=0)
+            guards[last].append(guard)
+    expressions = (*declaration.guards, *([declaration.cost] if declaration.cost else []))
+    asked = frozenset[str]().union(*map(levels_asked, expressions))
+    return _Prepared(rule, sizes, tuple(map(tuple, guards)), asked)
+
+
 class _Enumeration:
     """Makes the choices of one rule for one family."""
 
-    def __init__(
-        self, context: Context, rule: Rule, family: Family, refusals: list[Refusal] | None
-    ):
+    def __init__(self, context: Context, rule: Rule, f: SpecRef, refusals: list[Refusal] | None):
         self.context = context
         self.rule = rule
-        self.family = family
+        self.f = f
         self.refusals = refusals
-        self.f = spec_ref(family)
-        declaration = rule.declaration
-        self.sizes = {
-            c.variable
-            for c in declaration.choices
-            if isinstance(c.domain, ast.Call)
-            and FUNCTIONS[c.domain.function].result == "list of size"
-        }
-        self.guards = [g for g in declaration.guards if not is_sized(g, self.sizes)]
-
-    def _scope(self, variables: Mapping[str, Any]) -> Scope:
-        return Scope(self.context.target, variables, {}, {})
+        self.prepared = _prepare(rule)
+        self.bounded = {level.name for level in context.target.bounded}
 
     def run(self) -> Iterator[RuleAlternative]:
         """All alternatives of the rule."""
         variables: dict[str, Any] = {self.rule.declaration.match.variable: self.f}
-        yield from self._operands(0, variables)
+        if self._allowed(0, variables):
+            yield from self._operands(0, variables)
+
+    def _allowed(self, bound: int, variables: dict[str, Any]) -> bool:
+        """Whether the guards hold that the variables bound so far decide."""
+        scope = Scope(self.context.target, variables, {}, {})
+        for guard in self.prepared.guards[bound]:
+            if not evaluate(guard, scope):
+                self._refuse(variables, guard)
+                return False
+        return True
 
     def _operands(self, position: int, variables: dict[str, Any]) -> Iterator[RuleAlternative]:
         operands = self.rule.declaration.operands
@@ -136,58 +169,51 @@ class _Enumeration:
             yield from self._choices(0, variables, None)
             return
         for tensor in self.f.tensors:
-            name = operands[position].variable
-            yield from self._operands(position + 1, {**variables, name: tensor})
+            bound = {**variables, operands[position].variable: tensor}
+            if self._allowed(position + 1, bound):
+                yield from self._operands(position + 1, bound)
 
     def _choices(
         self, position: int, variables: dict[str, Any], axis: str | None
     ) -> Iterator[RuleAlternative]:
         choices = self.rule.declaration.choices
         if position == len(choices):
-            yield from self._finish(variables, axis)
+            yield self._finish(variables, axis)
             return
         choice = choices[position]
-        if choice.variable in self.sizes and axis is None:
+        if choice.variable in self.prepared.sizes and axis is None:
             yield from self._choices(position + 1, variables, choice.variable)
             return
-        for value in evaluate(choice.domain, self._scope(variables)):
+        depth = 1 + len(self.rule.declaration.operands) + position
+        for value in evaluate(choice.domain, Scope(self.context.target, variables, {}, {})):
             bound = {**variables, choice.variable: value}
-            yield from self._choices(position + 1, bound, axis)
+            if self._allowed(depth, bound):
+                yield from self._choices(position + 1, bound, axis)
 
-    def _finish(self, variables: dict[str, Any], axis: str | None) -> Iterator[RuleAlternative]:
-        names = (*self.rule.operand_variables, *self.rule.choice_variables)
-        chosen = tuple((n, variables[n]) for n in names if n in variables)
-        scope = self._scope(variables)
-        for guard in self.guards:
-            if not evaluate(guard, scope):
-                self._refuse(chosen, guard)
-                return
+    def _finish(self, variables: dict[str, Any], axis: str | None) -> RuleAlternative:
         context = self.context
         step = instantiate(
             context.target,
             context.operators,
-            self.family,
+            self.f.family,
             self.rule.declaration.result,
             variables,
             page_possible=context.page_possible,
         )
         uses = flatten(step).uses
         children = tuple(dict.fromkeys(u.leaf.family for u in uses))
-        consumed = frozenset(n for u in uses for n in u.consumed)
-        yield RuleAlternative(self.rule, chosen, axis, children, self._bounded(consumed))
+        consumed = self.prepared.asked.union(*(u.consumed for u in uses)) & self.bounded
+        return RuleAlternative(self.rule, self._chosen(variables), axis, children, consumed)
 
-    def _bounded(self, names: frozenset[str]) -> frozenset[str]:
-        declaration = self.rule.declaration
-        for expr in (*declaration.guards, *([declaration.cost] if declaration.cost else [])):
-            names |= levels_asked(expr)
-        return names & {level.name for level in self.context.target.bounded}
+    def _chosen(self, variables: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+        order = (*self.rule.operand_variables, *self.rule.choice_variables)
+        return tuple((n, variables[n]) for n in order if n in variables)
 
-    def _refuse(self, chosen: tuple[tuple[str, Any], ...], guard: ast.Expr) -> None:
-        if self.refusals is None:
-            return
-        text = guard.span.source.text[guard.span.start : guard.span.end]
-        shown = tuple((n, choice_text(v)) for n, v in chosen)
-        self.refusals.append(Refusal(self.rule.name, shown, f"'{text}' does not hold"))
+    def _refuse(self, variables: dict[str, Any], guard: ast.Expr) -> None:
+        if self.refusals is not None:
+            shown = tuple((n, choice_text(v)) for n, v in self._chosen(variables))
+            reason = f"'{unparse(guard)}' does not hold"
+            self.refusals.append(Refusal(self.rule.name, shown, reason))
 
 
 def _rule_applies(rule: Rule, family: Family) -> bool:
@@ -204,9 +230,10 @@ def alternatives(
 ) -> list[Alternative]:
     """All alternatives of a family in the order that breaks ties."""
     found: list[Alternative] = []
+    f = spec_ref(family)
     for rule in context.rules:
         if _rule_applies(rule, family):
-            found += _Enumeration(context, rule, family, refusals).run()
+            found += _Enumeration(context, rule, f, refusals).run()
     for kernel in context.target.kernels:
         match = match_kernel(kernel, context.target, family)
         if isinstance(match, KernelMatch):

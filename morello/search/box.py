@@ -80,7 +80,8 @@ class Box:
         table = self._ranks[axis]
         if table is None:
             return np.asarray(0)
-        return table[np.clip(values, 0, len(table) - 1)]
+        ranks: Ints = table.take(values, mode="clip")
+        return ranks
 
 
 def _rank_table(values: Ints) -> Ints:

@@ -13,6 +13,7 @@ from morello.search.needs import plan_tasks
 from morello.search.refusals import no_family, no_program
 from morello.search.solution import Solution
 from morello.search.solve import solve_family
+from morello.search.sweep import SweepPlanner
 from morello.spec.spec import Family, Spec
 
 CELL_LIMIT = 2_000_000_000
@@ -58,9 +59,10 @@ def search(
     total = sum(task.box.cells for task in tasks)
     boxes: dict[Family, Box] = {task.family: task.box for task in tasks}
     tables: dict[Family, Table] = {}
+    planner = SweepPlanner()
     done = 0
     for task in reversed(tasks):
-        tables[task.family] = solve_family(task, boxes, tables)
+        tables[task.family] = solve_family(task, boxes, tables, planner)
         done += task.box.cells
         report(Progress(done, total, "searching"))
     solution = Solution(context, {task.family: task for task in tasks}, boxes, tables)

@@ -25,6 +25,7 @@ from morello.rewriting.bind import Array, Bound, BoundUse
 from morello.search.box import Box
 from morello.search.gather import Gather, Table, plan_gather
 from morello.search.needs import Task
+from morello.search.sweep import Sweep, SweepPlanner
 from morello.spec.spec import Family
 
 
@@ -60,6 +61,10 @@ class Update:
                 value = value * term.weight
             result = value if result is None else result + value
         return self.base if result is None else result + self.base
+
+    def leads_to(self, family: Family) -> bool:
+        """Whether a family is among the children."""
+        return any(term.family == family for term in self.terms)
 
     def improve(self, table: Table, tables: Mapping[Family, Table]) -> None:
         """Take the minimum into the family's own table."""
@@ -169,20 +174,33 @@ def _region(mask: Array, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], bool]
     return tuple(region), sliced
 
 
-def solve_family(task: Task, boxes: Mapping[Family, Box], tables: Mapping[Family, Table]) -> Table:
+def solve_family(
+    task: Task,
+    boxes: Mapping[Family, Box],
+    tables: Mapping[Family, Table],
+    planner: SweepPlanner,
+) -> Table:
     """Intensities of every Spec of the family's box: float32, infinite where there is none."""
     table = np.full(task.box.shape, np.inf, dtype=np.float32)
     known = {**tables, task.family: table}
-    again: list[Update] = []
+    again: list[Sweep | Update] = []
     for bound in task.bounds:
-        for update in updates(bound, task.box, boxes):
-            update.improve(table, known)
-            if any(term.family == task.family for term in update.terms):
-                again.append(update)
-    while again:
+        for step in _steps(bound, task.box, boxes, planner):
+            step.improve(table, known)
+            if step.leads_to(task.family):
+                again.append(step)
+    settled = 0
+    while settled < len(again):  # until every one of them, in turn, has changed nothing
+        step = again[0]
+        again = [*again[1:], step]
         before = table.copy()
-        for update in again:
-            update.improve(table, known)
-        if np.array_equal(before, table):
-            break
+        step.improve(table, known)
+        settled = settled + 1 if np.array_equal(before, table) else 1
     return table
+
+
+def _steps(
+    bound: Bound, box: Box, boxes: Mapping[Family, Box], planner: SweepPlanner
+) -> Iterator[Sweep] | Iterator[Update]:
+    sweep = planner.plan(bound, box, boxes)
+    return updates(bound, box, boxes) if sweep is None else iter((sweep,))

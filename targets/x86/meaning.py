@@ -114,7 +114,7 @@ class MeaningWriter:
             value = self._apply(update, (target, value))
         self._lines.append(f"{target} = {_without_parentheses(value)};")
 
-    def _expression(self, expression: ast.Expr) -> str:  # noqa: PLR0911 - one for each kind
+    def _expression(self, expression: ast.Expr) -> str:
         match expression:
             case ast.Number(value=value):
                 return self._constant(value)

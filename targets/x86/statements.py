@@ -36,7 +36,7 @@ class StatementWriter:
         self._target = program.target
         self._options = options
 
-    def write(self, node: Node, scope: Scope) -> list[str]:  # noqa: PLR0911 - one for each kind
+    def write(self, node: Node, scope: Scope) -> list[str]:
         """Lines of C, indented from column 0."""
         match node:
             case Block(steps=steps):

@@ -11,6 +11,27 @@ from morello.cli.outputs import MARK
 from morello.definitions import Definitions
 from tests.cli.conftest import SMALL, Run
 
+BARE = """
+target bare.machine
+  "A machine that can do nothing."
+{
+  emitter x86_c
+  sizes 1, 2, 4
+  page 4 KiB
+  level mem { line 64 }
+  level reg { capacity 4 vectors; vector 4; not addressable }
+  coefficient loop_step = 1 cycles "one iteration of a loop" # manual
+  coefficient fork_join = 1 cycles "one iteration of a loop" # manual
+}
+
+kernel greedy on bare.machine
+  "One iteration of any operator, with more registers than there are."
+  match  any op (any[...] at mem or reg vector 4)
+  where  free(reg) >= 9
+  cost   loop_step
+  emit   meaning
+"""
+
 
 def _written() -> set[str]:
     return {path.name for path in Path().iterdir() if path.suffix in (".c", ".h")}
@@ -22,7 +43,7 @@ def test_it_writes_source_and_header(run: Run, small_spec: Path, target: str) ->
     assert (result.exit_code, result.stderr) == (0, "")
     assert _written() == {"product.c", "product.h"}
     for name in _written():
-        assert MARK in Path(name).read_bytes().splitlines()[0]
+        assert MARK in Path(name).read_text().splitlines()[0]
     assert "wrote product.c and product.h" in result.stdout
     assert f"cycles on {target}" in result.stdout
 
@@ -189,6 +210,18 @@ def test_explain_shows_plan_costs_and_work(run: Run, small_spec: Path) -> None:
     total = sum(row["cycles"] for row in document["costs"])
     assert total == pytest.approx(document["cycles"], rel=1e-6)
     assert _written() == set()
+
+
+def test_explain_says_what_refused(run: Run, small_spec: Path) -> None:
+    """Nothing implements it on this target: no traceback, but a reason for each kernel."""
+    Path("bare.mtarget").write_text(BARE)
+    result = run("explain", small_spec, "-r", "bare.mtarget", "-t", "bare.machine")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert "nothing implements matmul" in result.stderr
+    assert "greedy for accumulating matmul" in result.stderr
+    assert "the target has no primitive 'add' for f32" in result.stderr
+    assert " = help: " in result.stderr
 
 
 def test_bench_times_the_program(run: Run, small_spec: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from morello.cli.outputs import MARK, output_paths, refuse_foreign, write_together
+from morello.cli.outputs import MARK, marked, output_paths, refuse_foreign, write_together
 from morello.errors import MorelloError
 
-OURS = f"/* f: {MARK.decode()} */\n"
+OURS = marked("int f(void);\n")
 
 
 def test_names_follow_the_function_or_the_prefix(
@@ -35,7 +35,12 @@ def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "refused"),
-    [(b"int main;\n", True), (b"", True), (OURS.encode(), False), (b"\xff\n" + MARK, True)],
+    [
+        (b"int main;\n", True),
+        (b"", True),
+        (OURS.encode(), False),
+        (b"\xff\n" + MARK.encode(), True),
+    ],
 )
 def test_only_generated_files_are_overwritten(
     content: bytes, refused: bool, tmp_path: Path
