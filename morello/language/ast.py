@@ -352,8 +352,8 @@ class KernelMatch(Node):
 class KernelDecl(Node):
     """A microkernel.
 
-    ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from the
-    operator's declaration with the target's primitives.
+    ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from
+    the operator's declaration with the target's primitives.
     """
 
     name: str

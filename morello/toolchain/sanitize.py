@@ -117,7 +117,7 @@ def run_sanitized(
     }
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
         here = Path(directory)
-        program = _build(files, chosen, source.flags, here / "program", openmp=openmp)
+        program = build_sanitized(files, chosen, source.flags, here / "program", openmp=openmp)
         (here / "inputs").write_bytes(b"".join(packed))
         _run(program, here, signature.name, timeout)
         results = np.fromfile(here / "results", np.uint8)
@@ -135,14 +135,29 @@ def _packed(signature: Signature, inputs: Sequence[Array]) -> list[bytes]:
     return [a.transpose(i.layout).tobytes() for i, a in zip(expected, checked, strict=True)]
 
 
-def _build(
+def build_sanitized(
     files: Mapping[str, str],
     compiler: Compiler,
     flags: Sequence[str],
     output: Path,
     *,
-    openmp: bool,
+    openmp: bool = False,
 ) -> Path:
+    """Build a program with the address and undefined-behaviour sanitizers.
+
+    Args:
+        files: Texts by file name, as `build` takes them.
+        compiler: Which compiler; it must have the sanitizers.
+        flags: Flags that the sources need.
+        output: The program to write.
+        openmp: Whether the sources use OpenMP.
+
+    Returns:
+        ``output``.
+
+    Raises:
+        MorelloError: It does not build, or the compiler has no sanitizers.
+    """
     try:
         return build(files, compiler, flags, output, openmp=openmp, sanitize=True, executable=True)
     except MorelloError:

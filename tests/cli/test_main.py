@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
@@ -9,7 +10,9 @@ from click.testing import CliRunner
 
 import morello.cli.request
 from morello.cli.main import main
+from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
+from morello.plugins import BrokenPlugin
 from tests.cli.conftest import Run
 
 
@@ -101,6 +104,20 @@ def test_an_interrupt_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     _raise_from_loading(monkeypatch, KeyboardInterrupt())
     result = run("rules")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "interrupted\n")
+
+
+def test_a_broken_plugin_is_a_warning(
+    run: Run, monkeypatch: pytest.MonkeyPatch, definitions: Definitions
+) -> None:
+    """The command does its work with what the others give."""
+    broken = BrokenPlugin("their-rules", "2.1", "theirs", "ImportError: no such thing")
+    with_one = replace(definitions, broken=(broken,))
+    monkeypatch.setattr(morello.cli.request, "load_definitions", lambda files: with_one)
+    result = run("rules")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "warning: plugin 'theirs' of their-rules 2.1 is left out: ImportError: no such thing\n"
+    )
 
 
 def test_colours_are_for_terminals(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

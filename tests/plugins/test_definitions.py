@@ -13,6 +13,7 @@ from morello.language.diagnostics import DiagnosticsError
 from morello.language.load import load_source
 from morello.language.source import Source
 from morello.plugins import load_plugins
+from morello.plugins.resources import load_resource
 from tests.plugins.conftest import EXAMPLE, Install
 
 LISTING = """
@@ -139,3 +140,9 @@ def test_a_plugin_file_that_is_not_text_names_itself(install: Install, tmp_path:
     install("odd-giver", LISTING.format(directory=str(directory)))
     with pytest.raises(DiagnosticsError, match=r"odd_giver_module/odd\.mrules:1:6"):
         load_definitions(plugins=load_plugins())
+
+
+def test_a_plugin_file_that_cannot_be_read_names_itself(tmp_path: Path) -> None:
+    """It was there when it was listed, and is gone, or unreadable, when it is read."""
+    with pytest.raises(MorelloError, match=r"cannot read 'theirs/gone\.mrules': no such file"):
+        load_resource(tmp_path / "gone.mrules", "theirs/gone.mrules")

@@ -1,0 +1,95 @@
+"""On what something was measured: processor, caches, compiler, versions, commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import subprocess
+from collections.abc import Collection
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from morello.toolchain.compilers import Compiler
+
+PACKAGES = ("morello", "numpy", "scipy-openblas32")
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+def processor() -> str:
+    """The processor's name, as the operating system says it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:  # an operating system without it
+        return platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    return match[1] if match else platform.machine()
+
+
+def caches() -> dict[str, str]:
+    """Size of each cache of the first core, such as ``{"L1 data": "32K"}``."""
+    found = {}
+    for index in sorted(CACHES.glob("index*")):
+        level, kind, size = ((index / n).read_text().strip() for n in ("level", "type", "size"))
+        found[f"L{level}" if kind == "Unified" else f"L{level} {kind.lower()}"] = size
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Versions of what takes part; what is not installed is left out."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def commit() -> str | None:
+    """The commit that is checked out, with ``+`` where files differ from it."""
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):  # no git, or no repository
+        return None
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parent, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def pin(cores: int) -> list[int]:
+    """Keep this process on its last cores, which the operating system uses least.
+
+    Returns:
+        The cores; none where the operating system cannot do that.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return []
+    allowed: Collection[int] = os.sched_getaffinity(0)
+    chosen = sorted(allowed)[-cores:]
+    os.sched_setaffinity(0, chosen)
+    return chosen
+
+
+def environment(compiler: Compiler | None = None) -> dict[str, Any]:
+    """All of it, for a report."""
+    found: dict[str, Any] = {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "caches": caches(),
+        "system": f"{platform.system()} {platform.release()}",
+        "versions": versions(),
+        "commit": commit(),
+    }
+    if compiler is not None:
+        found["compiler"] = compiler.version
+        found["command"] = shlex.join(Path(part).name for part in compiler.command)
+    return found

@@ -1,0 +1,138 @@
+"""How long a search takes, cold: a fresh process for each size, on one core.
+
+``python -m benchmarks.search`` measures products of `SIZES`. Peak memory is the whole process's.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.cases import Case, parse_cases, sizes_option, spec_text
+from benchmarks.machine import environment, pin
+
+SIZES = tuple(
+    Case(*sizes)
+    for sizes in (
+        (16, 16, 16),
+        (64, 64, 64),
+        (100, 100, 100),
+        (128, 128, 128),
+        (401, 401, 401),
+        (512, 512, 512),
+        (1024, 1024, 1024),
+        (1, 1000, 1000),
+        (128, 768, 3072),
+    )
+)
+
+
+def search_here(case: Case, target: str) -> dict[str, Any]:
+    """Compile one case in this process, which has compiled nothing before.
+
+    Returns:
+        A record: seconds to load all definitions and to search, counts of families and of cells
+        (Specs), and the peak of resident memory in MiB.
+
+    Raises:
+        MorelloError: It cannot be compiled.
+    """
+    pin(1)
+    start = time.perf_counter()
+    import morello  # noqa: PLC0415 - its time is measured
+    from morello.definitions import load_definitions  # noqa: PLC0415
+
+    definitions = load_definitions()
+    loaded = time.perf_counter()
+    kernel = morello.compile(spec_text(target, 1), defines=case.defines, definitions=definitions)
+    seconds = time.perf_counter() - loaded
+    statistics = kernel.statistics
+    return {
+        "case": str(case),
+        "load_seconds": loaded - start,
+        "seconds": seconds,
+        "families": statistics.families,
+        "cells": statistics.cells,
+        "cells_per_second": statistics.cells / seconds,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "predicted_cycles": kernel.cost,
+    }
+
+
+def search_apart(case: Case, target: str) -> dict[str, Any]:
+    """The record of `search_here`, from a process of its own.
+
+    Raises:
+        subprocess.CalledProcessError: It failed; what it said is on the standard error.
+    """
+    command = [sys.executable, "-m", "benchmarks.search", "--one", str(case), "--target", target]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parent.parent, check=True, stdout=subprocess.PIPE, text=True
+    )
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record
+
+
+def table(document: dict[str, Any]) -> str:
+    """The measurements as a Markdown table."""
+    head = ["size (M x K x N)", "seconds", "peak MiB", "families", "Specs", "million Specs/s"]
+    rows = [head, ["---"] + ["---:"] * (len(head) - 1)]
+    rows += [
+        [
+            r["case"].replace("x", " x "),
+            f"{r['seconds']:.2f}",
+            f"{r['peak_mib']:.0f}",
+            f"{r['families']:,}",
+            f"{r['cells']:,}",
+            f"{r['cells_per_second'] / 1e6:.1f}",
+        ]
+        for r in document["cases"]
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def run(cases: Sequence[Case], target: str) -> dict[str, Any]:
+    """Measure all cases, with progress on the standard error.
+
+    Raises:
+        subprocess.CalledProcessError: See `search_apart`.
+    """
+    records = []
+    for case in cases:
+        click.echo(f"search {case} ...", err=True)
+        records.append(search_apart(case, target))
+    return {"environment": environment(), "target": target, "cases": records}
+
+
+@click.command(help=__doc__)
+@sizes_option
+@click.option("--target", default="x86.avx512", show_default=True)
+@click.option(
+    "--one", callback=parse_cases, hidden=True, help="One size, in this process, as JSON."
+)
+@click.option("--json", "output", type=click.Path(path_type=Path, dir_okay=False))
+def main(sizes: Sequence[Case], target: str, one: Sequence[Case], output: Path | None) -> None:
+    """The command."""
+    if one:
+        click.echo(json.dumps(search_here(one[0], target)))
+        return
+    try:
+        document = run(sizes or SIZES, target)
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: a search ended with status {error.returncode}")
+    if output is not None:
+        output.write_text(json.dumps(document, indent=2) + "\n")
+    click.echo(f"{document['environment']['processor']}, one core, {target}\n")
+    click.echo(table(document))
+
+
+if __name__ == "__main__":
+    main()

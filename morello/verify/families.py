@@ -1,0 +1,92 @@
+"""What rules and kernels are tried on: operations, element types, operands inside larger memory.
+
+Small and exhaustive where that is cheap; which of it is tried is chosen by those who use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from morello.program.lower import whole
+from morello.program.tree import Affine, Tensor, View
+from morello.spec.dtypes import DTYPES, DType
+from morello.spec.operators import Operation, Operator
+from morello.spec.spec import Operand
+
+SCALARS = (0.0, -2.5, float("inf"))
+"""Values of operators' scalars; each is converted to the output's element type."""
+
+MARGIN = 2
+"""Elements around the part of a larger tensor that an operand is."""
+
+
+def group_ranks(operator: Operator) -> tuple[int, ...]:
+    """Ranks of the operator's group to try: batches of none and one, elementwise up to three."""
+    if operator.group is None:
+        return (0,)
+    alone = any(len(p.indices) == 1 and p.indices[0].group for p in operator.parameters)
+    return (1, 2, 3) if alone else (0, 1)
+
+
+def operations(operator: Operator) -> Iterator[Operation]:
+    """The operator at every such rank, plain and accumulating, with every value of its scalars."""
+    forms = (False, True) if operator.reduction else (False,)
+    values = SCALARS if operator.scalars else (0.0,)
+    for rank, accumulating, value in product(group_ranks(operator), forms, values):
+        scalars = tuple((name, value) for name in operator.scalars)
+        yield Operation(operator, rank, accumulating, scalars)
+
+
+def dtype_choices(operator: Operator) -> list[tuple[DType, ...]]:
+    """Element types of the operands, inputs first: every value of every type variable."""
+    declared = [p.dtype for p in operator.parameters]
+    variables = [name for name in dict.fromkeys(declared) if name not in DTYPES]
+    choices = []
+    for values in product(DTYPES.values(), repeat=len(variables)):
+        known = {**DTYPES, **dict(zip(variables, values, strict=True))}
+        choices.append(tuple(known[name] for name in declared))
+    return choices
+
+
+def tensor_for(
+    operand: Operand, shape: Sequence[int], name: str, role: str, outer: Sequence[int] | None = None
+) -> Tensor:
+    """A tensor where an operand is; ``outer`` is its shape if the operand is only a part of it."""
+    return Tensor(
+        name,
+        operand.dtype,
+        tuple(shape if outer is None else outer),
+        operand.layout,
+        operand.level.name,
+        operand.vector,
+        role,
+    )
+
+
+def part_of_larger(operand: Operand, shape: Sequence[int], name: str, role: str) -> View:
+    """A view as contiguous as the operand says: of a tensor that is larger where it is not packed.
+
+    A part of a tensor begins one element from its border, and leaves one at the other.
+    """
+    split = len(operand.layout) - operand.contiguity
+    if split == 0:
+        return whole(tensor_for(operand, shape, name, role))
+    return inside(operand, shape, name, role, operand.layout[: split + 1])
+
+
+def inside(
+    operand: Operand, shape: Sequence[int], name: str, role: str, dimensions: Sequence[int]
+) -> View:
+    """A view of a tensor that is larger along these dimensions, on both sides."""
+    outer = [n + MARGIN * (d in dimensions) for d, n in enumerate(shape)]
+    view = whole(tensor_for(operand, shape, name, role, outer))
+    offsets = tuple(Affine(MARGIN // 2 * (d in dimensions)) for d in range(len(shape)))
+    return replace(view, offsets=offsets, sizes=tuple(shape))
+
+
+def region(view: View) -> tuple[slice, ...]:
+    """Where a view with constant offsets is in its tensor's array."""
+    starts = [offset.constant for offset in view.offsets]
+    return tuple(slice(a, a + n) for a, n in zip(starts, view.sizes, strict=True))

@@ -1,0 +1,209 @@
+"""What a kernel is tried on: families that its pattern accepts, at sizes around the vectors'.
+
+Families are shuffled, always alike, the operations taking turns, and paired with shapes along
+diagonals: family i with shape i, i + 1, ... So a small budget already sees every operation and
+every shape, and as many families as it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product, zip_longest
+from random import Random
+
+from morello.language import ast
+from morello.language.evaluate import evaluate
+from morello.rewriting.functions import Scope
+from morello.rewriting.kernels import KernelMatch, match_kernel
+from morello.rewriting.references import Sizes, registers
+from morello.spec.dtypes import DTYPES, DType
+from morello.spec.layout import Layout, row_major
+from morello.spec.machine import Kernel, Level, Target
+from morello.spec.operators import Operation, Operator
+from morello.spec.spec import Family, Operand
+from morello.verify.families import dtype_choices, operations
+
+LANES_OF_MEMORY = 8
+"""Around which sizes a kernel is tried that has no operand in registers."""
+
+GROUP_RANKS = 2
+"""How many ranks of an operator's group are tried, the smallest that the pattern accepts."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInstance:
+    """A kernel on a family at some sizes.
+
+    ``packed``: operands in memory are whole tensors of exactly their size; otherwise they are parts
+    of larger ones.
+    """
+
+    match: KernelMatch
+    sizes: tuple[int, ...]
+    packed: bool
+
+    @property
+    def family(self) -> Family:
+        """The family that the kernel accepted."""
+        return self.match.f.family
+
+    @property
+    def by_dim(self) -> dict[str, int]:
+        """Size of each dimension."""
+        return dict(zip(self.family.operation.dims, self.sizes, strict=True))
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{d}={n}" for d, n in self.by_dim.items())
+        placed = "" if self.packed else ", parts of larger tensors"
+        return f"{self.family} [{sizes}]{placed}"
+
+
+def kernel_instances(
+    target: Target, kernel: Kernel, operators: Mapping[str, Operator], budget: int
+) -> list[KernelInstance]:
+    """At most so many different instances of a kernel."""
+    queues = []
+    for match in _in_turn(kernel_families(target, kernel, operators), Random(kernel.name)):
+        in_memory = any(not o.vector for o in match.f.family.operands)
+        queue = [
+            KernelInstance(match, sizes, packed)
+            for sizes, packed in product(
+                _shapes(target, match), (True, False) if in_memory else (True,)
+            )
+        ]
+        if queue:
+            queues.append(queue)
+    longest = max(map(len, queues), default=0)
+    diagonals = (
+        queue[(turn + i) % longest]
+        for turn in range(longest)
+        for i, queue in enumerate(queues)
+        if (turn + i) % longest < len(queue)
+    )
+    return [instance for instance, _ in zip(diagonals, range(budget), strict=False)]
+
+
+def _in_turn(matches: Sequence[KernelMatch], random: Random) -> list[KernelMatch]:
+    """Shuffled, one of each operation after the other."""
+    groups: dict[Operation, list[KernelMatch]] = {}
+    for match in random.sample(matches, len(matches)):
+        groups.setdefault(match.f.family.operation, []).append(match)
+    ordered = [groups[operation] for operation in sorted(groups, key=lambda o: o.key)]
+    return [m for turn in zip_longest(*ordered) for m in turn if m is not None]
+
+
+# ------------------------------------------------------------------------------- families
+
+
+def kernel_families(
+    target: Target, kernel: Kernel, operators: Mapping[str, Operator]
+) -> list[KernelMatch]:
+    """Every family that a kernel accepts, of at most `GROUP_RANKS` ranks of each operator."""
+    found: list[KernelMatch] = []
+    for operator in operators.values():
+        ranks: set[int] = set()
+        for operation in operations(operator):
+            if operation.group_rank not in ranks and len(ranks) == GROUP_RANKS:
+                continue
+            matches = list(_matches(target, kernel, operation))
+            ranks |= {operation.group_rank for _ in matches[:1]}
+            found += matches
+    return found
+
+
+def _matches(target: Target, kernel: Kernel, operation: Operation) -> Iterator[KernelMatch]:
+    patterns = _patterns(kernel.match, operation)
+    if patterns is None:
+        return
+    for dtypes in dtype_choices(operation.operator):
+        places = [
+            list(_operands(target, pattern, dtype, len(indices)))
+            for pattern, dtype, indices in zip(patterns, dtypes, operation.operands, strict=True)
+        ]
+        for operands in product(*places):
+            match = match_kernel(kernel, target, Family(operation, operands))
+            if isinstance(match, KernelMatch):
+                yield match
+
+
+def _patterns(match: ast.KernelMatch, operation: Operation) -> list[ast.KernelOperand] | None:
+    """The pattern of each operand; none if the kernel is for another operator."""
+    if match.kind != "named":
+        return [match.operands[0]] * len(operation.operands)
+    if match.operator != operation.operator.name:
+        return None
+    by_name = {p.name: p for p in match.operands}
+    return [by_name[name] for name in operation.names]
+
+
+def _operands(
+    target: Target, pattern: ast.KernelOperand, dtype: DType, rank: int
+) -> Iterator[Operand]:
+    """Operands that a pattern may accept; the matching has the last word."""
+    if pattern.dtype in DTYPES and pattern.dtype != dtype.name:
+        return
+    levels = [target.level_by_name[name] for name in pattern.levels]
+    for level, layout in product(levels, _layouts(pattern, rank)):
+        for vector in _vectors(pattern, level):
+            yield Operand(dtype, level, layout, rank, False, vector)
+
+
+def _layouts(pattern: ast.KernelOperand, rank: int) -> list[Layout]:
+    if pattern.layout is None:
+        return [row_major(rank)]
+    if pattern.layout == ():
+        return sorted({row_major(rank), row_major(rank)[::-1]})
+    extra = rank - len(pattern.layout)
+    return [(*range(extra), *(extra + d for d in pattern.layout))] if extra >= 0 else []
+
+
+def _vectors(pattern: ast.KernelOperand, level: Level) -> tuple[int, ...]:
+    if level.addressable:
+        return (0,)
+    return level.vectors if pattern.vector is None else (pattern.vector,)
+
+
+# ------------------------------------------------------------------------------- sizes
+
+
+def _shapes(target: Target, match: KernelMatch) -> Iterator[tuple[int, ...]]:
+    """Sizes that satisfy the pattern, the guards, and the capacity of the registers."""
+    dims = match.f.family.operation.dims
+    fixed = _fixed_dims(match)
+    around = _sizes_around([o.lanes for o in match.f.family.operands if o.vector])
+    for sizes in product(*(around if d not in fixed else (fixed[d],) for d in dims)):
+        if _accepted(target, match, dict(zip(dims, sizes, strict=True))):
+            yield sizes
+
+
+def _fixed_dims(match: KernelMatch) -> dict[str, int]:
+    """Dimensions whose size the pattern states."""
+    fixed: dict[str, int] = {}
+    for position, dimension, wanted in match.fixed:
+        terms = match.f.tensors[position].indices[dimension].terms
+        if wanted == 1:  # an extent of 1 is one index: whatever it is a sum of has size 1
+            fixed |= {dim: 1 for dim, _ in terms}
+        elif len(terms) == 1:
+            fixed[terms[0][0]] = wanted
+    return fixed
+
+
+def _sizes_around(lanes: Sequence[int]) -> list[int]:
+    """1, 2, and the neighbours of one and two vectors."""
+    sizes = {1, 2}
+    for width in lanes or [LANES_OF_MEMORY]:
+        sizes |= {n for k in (width, 2 * width) for n in (k - 1, k, k + 1) if n > 0}
+    return sorted(sizes)
+
+
+def _accepted(target: Target, match: KernelMatch, sizes: Sizes) -> bool:
+    used = {level.name: 0 for level in target.bounded}
+    for tensor in match.f.tensors:
+        if tensor.operand.vector:
+            used[tensor.operand.level.name] += registers(tensor, sizes)
+    fits = all(used[v.name] <= v.capacity for v in target.bounded if v.capacity is not None)
+    if not fits or not all(holds for _, holds in match.shape_conditions(sizes)):
+        return False
+    scope = Scope(target, match.scope_variables(sizes), sizes, used)
+    return all(evaluate(guard, scope) for guard in match.kernel.guards)

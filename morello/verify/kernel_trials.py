@@ -1,0 +1,110 @@
+"""One instance of a kernel with its inputs, and the comparison of what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.program.source import CSource
+from morello.program.tree import Tensor
+from morello.reference.compare import check_close, reference
+from morello.reference.inputs import KINDS, for_operation
+from morello.reference.interpreter import poisoned
+from morello.reference.views import part
+from morello.verify.families import region
+from morello.verify.kernel_programs import KernelProgram
+from morello.verify.sandbox import Case, Outcome
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A kernel's program, as C, on every kind of inputs. ``seed`` is that of the random numbers."""
+
+    made: KernelProgram
+    source: CSource
+    seed: int
+
+    @property
+    def case(self) -> Case:
+        """What is to be run."""
+        tensors = self.made.program.arguments
+        sizes = tuple(prod(t.shape) * t.dtype.bytes for t in tensors)
+        runs = [
+            tuple(_packed(t, a) for t, a in zip(tensors, arrays, strict=True))
+            for arrays in self._arguments
+        ]
+        return Case(self.source, sizes, tuple(runs))
+
+    def check(self, outcome: Outcome) -> int:
+        """Compare every run with the reference.
+
+        Returns:
+            The number of elements that were compared.
+
+        Raises:
+            MorelloError: What is wrong.
+        """
+        if isinstance(outcome, str):
+            raise MorelloError(outcome)
+        elements = 0
+        for kind, before, results in zip(KINDS, self._arguments, outcome, strict=True):
+            tensors = self.made.program.arguments
+            after = [_unpacked(t, r) for t, r in zip(tensors, results, strict=True)]
+            elements += self._check_run(kind, before, after)
+        return elements
+
+    def _check_run(self, kind: str, before: Sequence[Array], after: Sequence[Array]) -> int:
+        instance, views = self.made.instance, self.made.views
+        operation = instance.family.operation
+        *inputs, old = (part(a, region(v)) for a, v in zip(before, views, strict=True))
+        expected = reference(
+            operation,
+            instance.sizes,
+            inputs,
+            instance.family.operands[-1].dtype,
+            old if operation.accumulating else None,
+        )
+        output = part(after[-1], region(views[-1]))
+        check_close(output, expected, name=f"{operation.names[-1]} ({kind} inputs)")
+        for name, old_array, new_array in zip(operation.names, before, after, strict=True):
+            untouched = old_array.copy()
+            if new_array is after[-1]:
+                part(untouched, region(views[-1]))[...] = output
+            if untouched.tobytes() != new_array.tobytes():
+                where = "what lies around " if new_array is after[-1] else ""
+                raise MorelloError(f"it changes {where}its operand '{name}' ({kind} inputs)")
+        return output.size
+
+    @cached_property
+    def _arguments(self) -> list[list[Array]]:
+        """For each kind of inputs the arrays of all arguments: poison where no operand is."""
+        return [self._filled(kind) for kind in KINDS]
+
+    def _filled(self, kind: str) -> list[Array]:
+        instance = self.made.instance
+        dtypes = [operand.dtype for operand in instance.family.operands]
+        operation = instance.family.operation
+        values = for_operation(kind, operation, instance.sizes, dtypes, self.seed)
+        arrays = [poisoned(v.tensor.shape, v.tensor.dtype) for v in self.made.views]
+        for array, view, value in zip(arrays, self.made.views, values, strict=False):
+            part(array, region(view))[...] = value
+        return arrays
+
+
+def _packed(tensor: Tensor, array: Array) -> bytes:
+    return array.transpose(tensor.layout).tobytes()
+
+
+def _unpacked(tensor: Tensor, memory: bytes) -> Array:
+    physical = np.frombuffer(memory, tensor.dtype.numpy).reshape(
+        [tensor.shape[d] for d in tensor.layout]
+    )
+    return physical.transpose(np.argsort(tensor.layout).tolist())

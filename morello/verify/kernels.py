@@ -1,0 +1,162 @@
+"""Kernels against the reference: a kernel must do what the operator that it matches means.
+
+A kernel is called once by a program for each of its instances (`kernel_instances`); programs come
+from the target's emitter, are built together with the sanitizers, and run on random and on nasty
+inputs (`sandbox`). Outputs are compared with the reference, integers exactly, floating-point
+numbers within the bound of `morello.reference.compare`; every other byte must be what it was:
+inputs, and what lies around an operand that is a part of a larger tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from morello.definitions import Definitions
+from morello.errors import MorelloError
+from morello.program.source import EmitOptions
+from morello.spec.machine import Kernel, Target
+from morello.toolchain.compilers import Compiler, find_compiler
+from morello.toolchain.host import require_host
+from morello.verify.kernel_instances import KernelInstance, kernel_instances
+from morello.verify.kernel_programs import kernel_program
+from morello.verify.kernel_trials import Trial
+from morello.verify.sandbox import Outcome, run_cases
+
+BUDGET = 64
+"""Instances of a kernel that are tried, unless the caller says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """What a kernel was tried on.
+
+    ``elements`` counts what was compared with the reference. No instances: nothing was verified.
+    ``failure`` says what is wrong, if anything is.
+    """
+
+    kernel: str
+    target: str
+    families: int
+    instances: int
+    elements: int
+    failure: WrongKernelError | None = None
+
+
+class WrongKernelError(MorelloError):
+    """A kernel does not do what the operator means, or touches what it must not.
+
+    Attributes:
+        kernel: The kernel.
+        instance: Where that was seen first.
+    """
+
+    def __init__(self, kernel: Kernel, instance: KernelInstance, what: str) -> None:
+        self.kernel, self.instance = kernel, instance
+        place = kernel.declaration.name_span
+        super().__init__(
+            f"kernel '{kernel.name}' ({place}) is wrong: {what}\n  for {instance}",
+            help="a kernel must do what the operator means that it matches, at all sizes that its "
+            "pattern and guards accept",
+        )
+
+
+def verify_kernel(
+    definitions: Definitions,
+    target: Target,
+    kernel: Kernel,
+    *,
+    budget: int = BUDGET,
+    compiler: Compiler | None = None,
+) -> KernelReport:
+    """Compile and run one kernel; see `verify_kernels`.
+
+    Raises:
+        WrongKernelError: The kernel is wrong.
+        MorelloError: As `verify_kernels`.
+    """
+    (report,) = verify_kernels(definitions, target, [kernel], budget=budget, compiler=compiler)
+    if report.failure is not None:
+        raise report.failure
+    return report
+
+
+def verify_kernels(
+    definitions: Definitions,
+    target: Target,
+    kernels: Sequence[Kernel],
+    *,
+    budget: int = BUDGET,
+    compiler: Compiler | None = None,
+) -> list[KernelReport]:
+    """Compile kernels of a target, all in one run of the compiler, and compare with the reference.
+
+    Args:
+        definitions: Operators and emitters.
+        target: Where the kernels are used; the machine must be able to run it.
+        kernels: Kernels of the target.
+        budget: The most instances of each kernel that are tried.
+        compiler: Which compiler; it must have the sanitizers. None finds one.
+
+    Returns:
+        A report for each kernel, in order.
+
+    Raises:
+        MorelloError: The machine lacks instructions, or something does not build.
+    """
+    chosen = compiler or find_compiler()
+    require_host(target.flags, f"what is compiled for '{target.name}'", chosen)
+    prepared = [_prepare(definitions, target, kernel, budget) for kernel in kernels]
+    trials = [found for found in prepared if isinstance(found, list)]
+    outcomes = iter(_outcomes(trials, target.flags, chosen))
+    return [
+        _compare(target, kernel, found, next(outcomes))
+        if isinstance(found, list)
+        else KernelReport(kernel.name, target.name, 0, 0, 0, found)
+        for kernel, found in zip(kernels, prepared, strict=True)
+    ]
+
+
+def _prepare(
+    definitions: Definitions, target: Target, kernel: Kernel, budget: int
+) -> list[Trial] | WrongKernelError:
+    """The kernel's instances as C, or why one of them cannot be written."""
+    emitter = definitions.emitters[target.emitter]
+    trials: list[Trial] = []
+    for instance in kernel_instances(target, kernel, definitions.operators, budget):
+        made = kernel_program(target, instance, f"{kernel.name}_{len(trials)}")
+        try:
+            source = emitter.emit(made.program, EmitOptions())
+        except MorelloError as error:
+            return WrongKernelError(kernel, instance, str(error))
+        trials.append(Trial(made, source, seed=len(trials)))
+    return trials
+
+
+def _outcomes(
+    trials: Sequence[list[Trial]], flags: Sequence[str], compiler: Compiler
+) -> list[list[Outcome]]:
+    """Run the trials of several kernels; where C does not compile, find out whose it is."""
+    flat = [(number, trial.case) for number, group in enumerate(trials) for trial in group]
+    try:
+        outcomes = iter(run_cases([c for _, c in flat], [n for n, _ in flat], flags, compiler))
+    except MorelloError as error:
+        if len(trials) == 1:
+            return [[str(error)] * len(trials[0])]
+        return [_outcomes([group], flags, compiler)[0] for group in trials]
+    return [[next(outcomes) for _ in group] for group in trials]
+
+
+def _compare(
+    target: Target, kernel: Kernel, trials: Sequence[Trial], outcomes: Sequence[Outcome]
+) -> KernelReport:
+    elements = 0
+    failure: WrongKernelError | None = None
+    for trial, outcome in zip(trials, outcomes, strict=True):
+        try:
+            elements += trial.check(outcome)
+        except MorelloError as error:
+            failure = WrongKernelError(kernel, trial.made.instance, str(error))
+            break
+    families = {trial.made.instance.family for trial in trials}
+    return KernelReport(kernel.name, target.name, len(families), len(trials), elements, failure)

@@ -1,0 +1,34 @@
+"""The measure that every rewrite decreases, of Specs: `morello.rewriting.progress` in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from morello.spec.spec import Spec
+
+
+def decreases(before: Spec, after: Spec, ranks: Mapping[str, int]) -> bool:
+    """Whether a sub-Spec is smaller than the Spec that it came from.
+
+    Args:
+        before: The Spec that a rule was applied to.
+        after: A Spec of its result.
+        ranks: Rank of every operator, see `morello.rewriting.progress.operator_ranks`.
+    """
+    smaller, larger = _orderless(after, ranks), _orderless(before, ranks)
+    if smaller != larger:
+        return smaller < larger
+    pairs = list(zip(after.sizes, before.sizes, strict=True))
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+
+def _orderless(spec: Spec, ranks: Mapping[str, int]) -> tuple[int, ...]:
+    """Operator rank, threads, distance, accumulation: compared one after the other."""
+    family = spec.family
+    operation = family.operation
+    return (
+        ranks[operation.operator.name],
+        family.threads,
+        sum(operand.level.distance for operand in family.operands),
+        int(not operation.accumulating),
+    )

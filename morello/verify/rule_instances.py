@@ -1,0 +1,176 @@
+"""Specs that a rule applies to, with its choices made: a sample that is the same every time.
+
+Every combination of target, operation, threads and levels of the operands is one stratum. Strata
+are visited in a shuffled order, one of each operator in turn, and again from the start while the
+budget lasts; within a stratum element types, layouts, contiguity, vectors, sizes, memory in use and
+the rule's own choices are drawn at random. What the guards or limits refuse does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product, zip_longest
+from math import prod
+from random import Random
+
+import numpy as np
+
+from morello.definitions import Definitions
+from morello.rewriting.alternatives import Context, RuleAlternative, alternatives, choice_text
+from morello.rewriting.bind import bind
+from morello.rewriting.rule import Rule
+from morello.search.box import Box
+from morello.spec.dtypes import DType
+from morello.spec.layout import row_major
+from morello.spec.machine import Level, Target
+from morello.spec.operators import Operation
+from morello.spec.spec import Family, Operand, Spec
+from morello.verify.families import dtype_choices, operations
+
+SIZES = (1, 2, 3, 4, 5, 7, 9, 17, 33)
+"""Sizes of dimensions: below, at and above the tiles and vectors of real targets."""
+
+PAGE_ROW = 1024
+"""A size whose rows of 4-byte elements are a multiple of the usual page apart."""
+
+MAX_VOLUME = 1 << 13
+"""Iterations of the largest Spec."""
+
+THREADS = 2
+ALTERNATIVES_OF_A_FAMILY = 2
+SHAPES_OF_AN_ALTERNATIVE = 6
+PASSES = 8
+"""How often all strata are visited in search of instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A rule with its choices made, on one Spec. ``tile`` is absent where the rule has none."""
+
+    context: Context
+    spec: Spec
+    alternative: RuleAlternative
+    tile: int | None
+
+    def __str__(self) -> str:
+        chosen = [(name, choice_text(value)) for name, value in self.alternative.choices]
+        if self.alternative.axis is not None:
+            chosen.append((self.alternative.axis, str(self.tile)))
+        text = f"{self.spec} on {self.context.target.name}"
+        return ", ".join([text, *(f"{name} = {value}" for name, value in chosen)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    context: Context
+    operation: Operation
+    threads: int
+    levels: tuple[Level, ...]
+
+
+def rule_instances(definitions: Definitions, rule: Rule, budget: int) -> Iterator[Instance]:
+    """At most so many different instances of a rule."""
+    random = Random(rule.name)
+    strata = _strata(definitions, rule, random)
+    seen: set[tuple[object, ...]] = set()
+    for stratum in strata * PASSES:
+        for instance in _draw(stratum, random):
+            key = (instance.context.target.name, instance.spec, instance.alternative.key)
+            if (*key, instance.tile) in seen:
+                continue
+            seen.add((*key, instance.tile))
+            yield instance
+            if len(seen) == budget:
+                return
+
+
+def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Stratum]:
+    """All strata, shuffled, the operators taking turns."""
+    match = rule.declaration.match
+    contexts = [
+        Context(target, definitions.operators, (rule,)) for target in definitions.targets.values()
+    ]
+    queues: list[list[_Stratum]] = []
+    for operator in definitions.operators.values():
+        if not rule.may_match(operator):
+            continue
+        forms = [o for o in operations(operator) if o.accumulating or not match.accumulating]
+        threads = (THREADS,) if match.parallel else (1, THREADS)
+        queue = [
+            _Stratum(context, operation, count, levels)
+            for context, operation, count in product(contexts, forms, threads)
+            for levels in product(context.target.levels, repeat=len(operation.operands))
+        ]
+        random.shuffle(queue)
+        queues.append(queue)
+    return [s for turn in zip_longest(*queues) for s in turn if s is not None]
+
+
+def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
+    """Instances of one stratum: a family, a few alternatives, one shape of each."""
+    context, operation = stratum.context, stratum.operation
+    dtypes = random.choice(dtype_choices(operation.operator))
+    family = Family(
+        operation,
+        tuple(
+            _operand(dtype, level, len(indices), random)
+            for dtype, level, indices in zip(
+                dtypes, stratum.levels, operation.operands, strict=True
+            )
+        ),
+        stratum.threads,
+    )
+    found = [a for a in alternatives(context, family) if isinstance(a, RuleAlternative)]
+    for alternative in random.sample(found, min(len(found), ALTERNATIVES_OF_A_FAMILY)):
+        for _ in range(SHAPES_OF_AN_ALTERNATIVE):
+            spec = Spec(family, _sizes(operation, random), _used(context.target, random))
+            legal = _legal_tiles(context, spec, alternative)
+            if legal:
+                yield Instance(context, spec, alternative, random.choice(legal))
+                break
+
+
+def _operand(dtype: DType, level: Level, rank: int, random: Random) -> Operand:
+    layout = random.choice(sorted({row_major(rank), row_major(rank)[::-1]}))
+    if not level.addressable:
+        widths = [v for v in level.vectors if v % dtype.bytes == 0]
+        return Operand(dtype, level, layout, rank, False, random.choice(widths))
+    contiguity = random.randint(min(1, rank), rank)
+    paged = contiguity < rank and random.random() < 0.25
+    return Operand(dtype, level, layout, contiguity, paged)
+
+
+def _sizes(operation: Operation, random: Random) -> tuple[int, ...]:
+    while True:
+        sizes = [random.choice(SIZES) for _ in operation.dims]
+        if sizes and random.random() < 0.05:
+            sizes[random.randrange(len(sizes))] = PAGE_ROW
+        if prod(sizes) <= MAX_VOLUME:
+            return tuple(sizes)
+
+
+def _used(target: Target, random: Random) -> tuple[int, ...]:
+    """Grains in use: none, or anything up to the capacity."""
+    if random.random() < 0.7:
+        return (0,) * len(target.bounded)
+    return tuple(random.randint(0, level.capacity or 0) for level in target.bounded)
+
+
+def _legal_tiles(
+    context: Context, spec: Spec, alternative: RuleAlternative
+) -> Sequence[int | None]:
+    """Tile sizes with which guards and limits hold; ``(None,)`` if they do and there is none."""
+    box = Box(tuple(np.asarray([n]) for n in spec.sizes), tuple(np.asarray([u]) for u in spec.used))
+    grid, rank = box.open_grid, len(spec.sizes)
+    tiles: tuple[int, ...] = ()
+    if alternative.axis is not None:
+        largest = max(spec.sizes, default=1)
+        tiles = tuple(t for t in context.target.sizes if t < largest)
+        if not tiles:
+            return ()
+    bound = bind(context, spec.family, alternative, grid[:rank], grid[rank:], tiles)
+    if alternative.axis is None:
+        return (None,) if bound.mask.all() else ()
+    masks = np.broadcast_to(bound.mask, (len(tiles), *box.shape)).reshape(-1)
+    return [t for t, holds in zip(tiles, masks, strict=True) if holds]

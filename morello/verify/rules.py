@@ -1,0 +1,202 @@
+"""Rules against the reference: what a rule yields is executed, and must mean what it matched.
+
+The result of one application becomes a partial program whose leaves are operations. It is run by
+`morello.reference.interpreter` on operands that are parts of larger tensors, with new buffers full
+of poison, and compared with the operation itself: integers exactly, floating-point numbers within
+the bound of `morello.reference.compare`. Inputs and what lies around the output must be untouched;
+every leaf must work on what its Spec says, and be smaller than the Spec that was matched.
+
+That generated C does the same is not looked at here: see `morello.verify.kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from morello.definitions import Definitions
+from morello.errors import MorelloError
+from morello.program.lower import Names, lower_step
+from morello.program.tree import Apply, Node, View
+from morello.reference.compare import check_close, reference
+from morello.reference.inputs import for_operation
+from morello.reference.interpreter import poisoned, run
+from morello.reference.views import part
+from morello.rewriting.progress import operator_ranks
+from morello.rewriting.rule import Rule
+from morello.rewriting.steps import Leaf
+from morello.search.reconstruct import concrete_step, leaf_spec
+from morello.spec.spec import Spec
+from morello.verify.families import part_of_larger, region
+from morello.verify.measure import decreases
+from morello.verify.rule_instances import Instance, rule_instances
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+BUDGET = 300
+"""Instances of a rule that are tried, unless the caller says otherwise."""
+
+KINDS = ("random", "small", "huge", "nonfinite")
+"""Kinds of inputs, in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReport:
+    """What a rule was tried on. ``operators`` by name; no instances: nothing was verified."""
+
+    rule: str
+    operators: tuple[str, ...]
+    instances: int
+    families: int
+    shapes: int
+
+
+class WrongRuleError(MorelloError):
+    """A rule yields something else than it matched, or nothing smaller. ``instance``: where."""
+
+    def __init__(self, rule: Rule, instance: Instance, what: str) -> None:
+        self.rule, self.instance = rule, instance
+        place = rule.declaration.name_span
+        super().__init__(
+            f"rule '{rule.name}' ({place}) is wrong: {what}\n  for {instance}",
+            help="what a rule yields must compute what it matched, for every Spec that it matches",
+        )
+
+
+def verify_rule(definitions: Definitions, rule: Rule, *, budget: int = BUDGET) -> RuleReport:
+    """Execute both sides of a rule on many small Specs of every target.
+
+    Args:
+        definitions: Operators and targets to try it on, and the rules beside it.
+        rule: A rule, one of ``definitions.rules``.
+        budget: The most instances that are tried.
+
+    Returns:
+        What was tried; nothing at all if no Spec that was drawn passes the guards.
+
+    Raises:
+        WrongRuleError: Both sides differ, or the result makes no progress.
+    """
+    ranks = operator_ranks(definitions.operators, definitions.rules)
+    tried: list[Spec] = []
+    for number, instance in enumerate(rule_instances(definitions, rule, budget)):
+        try:
+            _Execution(instance, ranks, seed=number).check(KINDS[number % len(KINDS)])
+        except MorelloError as error:
+            raise WrongRuleError(rule, instance, str(error)) from error
+        tried.append(instance.spec)
+    operators = sorted({spec.family.operation.operator.name for spec in tried})
+    families = {spec.family for spec in tried}
+    shapes = {(spec.family.operation.operator.name, spec.sizes) for spec in tried}
+    return RuleReport(rule.name, tuple(operators), len(tried), len(families), len(shapes))
+
+
+class _Execution:
+    """One instance, executed."""
+
+    def __init__(self, instance: Instance, ranks: Mapping[str, int], seed: int) -> None:
+        self.instance = instance
+        self.spec = instance.spec
+        self.ranks = ranks
+        self.seed = seed
+        self.views = self._views()
+
+    def check(self, kind: str) -> None:
+        """Run the result on one kind of inputs and compare.
+
+        Raises:
+            MorelloError: What is wrong.
+        """
+        node = self._lowered()
+        operation = self.spec.family.operation
+        dtypes = [operand.dtype for operand in self.spec.family.operands]
+        values = for_operation(kind, operation, self.spec.sizes, dtypes, self.seed)
+        arrays = [_array(view, value) for view, value in self._paired(values)]
+        before = [array.copy() for array in arrays]
+        named = {v.tensor.name: a for v, a in zip(self.views, arrays, strict=True)}
+        run(node, named, seed=self.seed)
+        inputs = len(self.views) - 1
+        old = values[inputs] if operation.accumulating else None
+        expected = reference(operation, self.spec.sizes, values[:inputs], dtypes[-1], old)
+        output = part(arrays[-1], region(self.views[-1]))
+        check_close(output, expected, name=f"{operation.names[-1]} ({kind} inputs)")
+        part(before[-1], region(self.views[-1]))[...] = output
+        self._check_untouched(before, arrays)
+
+    def _views(self) -> tuple[View, ...]:
+        family = self.spec.family
+        last = len(family.operands) - 1
+        return tuple(
+            part_of_larger(o, self.spec.extents(p), name, "output" if p == last else "input")
+            for p, (o, name) in enumerate(
+                zip(family.operands, family.operation.names, strict=True)
+            )
+        )
+
+    def _paired(self, values: Sequence[Array]) -> list[tuple[View, Array | None]]:
+        """Every view with what it holds at first; a plain output holds nothing yet."""
+        missing = [None] * (len(self.views) - len(values))
+        return list(zip(self.views, [*values, *missing], strict=True))
+
+    def _lowered(self) -> Node:
+        instance = self.instance
+        step = concrete_step(instance.context, self.spec, instance.alternative, instance.tile)
+        names = Names({view.tensor.name: 1 for view in self.views})
+        return lower_step(step, instance.alternative, self.views, names, self._leaf)
+
+    def _leaf(self, leaf: Leaf, views: tuple[View, ...]) -> Node:
+        spec = leaf_spec(leaf)
+        if not decreases(self.spec, spec, self.ranks):
+            raise MorelloError(f"it yields {spec}, which is not smaller")
+        for level, used in zip(self.instance.context.target.bounded, spec.used, strict=True):
+            if level.capacity is not None and used > level.capacity:
+                raise MorelloError(f"it yields {spec} with {used} of {level.capacity} in {level}")
+        for position, view in enumerate(views):
+            _check_operand(spec, position, view)
+        if views[-1].tensor.role == "input":
+            raise MorelloError(f"it writes to its input '{views[-1].tensor.name}'")
+        return Apply(spec.family.operation, spec.sizes, views)
+
+    def _check_untouched(self, before: Sequence[Array], after: Sequence[Array]) -> None:
+        for view, old, new in zip(self.views, before, after, strict=True):
+            if old.tobytes() != new.tobytes():
+                name = view.tensor.name
+                around = "" if view.tensor.role == "input" else "what lies around "
+                raise MorelloError(f"it changes {around}its operand '{name}'")
+
+
+def _array(view: View, value: Array | None) -> Array:
+    """The memory of a tensor: poison, and the value where the view is."""
+    array = poisoned(view.tensor.shape, view.tensor.dtype)
+    if value is not None:
+        part(array, region(view))[...] = value
+    return array
+
+
+def _check_operand(spec: Spec, position: int, view: View) -> None:
+    """Demand that a leaf's operand is what its Spec says."""
+    operand = spec.family.operands[position]
+    tensor = view.tensor
+    actual = (view.sizes, tensor.dtype, view.level, tensor.layout, tensor.vector)
+    stated = (
+        spec.extents(position),
+        operand.dtype,
+        operand.level.name,
+        operand.layout,
+        operand.vector,
+    )
+    if actual != stated:
+        name = spec.family.operation.names[position]
+        raise MorelloError(
+            f"'{name}' of {spec} is to be {_told(*stated)}; the program gives it {_told(*actual)}"
+        )
+    if not operand.level.addressable and not operand.vector:
+        raise MorelloError(f"{spec} has an operand at {operand.level} that is in no register")
+
+
+def _told(sizes: tuple[int, ...], *rest: object) -> str:
+    shape = " x ".join(map(str, sizes)) or "one element"
+    return f"{shape} ({', '.join(map(str, rest))})"

@@ -1,0 +1,97 @@
+"""Specs that the tests compile, each once, and what of this machine they need."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.toolchain.compilers import Compiler, describe
+from morello.toolchain.host import host_lacks
+from morello.toolchain.signature import allocate
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+
+MATMUL = """spec product(M, K, N) {{
+  input  a: {a}
+  input  b: {b}
+  output c: {c}
+  c = matmul(a, b)
+}}
+"""
+
+SPECS: dict[str, str] = {
+    "matmul": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
+    "s32": MATMUL.format(a="s32[M, K]", b="s32[K, N]", c="s32[M, N]"),
+    "columns_b": MATMUL.format(a="f32[M, K]", b="f32[K, N] layout (1, 0)", c="f32[M, N]"),
+    "columns_c": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N] layout (1, 0)"),
+    "batched": MATMUL.format(a="f32[2, M, K]", b="f32[2, K, N]", c="f32[2, M, N]"),
+    "threads": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]").replace(
+        ") {", ") threads 2 {"
+    ),
+    "square": """spec square(N) {
+      input  a: f32[N, N]
+      output c: f32[N, N]
+      c = matmul(a, a)
+    }""",
+    "relu": """spec positive(N) {
+      input  x: f32[N]
+      output y: f32[N]
+      y = relu(x)
+    }""",
+    "add": """spec sum(H, W) {
+      input  x: s32[H, W]
+      input  z: s32[H, W] layout (1, 0)
+      output y: s32[H, W]
+      y = add(x, z)
+    }""",
+}
+
+
+@cache
+def compiled(spec: str, sizes: tuple[int, ...], target: str = "x86.avx512") -> morello.Kernel:
+    """One of `SPECS`, with sizes for its parameters in order."""
+    text = SPECS[spec]
+    parameters = re.findall(r"\w+", text[text.index("(") : text.index(")")])
+    return morello.compile(text, defines=dict(zip(parameters, sizes, strict=True)), target=target)
+
+
+def runnable(kernel: morello.Kernel) -> morello.Kernel:
+    """The kernel; the test is skipped where this machine lacks its instructions."""
+    lacking = host_lacks(kernel.c_source.flags)
+    if lacking:
+        pytest.skip(f"this machine lacks {', '.join(f[2:] for f in lacking)}")
+    return kernel
+
+
+def compilers() -> dict[str, str]:
+    """Paths of gcc and of the newest clang, those that are installed."""
+    names = {"gcc": ["gcc"], "clang": ["clang", *(f"clang-{v}" for v in range(30, 9, -1))]}
+    found = {kind: next(filter(None, map(shutil.which, n)), None) for kind, n in names.items()}
+    return {kind: path for kind, path in found.items() if path is not None}
+
+
+def compiler(kind: str) -> Compiler:
+    """``gcc`` or ``clang``; the test is skipped where it is not installed."""
+    if kind not in compilers():
+        pytest.skip(f"{kind} is not installed")
+    return describe((compilers()[kind],))
+
+
+def small_inputs(kernel: morello.Kernel) -> list[Array]:
+    """Small integers, so that every order of summation is exact."""
+    rng = np.random.default_rng(1)
+    arrays = []
+    for argument in kernel.signature.inputs:
+        array = allocate(argument)
+        array[...] = rng.integers(-8, 8, argument.shape, endpoint=True)
+        arrays.append(array)
+    return arrays

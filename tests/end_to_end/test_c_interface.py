@@ -1,0 +1,154 @@
+"""The C that comes out: other compilers, C++, its three functions, and nothing undefined."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.toolchain.build import build
+from morello.toolchain.compilers import find_compiler, supports_openmp, supports_sanitizers
+from morello.toolchain.library import load
+from morello.toolchain.sanitize import run_sanitized
+
+from .kernels import Array, compiled, compiler, runnable, small_inputs
+
+STRICT = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+KERNELS = [
+    ("matmul", (37, 53, 71), "x86.avx512"),
+    ("matmul", (13, 17, 19), "x86.avx2"),
+    ("matmul", (13, 17, 19), "x86.scalar"),
+    ("s32", (13, 17, 19), "x86.avx512"),
+    ("columns_b", (5, 7, 9), "x86.avx512"),
+    ("relu", (1003,), "x86.avx512"),
+]
+IDS = [f"{spec}-{target}" for spec, _, target in KERNELS]
+
+
+@pytest.fixture(params=KERNELS, ids=IDS)
+def kernel(request: pytest.FixtureRequest) -> morello.Kernel:
+    """A compiled spec."""
+    return compiled(*request.param)
+
+
+def _write(kernel: morello.Kernel, directory: Path) -> tuple[Path, Path]:
+    source, header = directory / f"{kernel.name}.c", directory / f"{kernel.name}.h"
+    source.write_text(kernel.source)
+    header.write_text(kernel.header)
+    return source, header
+
+
+def _run(*command: str | Path) -> None:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("kind", ["gcc", "clang"])
+def test_no_compiler_warns(kernel: morello.Kernel, kind: str, tmp_path: Path) -> None:
+    """Strict C11, with the target's flags and no others."""
+    chosen = compiler(kind)
+    source, _ = _write(kernel, tmp_path)
+    _run(*chosen.command, *STRICT, *kernel.c_source.flags, "-c", source, "-o", tmp_path / "k.o")
+
+
+@pytest.mark.parametrize("kind", ["gcc", "clang"])
+def test_another_compiler_gives_the_same(kernel: morello.Kernel, kind: str, tmp_path: Path) -> None:
+    """What is computed does not depend on who compiled it."""
+    chosen = compiler(kind)
+    runnable(kernel)
+    files = {f"{kernel.name}.c": kernel.source, f"{kernel.name}.h": kernel.header}
+    library = build(files, chosen, kernel.c_source.flags, tmp_path / "k.so")
+    inputs = small_inputs(kernel)
+    function = load(library, kernel.signature, flags=kernel.c_source.flags, compiler=chosen)
+    np.testing.assert_array_equal(function(*inputs), kernel(*inputs))
+
+
+def test_a_cpp_program_can_use_the_header(tmp_path: Path) -> None:
+    """The header is C++ too, and the names are those of C."""
+    cpp = shutil.which("g++") or shutil.which("clang++")
+    if cpp is None:
+        pytest.skip("there is no C++ compiler")
+    kernel = runnable(compiled("matmul", (13, 17, 19), "x86.scalar"))
+    source, header = _write(kernel, tmp_path)
+    caller = tmp_path / "caller.cpp"
+    caller.write_text(
+        f'#include "{header.name}"\n'
+        "#include <vector>\n"
+        "int main() {\n"
+        "  std::vector<float> a(13 * 17, 1), b(17 * 19, 2), c(13 * 19);\n"
+        f"  if ({kernel.name}_run(a.data(), b.data(), c.data()) != 0) return 2;\n"
+        "  for (float x : c) if (x != 34) return 1;\n"
+        "  return 0;\n"
+        "}\n"
+    )
+    object_file = tmp_path / "k.o"
+    flags = ("-Wall", "-Wextra", "-Werror")
+    _run(*find_compiler().command, *STRICT, "-c", source, "-o", object_file)
+    _run(cpp, *flags, caller, object_file, "-o", tmp_path / "caller", "-lm")
+    _run(tmp_path / "caller")
+
+
+def test_run_owns_its_workspace(kernel: morello.Kernel, tmp_path: Path) -> None:
+    """``NAME_run`` computes the same as ``NAME`` and says that it did."""
+    runnable(kernel)
+    files = {f"{kernel.name}.c": kernel.source}
+    path = build(files, find_compiler(), kernel.c_source.flags, tmp_path / "k.so")
+    library = ctypes.CDLL(str(path))
+    size = library[f"{kernel.name}_workspace_size"]
+    size.restype = ctypes.c_size_t
+    assert kernel.signature.workspace_bytes == size()
+    inputs = small_inputs(kernel)
+    expected = kernel(*inputs)
+    result = np.empty_like(expected)
+    assert library[f"{kernel.name}_run"](*map(_pointer, [*inputs, result])) == 0
+    np.testing.assert_array_equal(result, expected)
+
+
+def _pointer(array: Array) -> ctypes.c_void_p:
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def test_the_sanitizers_find_nothing(kernel: morello.Kernel) -> None:
+    """Arguments and workspace are exactly as large as stated; inputs come back unchanged."""
+    if not supports_sanitizers(find_compiler()):
+        pytest.skip("the C compiler has no sanitizers")
+    runnable(kernel)
+    inputs = small_inputs(kernel)
+    (result,) = run_sanitized(kernel.c_source, kernel.signature, inputs)
+    np.testing.assert_array_equal(result, kernel(*inputs))
+
+
+class TestThreads:
+    """A spec with ``threads 2``, on sizes that two threads cannot share evenly."""
+
+    SIZES = (131, 64, 48)
+
+    def test_with_openmp(self) -> None:
+        """It is parallel, and right."""
+        if not supports_openmp(find_compiler()):
+            pytest.skip("the C compiler has no OpenMP")
+        kernel = runnable(compiled("threads", self.SIZES, "x86.avx2"))
+        assert "-fopenmp" in kernel.c_source.flags
+        assert "num_threads(2)" in kernel.source
+        kernel.verify()
+
+    def test_without_openmp(self, tmp_path: Path) -> None:
+        """The same file, compiled without it, is a program with one thread and no warning."""
+        kernel = runnable(compiled("threads", self.SIZES, "x86.avx2"))
+        flags = [flag for flag in kernel.c_source.flags if flag != "-fopenmp"]
+        library = build({"k.c": kernel.source}, find_compiler(), flags, tmp_path / "k.so")
+        inputs = small_inputs(kernel)
+        result = load(library, kernel.signature, flags=flags)(*inputs)
+        np.testing.assert_array_equal(result, np.matmul(*inputs))
+
+    def test_it_is_predicted_to_pay(self) -> None:
+        """Work enough to divide costs less with two threads than with one."""
+        alone = compiled("matmul", self.SIZES, "x86.avx2")
+        assert compiled("threads", self.SIZES, "x86.avx2").cost < alone.cost

@@ -1,0 +1,155 @@
+"""`morello.compile` and the kernel that it returns: arguments that do not fit, text, determinism."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.errors import UsageError
+from morello.memo.memory import Memo
+
+from .kernels import EXAMPLES, SPECS, compiled, runnable, small_inputs
+
+SIZES = (5, 7, 9)
+
+
+@pytest.fixture(scope="module")
+def kernel() -> morello.Kernel:
+    """Any machine can run it."""
+    return runnable(compiled("matmul", SIZES, "x86.scalar"))
+
+
+class TestArguments:
+    """Arrays that do not fit are refused, with what to write instead."""
+
+    def test_a_stride_is_refused(self, kernel: morello.Kernel) -> None:
+        """Advice that can be pasted, and works."""
+        a, b = small_inputs(kernel)
+        wide = np.repeat(a, 2, axis=1)[:, ::2]
+        with pytest.raises(
+            UsageError, match="'a' has strides .* row-major without gaps"
+        ) as refused:
+            kernel(wide, b)
+        assert refused.value.help == "pass np.ascontiguousarray(a)"
+        np.testing.assert_array_equal(kernel(np.ascontiguousarray(wide), b), a @ b)
+
+    def test_a_transposed_array_is_refused(self, kernel: morello.Kernel) -> None:
+        """Same shape, other layout."""
+        a, b = small_inputs(kernel)
+        with pytest.raises(UsageError, match="'b' has strides"):
+            kernel(a, np.asfortranarray(b))
+
+    def test_a_column_major_operand_wants_columns(self) -> None:
+        """And the advice says so."""
+        columns = runnable(compiled("columns_b", SIZES, "x86.avx512"))
+        a, b = small_inputs(columns)
+        with pytest.raises(UsageError, match="column-major") as refused:
+            columns(a, np.ascontiguousarray(b))
+        assert refused.value.help == "pass np.asfortranarray(b)"
+        np.testing.assert_array_equal(columns(a, np.asfortranarray(b)), a @ b)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda a: a.astype(np.float64), "dtype float64; expected float32"),
+            (lambda a: a[:-1], r"shape \(4, 7\); expected \(5, 7\)"),
+            (lambda a: a.tolist(), "'a' is a list; expected a numpy array"),
+        ],
+        ids=["dtype", "shape", "list"],
+    )
+    def test_other_things_are_refused(
+        self, kernel: morello.Kernel, change: object, message: str
+    ) -> None:
+        """What is wrong, what was expected."""
+        a, b = small_inputs(kernel)
+        assert callable(change)
+        with pytest.raises(UsageError, match=message):
+            kernel(change(a), b)
+
+    def test_an_output_over_an_input_is_refused(self) -> None:
+        """``restrict`` would make that undefined."""
+        square = runnable(compiled("square", (11,), "x86.scalar"))
+        (a,) = small_inputs(square)
+        with pytest.raises(UsageError, match="shares memory"):
+            square(a, out=a)
+
+    def test_too_few_are_refused(self, kernel: morello.Kernel) -> None:
+        """With the names of all."""
+        with pytest.raises(UsageError, match="called with 1 arrays; expected 2: a, b"):
+            kernel(small_inputs(kernel)[0])
+
+
+class TestCompile:
+    """Where a spec may come from, and what its parameters may be."""
+
+    def test_a_path_and_a_text_are_the_same(self, kernel: morello.Kernel, tmp_path: Path) -> None:
+        """A string with a line break is a text; otherwise it is a path."""
+        path = tmp_path / "product.mspec"
+        path.write_text(SPECS["matmul"])
+        defines = dict(zip("MKN", SIZES, strict=True))
+        for file in (path, str(path)):
+            again = morello.compile(file, defines=defines, target="x86.scalar")
+            assert kernel.source == again.source
+
+    @pytest.mark.parametrize(
+        ("defines", "message"),
+        [
+            ({"M": 0, "K": 1, "N": 1}, "M"),
+            ({"M": -3, "K": 1, "N": 1}, "M"),
+            ({"M": 10**30, "K": 1, "N": 1}, "M"),
+            ({"M": 1, "K": 1}, "N"),
+            ({"M": 1, "K": 1, "N": 1, "Q": 1}, "Q"),
+        ],
+        ids=["zero", "negative", "huge", "missing", "unknown"],
+    )
+    def test_a_parameter_that_makes_no_sense_is_named(
+        self, defines: dict[str, int], message: str
+    ) -> None:
+        """Never a traceback of something else."""
+        with pytest.raises(morello.MorelloError, match=rf"'{message}\b"):
+            morello.compile(SPECS["matmul"], defines=defines, target="x86.scalar")
+
+    def test_without_a_target_the_known_ones_are_listed(self) -> None:
+        """The file may say it, or the caller."""
+        with pytest.raises(UsageError, match="names no target") as refused:
+            morello.compile(SPECS["relu"], defines={"N": 4})
+        assert "x86.scalar" in refused.value.help
+
+    def test_defaults_come_from_the_file(self) -> None:
+        """And may be replaced one by one."""
+        file = EXAMPLES / "elementwise.mspec"
+        kernel = morello.compile(file, spec="add", defines={"H": 3}, target="x86.scalar")
+        assert kernel.goal.operands[0].shape == (3, 50)
+
+
+class TestDeterminism:
+    """The same definitions and the same spec give the same C, to the letter."""
+
+    def test_what_the_memo_knows_changes_nothing(self, kernel: morello.Kernel) -> None:
+        """Solved alone, or looked up below something larger."""
+        defines = dict(zip("MKN", SIZES, strict=True))
+        options = {"defines": defines, "target": "x86.scalar"}
+        alone = morello.compile(SPECS["matmul"], memo=Memo(), **options)  # type: ignore[arg-type]
+        larger = Memo()
+        wide = {"M": 24, "K": 7, "N": 9}
+        morello.compile(SPECS["matmul"], defines=wide, target="x86.scalar", memo=larger)
+        below = morello.compile(SPECS["matmul"], memo=larger, **options)  # type: ignore[arg-type]
+        for other in (alone, below):
+            assert (kernel.source, kernel.header, kernel.cost) == (
+                other.source,
+                other.header,
+                other.cost,
+            )
+
+    def test_annotation_only_adds_comments(self, kernel: morello.Kernel) -> None:
+        """Each loop then names the file and line of its rule."""
+        defines = dict(zip("MKN", SIZES, strict=True))
+        annotated = morello.compile(
+            SPECS["matmul"], defines=defines, target="x86.scalar", annotate=True
+        )
+        assert "tiling.mrules:" in annotated.source
+        assert "tiling.mrules:" not in kernel.source
+        assert kernel.cost == annotated.cost

@@ -1,0 +1,107 @@
+"""From the text of a spec to numbers: right ones, for every size, layout, dtype and target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import morello
+from morello.definitions import Definitions
+from morello.reference.inputs import KINDS
+
+from .kernels import EXAMPLES, Array, compiled, runnable, small_inputs
+
+Expected = Callable[..., Array]
+
+
+def _relu(x: Array) -> Array:
+    return np.asarray(np.maximum(x, 0))
+
+
+def _square(a: Array) -> Array:
+    return np.asarray(a @ a)
+
+
+CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
+    "one of everything": ("matmul", (1, 1, 1), "x86.avx512", np.matmul),
+    "thin": ("matmul", (7, 1, 3), "x86.avx512", np.matmul),
+    "primes": ("matmul", (37, 53, 71), "x86.avx512", np.matmul),
+    "no power of two": ("matmul", (100, 100, 100), "x86.avx512", np.matmul),
+    "a vector": ("matmul", (1, 1000, 40), "x86.avx512", np.matmul),
+    "a large prime": ("matmul", (401, 401, 401), "x86.avx512", np.matmul),
+    "avx2": ("matmul", (13, 17, 19), "x86.avx2", np.matmul),
+    "scalar": ("matmul", (13, 17, 19), "x86.scalar", np.matmul),
+    "integers": ("s32", (13, 17, 19), "x86.avx512", np.matmul),
+    "integers avx2": ("s32", (5, 6, 11), "x86.avx2", np.matmul),
+    "integers scalar": ("s32", (5, 6, 11), "x86.scalar", np.matmul),
+    "columns of an input": ("columns_b", (5, 7, 9), "x86.avx512", np.matmul),
+    "columns of the output": ("columns_c", (5, 7, 9), "x86.scalar", np.matmul),
+    "batched": ("batched", (5, 3, 6), "x86.scalar", np.matmul),
+    "one tensor twice": ("square", (11,), "x86.scalar", _square),
+    "relu": ("relu", (1003,), "x86.avx512", _relu),
+    "relu of one": ("relu", (1,), "x86.avx2", _relu),
+    "add, layouts differ": ("add", (7, 9), "x86.avx512", np.add),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest) -> tuple[morello.Kernel, Expected]:
+    """A kernel and what it should compute."""
+    spec, sizes, target, expected = CASES[request.param]
+    return runnable(compiled(spec, sizes, target)), expected
+
+
+def test_it_computes_what_numpy_does(case: tuple[morello.Kernel, Expected]) -> None:
+    """On small integers, where every order of summation is exact: equal, to the last bit."""
+    kernel, expected = case
+    inputs = small_inputs(kernel)
+    result = kernel(*inputs)
+    np.testing.assert_array_equal(result, expected(*inputs))
+    assert result.dtype == kernel.signature.outputs[0].dtype.numpy
+
+
+def test_it_passes_verification(case: tuple[morello.Kernel, Expected]) -> None:
+    """Random and nasty inputs, within the stated bound, every element of each kind of input."""
+    kernel, _ = case
+    report = kernel.verify()
+    assert set(KINDS) == set(report.kinds)
+    assert len(KINDS) * kernel.goal.operands[-1].elements == report.elements
+
+
+def test_it_writes_where_it_is_told(case: tuple[morello.Kernel, Expected]) -> None:
+    """``out`` is filled and returned, and the inputs are left alone."""
+    kernel, expected = case
+    inputs = small_inputs(kernel)
+    before = [array.copy() for array in inputs]
+    out = np.empty_like(kernel(*inputs))
+    assert kernel(*inputs, out=out) is out
+    np.testing.assert_array_equal(out, expected(*inputs))
+    for array, kept in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+
+
+def test_every_size_up_to_six_is_right() -> None:
+    """One search answers them all: the memo has what is below the largest."""
+    runnable(compiled("matmul", (6, 6, 6), "x86.scalar"))
+    for sizes in [(m, k, n) for m in (1, 2, 5) for k in (1, 3, 6) for n in (1, 4, 6)]:
+        kernel = compiled("matmul", sizes, "x86.scalar")
+        inputs = small_inputs(kernel)
+        np.testing.assert_array_equal(kernel(*inputs), np.matmul(*inputs), err_msg=str(sizes))
+
+
+def _example_specs() -> list[str]:
+    return sorted(path.name for path in EXAMPLES.glob("*.mspec"))
+
+
+@pytest.mark.parametrize("name", _example_specs())
+def test_the_examples_are_what_users_may_start_from(
+    name: str, definitions: Definitions, tmp_path: Path
+) -> None:
+    """Each names a target that is installed and begins with a comment that says what it shows."""
+    text = (EXAMPLES / name).read_text()
+    first, second = text.splitlines()[:2]
+    assert first.startswith("# ")
+    assert second.removeprefix("target ") in definitions.targets

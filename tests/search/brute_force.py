@@ -1,0 +1,97 @@
+"""The search again, as naively as it can be written: one Spec at a time, recursively, in float64.
+
+It shares with the engine what a rule yields for one Spec (`concrete_step`), and the structural list
+of alternatives. It knows nothing of boxes, masks, weights or tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from typing import Any
+
+from morello.language.evaluate import evaluate
+from morello.rewriting.alternatives import (
+    Alternative,
+    Context,
+    KernelAlternative,
+    RuleAlternative,
+    alternatives,
+)
+from morello.rewriting.functions import Scope
+from morello.rewriting.references import spec_ref
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants
+from morello.search.reconstruct import concrete_step
+from morello.spec.spec import Family, Spec
+
+
+class BruteForce:
+    """Least cycles of Specs; what is known is remembered."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.known: dict[Spec, float] = {}
+        self.structure: dict[Family, list[Alternative]] = {}
+
+    def cycles(self, spec: Spec) -> float:
+        """Least cycles of a Spec, or infinity."""
+        if spec not in self.known:
+            self.known[spec] = min(self._options(spec), default=inf)
+        return self.known[spec]
+
+    def _options(self, spec: Spec) -> Iterator[float]:
+        if spec.family not in self.structure:
+            self.structure[spec.family] = alternatives(self.context, spec.family)
+        for alternative in self.structure[spec.family]:
+            if isinstance(alternative, KernelAlternative):
+                yield self._kernel(spec, alternative)
+                continue
+            for tile in self.context.target.sizes if alternative.axis else (None,):
+                yield self._rule(spec, alternative, tile)
+
+    def _scope(self, spec: Spec, variables: dict[str, Any]) -> Scope:
+        sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
+        bounded = self.context.target.bounded
+        used = {level.name: n for level, n in zip(bounded, spec.used, strict=True)}
+        return Scope(self.context.target, variables, sizes, used)
+
+    def _kernel(self, spec: Spec, alternative: KernelAlternative) -> float:
+        match = alternative.match
+        sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
+        scope = self._scope(spec, match.scope_variables(sizes))
+        fits = all(bool(holds) for _, holds in match.shape_conditions(sizes))
+        if not fits or not all(evaluate(guard, scope) for guard in match.kernel.guards):
+            return inf
+        return float(evaluate(match.kernel.cost, scope))
+
+    def _rule(self, spec: Spec, alternative: RuleAlternative, tile: int | None) -> float:
+        declaration = alternative.rule.declaration
+        variables = {**dict(alternative.choices), declaration.match.variable: spec_ref(spec.family)}
+        if alternative.axis is not None:
+            variables[alternative.axis] = tile
+        scope = self._scope(spec, variables)
+        if not all(evaluate(guard, scope) for guard in declaration.guards):
+            return inf
+        below = self._below(concrete_step(self.context, spec, alternative, tile))
+        own = 0.0 if declaration.cost is None else float(evaluate(declaration.cost, scope))
+        return own + below
+
+    def _below(self, step: Step) -> float:
+        """Cycles of a rule's result, or infinity where it is not allowed."""
+        match step:
+            case Leaf(family=family, sizes=sizes, used=used):
+                assert sizes is not None
+                assert used is not None
+                return self.cycles(Spec(family, tuple(map(int, sizes)), tuple(map(int, used))))
+            case Sequence(steps=steps):
+                return sum(self._below(inner) for inner in steps)
+            case Variants(options=options):
+                (chosen,) = [inner for condition, inner in options if condition]
+                return self._below(chosen)
+            case Placed(fits=fits, body=body):
+                return self._below(body) if fits else inf
+            case Tiled():
+                if not step.guard:
+                    return inf
+                tail = self._below(step.tail) if step.remainder else 0.0
+                return int(step.runs) * self._below(step.full) + tail
