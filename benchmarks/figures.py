@@ -1,8 +1,8 @@
 """Measures everything that the documentation quotes, and writes it there.
 
-``python -m benchmarks.figures`` runs `benchmarks.matmul` and `benchmarks.search`, keeps their records
-in ``benchmarks/results/``, and writes the tables between the marks ``<!-- figures: NAME -->`` and
-``<!-- end -->`` of the pages. With ``--write-only`` nothing is measured again.
+``python -m benchmarks.figures`` runs `benchmarks.matmul` and `benchmarks.search`, keeps their
+records in ``benchmarks/results/``, and writes the tables between the marks
+``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--write-only`` nothing is measured again.
 """
 
 from __future__ import annotations

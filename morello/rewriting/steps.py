@@ -265,16 +265,22 @@ class Instantiation:
             vector = self._value(node.vector, state) if node.vector else 0
             operand = Operand(source.operand.dtype, level, layout, len(layout), False, vector)
         else:
-            operand = replace(source.operand, level=level)
+            operand = self._held(source.operand, level)
         tensor = TensorRef(node.variable, node.variable, operand, source.indices)
         inside = state.bind(node.variable, tensor)
         fits: Any = True
         if not self.structural and level.capacity is not None:
-            taken = _grains(tensor, level, copied, state.sizes)
+            taken = _grains(tensor if copied else source, level, copied, state.sizes)
             total = state.used[level.name] + taken
             fits = total <= level.capacity
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
         return Placed(tensor, source, copied, fits, self._block(node.body, inside))
+
+    def _held(self, operand: Operand, level: Level) -> Operand:
+        """An operand that a cache holds. How it lies in memory is forgotten where nothing asks."""
+        if self.target.moves_lines_from(level):
+            return replace(operand, level=level)
+        return replace(operand, level=level, contiguity=len(operand.layout), paged=False)
 
     # ------------------------------------------------------------------ loops
 
@@ -326,7 +332,7 @@ class Instantiation:
         contiguity = operand.contiguity
         for position in tensor.indexed_by(dim):
             contiguity = contiguity_after_tiling(operand.layout, contiguity, position)
-        if contiguity == operand.contiguity or not operand.level.addressable:
+        if contiguity == operand.contiguity or not self.target.moves_lines_from(operand.level):
             return [(True, tensor)]
         plain = replace(tensor, operand=replace(operand, contiguity=contiguity))
         if operand.paged or operand.contiguity < len(operand.layout):

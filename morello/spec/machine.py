@@ -96,6 +96,13 @@ class Target:
         """Levels with a capacity, nearest first: one coordinate of a Spec each."""
         return tuple(level for level in self.levels if level.capacity is not None)
 
+    def moves_lines_from(self, level: Level) -> bool:
+        """Whether bringing lines nearer from this level costs anything.
+
+        Only then does it matter how an operand that is there lies in memory.
+        """
+        return any(lv.coefficients for lv in self.levels if lv.distance <= level.distance)
+
     @property
     def farthest(self) -> Level:
         """The level where a Spec's arguments are."""

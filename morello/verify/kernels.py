@@ -23,7 +23,7 @@ from morello.verify.kernel_programs import kernel_program
 from morello.verify.kernel_trials import Trial
 from morello.verify.sandbox import Outcome, run_cases
 
-BUDGET = 64
+BUDGET = 200
 """Instances of a kernel that are tried, unless the caller says otherwise."""
 
 

@@ -1,4 +1,4 @@
-"""`morello.compile` and the kernel that it returns: arguments that do not fit, text, determinism."""
+"""`morello.compile` and the kernel that it returns: what does not fit, where specs are from."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class TestArguments:
             UsageError, match="'a' has strides .* row-major without gaps"
         ) as refused:
             kernel(wide, b)
+        assert "row-major without gaps" in str(refused.value)
         assert refused.value.help == "pass np.ascontiguousarray(a)"
         np.testing.assert_array_equal(kernel(np.ascontiguousarray(wide), b), a @ b)
 
@@ -97,11 +98,11 @@ class TestCompile:
     @pytest.mark.parametrize(
         ("defines", "message"),
         [
-            ({"M": 0, "K": 1, "N": 1}, "M"),
-            ({"M": -3, "K": 1, "N": 1}, "M"),
-            ({"M": 10**30, "K": 1, "N": 1}, "M"),
-            ({"M": 1, "K": 1}, "N"),
-            ({"M": 1, "K": 1, "N": 1, "Q": 1}, "Q"),
+            ({"M": 0, "K": 1, "N": 1}, "size 1 of 'a' is 0; it must be at least 1"),
+            ({"M": -3, "K": 1, "N": 1}, "size 1 of 'a' is -3; it must be at least 1"),
+            ({"M": 10**30, "K": 1, "N": 1}, "it must be at most"),
+            ({"M": 1, "K": 1}, "'N'"),
+            ({"M": 1, "K": 1, "N": 1, "Q": 1}, "'Q'"),
         ],
         ids=["zero", "negative", "huge", "missing", "unknown"],
     )
@@ -109,7 +110,7 @@ class TestCompile:
         self, defines: dict[str, int], message: str
     ) -> None:
         """Never a traceback of something else."""
-        with pytest.raises(morello.MorelloError, match=rf"'{message}\b"):
+        with pytest.raises(morello.MorelloError, match=message):
             morello.compile(SPECS["matmul"], defines=defines, target="x86.scalar")
 
     def test_without_a_target_the_known_ones_are_listed(self) -> None:

@@ -58,7 +58,7 @@ primitives f32 x 2 on {name} {{
 
 kernel element on {name}
   "One iteration of any operator."
-  match  any op (any[...] at {memory} or reg vector 4)
+  match  any op (any[...] at {memory} or reg layout any vector {scalar})
   cost   arithmetic(f) + scalar_load
   emit   meaning
 
@@ -110,10 +110,10 @@ target tiny.cached
   page 8
   {MEMORY}
   level near {{ capacity 32; grain 16; line 8; cache }}
-  level reg {{ capacity 3 vectors; vector 4, 8; not addressable }}
+  level reg {{ capacity 3 vectors; vector 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.cached", memory="near or mem", nearest="near")}
+{KERNELS.format(name="tiny.cached", memory="near or mem", nearest="near", scalar=8)}
 """
 
 # Buffers instead of a cache, and sizes that divide each other badly.
@@ -126,10 +126,10 @@ target tiny.buffered
   page 12
   {MEMORY}
   level pad {{ capacity 24; grain 8; line 8 }}
-  level reg {{ capacity 3 vectors; vector 4, 8; not addressable }}
+  level reg {{ capacity 3 vectors; vector 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.buffered", memory="pad or mem", nearest="pad")}
+{KERNELS.format(name="tiny.buffered", memory="pad or mem", nearest="pad", scalar=8)}
 """
 
 # Memory and registers only.
@@ -144,7 +144,7 @@ target tiny.flat
   level reg {{ capacity 4 vectors; vector 4, 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.flat", memory="mem", nearest="mem")}
+{KERNELS.format(name="tiny.flat", memory="mem", nearest="mem", scalar=4)}
 {OUTER.format(name="tiny.flat", memory="mem", nearest="mem")}
 """
 
