@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.figures`` runs `benchmarks.matmul` and `benchmarks.search`, keeps their
 records in ``benchmarks/results/``, and writes the tables between the marks
-``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--write-only`` nothing is measured again.
+``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--write-only`` nothing is
+measured again.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def tables() -> dict[str, str]:
     """What stands between the marks of each name, from the records that are kept."""
+    searched = json.loads((RESULTS / "search.json").read_text())
     return {
         "matmul": _matmul(json.loads((RESULTS / "matmul.json").read_text())),
-        "search": _search(json.loads((RESULTS / "search.json").read_text())),
+        "search": _search(searched),
+        "bounds": f"{search.bounds_table(searched)}\n",
     }
 
 

@@ -40,7 +40,7 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
 
     Returns:
         A record: seconds to load all definitions and to search, counts of families and of cells
-        (Specs), and the peak of resident memory in MiB.
+        (Specs), the peak of resident memory in MiB, and see `benchmarks.bounds`.
 
     Raises:
         MorelloError: It cannot be compiled.
@@ -48,13 +48,19 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
     pin(1)
     start = time.perf_counter()
     import morello  # noqa: PLC0415 - its time is measured
+    from benchmarks.bounds import WatchedMemo, axes, counts  # noqa: PLC0415
     from morello.definitions import load_definitions  # noqa: PLC0415
 
     definitions = load_definitions()
     loaded = time.perf_counter()
-    kernel = morello.compile(spec_text(target, 1), defines=case.defines, definitions=definitions)
+    memo = WatchedMemo()
+    kernel = morello.compile(
+        spec_text(target, 1), defines=case.defines, definitions=definitions, memo=memo
+    )
     seconds = time.perf_counter() - loaded
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     statistics = kernel.statistics
+    assert memo.last is not None
     return {
         "case": str(case),
         "load_seconds": loaded - start,
@@ -62,7 +68,9 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
         "families": statistics.families,
         "cells": statistics.cells,
         "cells_per_second": statistics.cells / seconds,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mib": peak,
+        "bounds": counts(memo.last),
+        "level_axes": axes(memo.last),
         "predicted_cycles": kernel.cost,
     }
 
@@ -96,6 +104,21 @@ def table(document: dict[str, Any]) -> str:
         ]
         for r in document["cases"]
     ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def bounds_table(document: dict[str, Any]) -> str:
+    """What the bounds save, as a Markdown table."""
+    head = ["size (M x K x N)", "Specs", "all sizes", "all levels", "neither bound"]
+    rows = [head, ["---"] + ["---:"] * (len(head) - 1)]
+    for record in document["cases"]:
+        counts = record["bounds"]
+        row = [record["case"].replace("x", " x "), f"{counts['cells']:,}"]
+        row += [
+            f"{counts[name]:.2g} ({counts[name] / counts['cells']:,.1f} x)"
+            for name in ("all_sizes", "all_levels", "neither")
+        ]
+        rows.append(row)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

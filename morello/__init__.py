@@ -3,8 +3,8 @@
     kernel = morello.compile("matmul.mspec", defines={"N": 512})
     c = kernel(a, b)
 
-The parts: `morello.language` reads files, `morello.spec` and `morello.rewriting` say what can be done
-with what is to be computed, `morello.search` decides, `morello.program` is the result.
+The parts: `morello.language` reads files, `morello.spec` and `morello.rewriting` say what can be
+done with what is to be computed, `morello.search` decides, `morello.program` is the result.
 """
 
 from morello.compiler import Kernel

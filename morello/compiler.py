@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from morello.checking.specs import check_spec
 from morello.definitions import Definitions, check_target_of, load_definitions
 from morello.errors import UsageError
 from morello.goals import argument_tensors, context_for, goal_spec, title
-from morello.language.check_specs import check_spec
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.load import load_source
 from morello.language.parse import parse_spec

@@ -12,11 +12,11 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
+from morello.checking.operators import check_operators
+from morello.checking.rules import check_rules
+from morello.checking.targets import check_targets
 from morello.errors import MorelloError
 from morello.language import ast
-from morello.language.check_operators import check_operators
-from morello.language.check_rules import check_rules
-from morello.language.check_targets import check_targets
 from morello.language.diagnostics import Collector, DiagnosticsError, suggestion
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source

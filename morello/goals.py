@@ -1,4 +1,4 @@
-"""From a goal, as a user states it, to a Spec with its context, and to the arguments of a program."""
+"""From a goal, as a user states it, to a Spec with its context, and to a program's arguments."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +48,14 @@ class Plan:
 
     def costs(self) -> list[CostShare]:
         """Shares of all coefficients, the largest first. They add up to the plan's cycles."""
-        totals: Counter[str] = Counter()
+        totals: dict[str, float] = {}
         for node, count in _occurrences(self.root):
             for name, own in own_features(self.target, node.spec, node.decision).items():
-                totals[name] += own * count
+                totals[name] = totals.get(name, 0.0) + own * count
         values = {n: c.value for n, c in self.target.coefficients.items()}
         for level in self.target.levels:
             values |= {f"{level.name}.{n}": c.value for n, c in level.coefficients.items()}
-        shares = [CostShare(n, float(c), values[n]) for n, c in totals.items() if c]
+        shares = [CostShare(n, c, values[n]) for n, c in totals.items() if c]
         return sorted(shares, key=lambda s: (-s.cycles, s.coefficient))
 
 

@@ -34,7 +34,7 @@ PROGRAM = {*DEFINED, "morello.program"}
 REWRITING = {*DEFINED, "morello.rewriting.rule", "morello.rewriting"}
 SEARCH = {*REWRITING, "morello.search"}
 LOWERED = {*SEARCH, *PROGRAM, "morello.program.lower"}
-LOADING = {*REWRITING, *PROGRAM, "morello.language.check_", "morello.plugins"}
+LOADING = {*REWRITING, *PROGRAM, "morello.checking", "morello.plugins"}
 LOADED = {*LOADING, "morello.definitions"}
 RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
 SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
@@ -48,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.language": ERRORS,  # text, syntax trees, expressions
     "morello.spec": TEXT,
     "morello.rewriting.rule": DEFINED,
-    "morello.language.check_": {*DEFINED, "morello.rewriting.rule"},  # trees to definitions
+    "morello.checking": {*DEFINED, "morello.rewriting.rule"},  # trees to definitions
     "morello.program": DEFINED,
     "morello.rewriting": {*DEFINED, "morello.rewriting.rule"},
     "morello.search": REWRITING,

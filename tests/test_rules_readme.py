@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from morello.definitions import Definitions
-from morello.language.check_rules import check_rules
+from morello.checking.rules import check_rules
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import click
 
+from morello.checking.specs import check_spec
 from morello.cli.options import define_option, examples, json_option
 from morello.cli.request import STDIN, definitions_for, read_source
 from morello.cli.session import Session, error_json
 from morello.definitions import Definitions, check_target_of
 from morello.errors import MorelloError
 from morello.language import ast
-from morello.language.check_specs import check_spec
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.plugins import DEFINITION_SUFFIXES
+from morello.verify.declared import Verdict, verify_declared
 
 SPEC_SUFFIX = ".mspec"
 
@@ -55,13 +56,21 @@ class _Findings:
         "morello check matmul.mspec",
         "morello check rules/*.mrules targets/*/*.mtarget examples/*.mspec",
         "morello check --json mine.mrules",
+        "morello check --execute mine.mrules mine.mtarget",
     )
 )
 @click.argument("files", metavar="FILES...", nargs=-1, required=True)
+@click.option(
+    "--execute",
+    is_flag=True,
+    help="Also execute the rules and kernels of the files, and compare with the reference.",
+)
 @define_option
 @json_option
 @click.pass_context
-def check(context: click.Context, files: Sequence[str], defines: Mapping[str, int]) -> None:
+def check(
+    context: click.Context, files: Sequence[str], execute: bool, defines: Mapping[str, int]
+) -> None:
     """Report every error in files.
 
     Definitions are checked together with those that are installed, specs against all of them. A
@@ -70,7 +79,9 @@ def check(context: click.Context, files: Sequence[str], defines: Mapping[str, in
     session: Session = context.obj
     findings = _Findings()
     sources = list(_read(files, findings))
-    _check(session, sources, defines, findings)
+    definitions = _check(session, sources, defines, findings)
+    if execute and definitions is not None and not findings.count:
+        _execute(session, definitions, sources, findings)
     for error in findings.errors():
         session.report(error, closing_line=False)
     if findings.count:
@@ -97,7 +108,7 @@ def _read(files: Sequence[str], findings: _Findings) -> Iterator[Source]:
 
 def _check(
     session: Session, sources: Sequence[Source], defines: Mapping[str, int], findings: _Findings
-) -> None:
+) -> Definitions | None:
     """Check what could be read. Without sound definitions, specs are only parsed."""
     extra = [source for source in sources if source.name.endswith(DEFINITION_SUFFIXES)]
     definitions: Definitions | None = None
@@ -110,6 +121,25 @@ def _check(
             file = parse_spec(source)
             if definitions is not None:
                 _check_specs(file, definitions, defines, findings.collect)
+    return definitions
+
+
+def _execute(
+    session: Session, definitions: Definitions, sources: Sequence[Source], findings: _Findings
+) -> None:
+    """Both sides of the rules, and the kernels, on small sizes."""
+    verdicts: list[Verdict] = []
+    with session.err.status("executing rules and kernels"), findings.collect():
+        verdicts += verify_declared(definitions, sources)
+    for verdict in verdicts:
+        if verdict.error is not None:
+            findings.others.append(verdict.error)
+        if verdict.untried:
+            session.warn(f"{verdict.what} was not executed: {verdict.untried}")
+    executed = [v for v in verdicts if not v.untried]
+    instances = sum(v.instances for v in executed)
+    if not findings.count:
+        session.say(f"executed {len(executed)} rules and kernels on {instances} instances")
 
 
 def _check_specs(

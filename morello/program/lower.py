@@ -1,7 +1,7 @@
 """A plan becomes a program: rules' results become loops and buffers, decisions kernel calls.
 
-`lower_step` turns one rule's result into a partial program, whose leaves are given by the caller: the
-plans of sub-Specs here, the operations themselves where a rule is verified.
+`lower_step` turns one rule's result into a partial program, whose leaves are given by the caller:
+the plans of sub-Specs here, the operations themselves where a rule is verified.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ Sizes = Mapping[str, Size]
 class TensorRef:
     """A tensor that a rule speaks of: an operand of the matched operation or a copy of one.
 
-    ``key`` tells it apart within one application; ``name`` is what it is declared as. ``indices`` say how the matched operation's dimensions
-    index it, also when it is a copy.
+    ``key`` tells it apart within one application; ``name`` is what it is declared as. ``indices``
+    say how the matched operation's dimensions index it, also when it is a copy.
     """
 
     key: str

@@ -19,7 +19,9 @@ Table = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Separable:
-    """``indices``: for each axis of the child an int, a slice or a vector. ``order`` and ``shape``
+    """Axis by axis.
+
+    ``indices``: for each axis of the child an int, a slice or a vector. ``order`` and ``shape``
     bring what is left into the parent's axes.
     """
 

@@ -137,11 +137,19 @@ def _distinct(values: int | Array, exists: Array) -> list[int]:
     """Distinct values of an array where it exists for some combination of the other axes."""
     values = np.asarray(values)
     if values.size == 1:
-        return [int(values.reshape(()))]
+        return [int(values.reshape(-1)[0])]
     rank = max(values.ndim, exists.ndim)
     values = values.reshape((1,) * (rank - values.ndim) + values.shape)
     exists = exists.reshape((1,) * (rank - exists.ndim) + exists.shape)
     others = tuple(a for a in range(rank) if values.shape[a] == 1 and exists.shape[a] > 1)
     here = exists.any(axis=others, keepdims=True) if others else exists
-    values, here = np.broadcast_arrays(values, here)
-    return [int(v) for v in np.unique(values[here])]
+    if here.size == 1:
+        found = values
+    elif here.shape == values.shape:
+        found = values[here]
+    else:
+        found = values[np.broadcast_to(here, values.shape)]
+    if found.size > values.shape[-1] * 8:  # many axes: drop repetitions in bulk first
+        found = np.unique(found)
+    distinct: list[int] = found.reshape(-1).tolist()
+    return distinct

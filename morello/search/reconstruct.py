@@ -1,9 +1,9 @@
 """From solved tables to a plan: the winning alternative of every Spec on the way down.
 
-Decisions are taken here, by the code that solved the boxes, on boxes of one cell. Ties are broken in
-one place, `_best`: least cost, then kernels before rules, then the name of the rule, its parameters as
-text, and the smaller tile. Nothing else enters, so that decisions depend neither on the order of rules
-nor on what else was solved.
+Decisions are taken here, by the code that solved the boxes, on boxes of one cell. Ties are broken
+in one place, `_best`: least cost, then kernels before rules, then the name of the rule, its
+parameters as text, and the smaller tile. Nothing else enters, so that decisions depend neither on
+the order of rules nor on what else was solved.
 """
 
 from __future__ import annotations

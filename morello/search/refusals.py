@@ -179,7 +179,6 @@ def _walk(target: Target, step: Step) -> tuple[list[str], list[Spec]]:
             return next(_walk(target, s) for condition, s in options if condition)
         case Placed():
             limits, below = _walk(target, step.body)
-            level = step.tensor.operand.level
             if not step.fits:
                 limits.insert(0, _limit(step))
             return limits, below

@@ -6,10 +6,10 @@ In units of cycles per iteration the recurrence over the alternatives ``a`` of a
 
 evaluated for all x of a family at once, in float32. Alternatives that lead to other families are
 evaluated once, since those are solved. Tilings lead to smaller Specs of the same family: for one
-dimension, tile sizes in increasing order see only cells that are final as far as that dimension is
-concerned; sweeps over the dimensions are repeated until nothing changes. That fixed point is unique,
-since every Spec depends on smaller ones only, and it is reached from above, so that the result does
-not depend on the order of anything.
+dimension, tile sizes in increasing order see only cells that are final as far as that dimension
+is concerned; sweeps over the dimensions are repeated until each has changed nothing. That fixed
+point is unique, since every Spec depends on smaller ones only, and it is reached from above, so
+that the result does not depend on the order of anything.
 """
 
 from __future__ import annotations
@@ -81,16 +81,16 @@ def updates(bound: Bound, box: Box, children: Mapping[Family, Box]) -> Iterator[
     Where a tail does not exist its term must not be there, rather than be there with weight 0: the
     child that it names may be anything.
     """
-    volume = prod(box.open_grid[: len(box.sizes)], start=np.float64(1))
+    volume = np.asarray(prod(box.open_grid[: len(box.sizes)], start=np.float64(1)))
     rank = len(box.axes)
     for position, tile in enumerate(bound.tiles or (None,)):
 
         def at(values: Any, position: int = position) -> Array:
             """What holds for this tile size: the axis of tile sizes comes before the box's."""
-            array = np.asarray(values)
-            if array.ndim <= rank:
-                return array
-            return array[position if array.shape[0] > 1 else 0]
+            array: Array = np.asarray(values)
+            if array.ndim > rank:
+                array = array[position if array.shape[0] > 1 else 0]
+            return array
 
         uses = [
             BoundUse(

@@ -1,9 +1,9 @@
 """Tilings of one dimension, all tile sizes of an alternative together.
 
-For an alternative that splits one axis of the box and leaves the other coordinates alone, what has to
-be looked up is a few rows of the child's table along that axis: the tile's, and the remainders'. The
-rows and weights of all tile sizes are worked out once; a sweep is then a handful of array operations
-for each tile size. What does not have this form is left to `morello.search.solve`.
+For an alternative that splits one axis of the box and leaves the other coordinates alone, what has
+to be looked up is a few rows of the child's table along that axis: the tile's, and the remainders'.
+The rows and weights of all tile sizes are worked out once; a sweep is then a handful of array
+operations for each tile size. What does not have this form is left to `morello.search.solve`.
 """
 
 from __future__ import annotations

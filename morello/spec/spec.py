@@ -1,9 +1,9 @@
-"""Specs: what is to be computed, on operands at which levels, with how much memory left.
+"""Specs: what is to be computed, on operands at which levels, with how much memory in use.
 
 A Spec splits in two. Its *family* has everything without an order: the operation and, per operand,
 dtype, level, layout, contiguity and vector width. Its *coordinates* are ordered: the size of every
-iteration dimension, and how much of every bounded level is in use. Rules are applied to a family and
-a whole box of coordinates at once.
+iteration dimension, and how much of every bounded level is in use. Rules are applied to a family
+and a whole box of coordinates at once.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
+from morello.checking.operators import check_operators
 from morello.language import ast
-from morello.language.check_operators import check_operators
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source

@@ -131,9 +131,7 @@ class _Execution:
         last = len(family.operands) - 1
         return tuple(
             part_of_larger(o, self.spec.extents(p), name, "output" if p == last else "input")
-            for p, (o, name) in enumerate(
-                zip(family.operands, family.operation.names, strict=True)
-            )
+            for p, (o, name) in enumerate(zip(family.operands, family.operation.names, strict=True))
         )
 
     def _paired(self, values: Sequence[Array]) -> list[tuple[View, Array | None]]:

@@ -29,7 +29,7 @@ def test_products_are_checked_and_timed(tmp_path: Path) -> None:
     done = CliRunner().invoke(matmul.main, [*arguments, "--json", str(output)])
     assert done.exit_code == 0, done.output
     document = json.loads(output.read_text())
-    assert ["3x5x4", "2x2x2"] == [record["case"] for record in document["cases"]]
+    assert [record["case"] for record in document["cases"]] == ["3x5x4", "2x2x2"]
     contenders = document["cases"][0]["contenders"]
     assert {"morello", "loop ijk", "loop ikj"} <= set(contenders)
     assert contenders["morello"]["ratio"] == 1
@@ -91,7 +91,7 @@ def test_the_pages_quote_what_was_measured() -> None:
     for page in figures.PAGES:
         text = (figures.PROJECT / page).read_text()
         marked |= {match[2] for match in figures.MARKED.finditer(text)}
-        assert text == figures.updated(text, found), f"run 'python -m benchmarks.figures' for {page}"
+        assert text == figures.updated(text, found), f"{page}: run python -m benchmarks.figures"
     assert set(found) == marked
 
 

@@ -1,9 +1,10 @@
 """What the pages show is true: commands run, Python and C run, definitions load.
 
-Blocks by their first word: ``sh`` (lines that begin with ``morello`` are run; a ``text`` block right
-after shows what the last of them prints, where numbers may differ), ``python`` (run, all of a page
-together), ``c`` (a program that uses the kernels which the commands wrote), ``mspec``, ``mrules`` and
-``mtarget`` (checked; with ``from PATH`` also found in that file).
+Blocks by their first word: ``sh`` (lines that begin with ``morello`` are run; a ``text`` block
+right after shows what the last of them prints, where numbers may differ), ``python`` (run, all of a
+page together), ``c`` (a program that uses the kernels which the commands wrote), ``mspec``,
+``mrules`` and ``mtarget`` (checked; with ``from PATH`` they stand in that file; with ``file NAME``
+the commands of the page find them under that name).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from click.testing import CliRunner
 
 from morello.cli.main import main
 from morello.definitions import Definitions, load_definitions
-from morello.language.check_specs import check_spec
+from morello.checking.specs import check_spec
 from morello.language.diagnostics import Collector
 from morello.language.functions import FUNCTIONS
 from morello.language.parse import parse_spec

@@ -29,9 +29,7 @@ class TestArguments:
         """Advice that can be pasted, and works."""
         a, b = small_inputs(kernel)
         wide = np.repeat(a, 2, axis=1)[:, ::2]
-        with pytest.raises(
-            UsageError, match="'a' has strides .* row-major without gaps"
-        ) as refused:
+        with pytest.raises(UsageError, match="'a' has strides") as refused:
             kernel(wide, b)
         assert "row-major without gaps" in str(refused.value)
         assert refused.value.help == "pass np.ascontiguousarray(a)"

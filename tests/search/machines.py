@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from morello.definitions import Definitions, load_definitions
-from morello.language.check_targets import check_targets
+from morello.checking.targets import check_targets
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_target
 from morello.language.source import Source

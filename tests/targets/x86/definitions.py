@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from morello.language.check_operators import check_operators
-from morello.language.check_targets import check_targets
+from morello.checking.operators import check_operators
+from morello.checking.targets import check_targets
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isnan
 
+from morello.checking.kinds import counted
+from morello.checking.operators import show
+from morello.checking.sizes import Sizes
 from morello.language import ast
-from morello.language.check_operators import show
 from morello.language.diagnostics import suggestion
-from morello.language.kinds import counted
 from morello.language.places import within
-from morello.language.sizes import Sizes
 from morello.language.source import Span
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import GoalTensor

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from morello.language.check_operators import check_operators
+from morello.checking.operators import check_operators
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.spec.operators import Operation
-from tests.language.fail_cases import RULES, shipped_operators, shipped_rules
-from tests.language.texts import operators, shown, source
+from tests.checking.fail_cases import RULES, shipped_operators, shipped_rules
+from tests.checking.texts import operators, shown, source
 
 CONVOLUTION = """
     op conv2d(X: T[n, ci, 2 * h + r, w + s], W: T[co, ci, r, s]) -> Y: T[n, co, h, w]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from morello.checking.operators import check_operators
+from morello.checking.rules import check_rules
+from morello.checking.specs import check_spec
+from morello.checking.targets import check_targets
 from morello.language import ast
-from morello.language.check_operators import check_operators
-from morello.language.check_rules import check_rules
-from morello.language.check_specs import check_spec
-from morello.language.check_targets import check_targets
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.load import load_source
 from morello.language.parse import parse_rules, parse_spec, parse_target

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from morello.checking.kinds import NUMBER, UNKNOWN, Scope, expect
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.evaluate import Value, evaluate
 from morello.language.functions import ARITHMETIC
-from morello.language.kinds import NUMBER, UNKNOWN, Scope, expect
 from morello.language.places import within
 from morello.language.source import Span
 from morello.language.traverse import names

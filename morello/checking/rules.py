@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
+from morello.checking.kinds import LIST, UNKNOWN, Scope, Typed, article, expect, infer
+from morello.checking.results import ResultChecker
 from morello.language import ast
-from morello.language.check_results import ResultChecker
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
-from morello.language.kinds import LIST, UNKNOWN, Scope, Typed, article, expect, infer
 from morello.language.places import text_of, within
 from morello.language.traverse import names
 from morello.rewriting.rule import Rule

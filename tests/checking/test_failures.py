@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.language.fail_cases import DIRECTORY, expected_in, found_in
+from tests.checking.fail_cases import DIRECTORY, expected_in, found_in
 
 FILES = sorted(DIRECTORY.iterdir())
 PACKAGE = Path(__file__).parents[2] / "morello"

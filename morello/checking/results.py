@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from morello.checking.kinds import UNKNOWN, Scope, Typed, article, counted, expect, fits
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.kinds import UNKNOWN, Scope, Typed, article, counted, expect, fits
 from morello.language.places import within
 from morello.language.traverse import names
 from morello.rewriting.rule import Rule

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
+from morello.checking.kinds import Scope, Typed, expect
+from morello.checking.operators import show
+from morello.checking.patterns import check_pattern, check_ranks, pattern_variables
+from morello.checking.templates import check_template
 from morello.language import ast
-from morello.language.check_operators import show
-from morello.language.check_patterns import check_pattern, check_ranks, pattern_variables
-from morello.language.check_templates import check_template
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
-from morello.language.kinds import Scope, Typed, expect
 from morello.language.places import text_of, within
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operator

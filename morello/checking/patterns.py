@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from morello.checking.kinds import counted
+from morello.checking.operators import show
 from morello.language import ast
-from morello.language.check_operators import show
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.kinds import counted
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.machine import Target

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from morello.language.check_operators import check_operators
-from morello.language.check_rules import check_rules
+from morello.checking.operators import check_operators
+from morello.checking.rules import check_rules
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
-from tests.language.fail_cases import shipped_operators, shipped_rules
-from tests.language.texts import rules, shown, source
+from tests.checking.fail_cases import shipped_operators, shipped_rules
+from tests.checking.texts import rules, shown, source
 
 
 def test_shipped_rules_are_right() -> None:

@@ -1,7 +1,7 @@
 """From a parsed spec and values for its parameters to a goal: tensors, uses, and what is left over.
 
 Codes ``S...`` are errors of a spec, ``K...`` of an expression in it. Which operand has which shape
-is checked in `morello.language.check_use`. How the goal is reached is not asked here.
+is checked in `morello.checking.use`. How the goal is reached is not asked here.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from morello.checking.kinds import counted
+from morello.checking.sizes import Sizes
+from morello.checking.use import NOTHING, UseChecker
 from morello.errors import MorelloError
 from morello.language import ast
-from morello.language.check_use import NOTHING, UseChecker
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.kinds import counted
 from morello.language.places import within
-from morello.language.sizes import Sizes
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import Goal, GoalTensor
 from morello.spec.layout import row_major

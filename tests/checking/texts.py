@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from textwrap import dedent
 
+from morello.checking.operators import check_operators
+from morello.checking.rules import check_rules
+from morello.checking.specs import check_spec
+from morello.checking.targets import check_targets
 from morello.language import ast
-from morello.language.check_operators import check_operators
-from morello.language.check_rules import check_rules
-from morello.language.check_specs import check_spec
-from morello.language.check_targets import check_targets
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.parse import parse_rules, parse_spec, parse_target
 from morello.language.source import Source
@@ -17,7 +17,7 @@ from morello.rewriting.rule import Rule
 from morello.spec.goal import Goal
 from morello.spec.machine import Target
 from morello.spec.operators import Operator
-from tests.language.fail_cases import shipped_operators
+from tests.checking.fail_cases import shipped_operators
 
 
 def source(text: str, suffix: str) -> Source:

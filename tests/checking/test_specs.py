@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from morello.checking.specs import MAX_ELEMENTS, check_spec
 from morello.errors import MorelloError
 from morello.language import ast
-from morello.language.check_specs import MAX_ELEMENTS, check_spec
 from morello.language.diagnostics import Collector
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.spec.dtypes import F32, S32
-from tests.language.fail_cases import shipped_operators
-from tests.language.test_check_operators import CONVOLUTION
-from tests.language.texts import errors_of, goal, operators, shown
+from tests.checking.fail_cases import shipped_operators
+from tests.checking.texts import errors_of, goal, operators, shown
+from tests.checking.test_operators import CONVOLUTION
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.mspec"))
 

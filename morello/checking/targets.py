@@ -1,7 +1,7 @@
 """From declared targets to checked ones, with everything that they inherit.
 
-Codes ``T...`` are errors of a target, of its levels (`morello.language.check_levels`) or of its
-kernels (`morello.language.check_kernels`). The numbers in a target are not judged, only their form.
+Codes ``T...`` are errors of a target, of its levels (`morello.checking.levels`) or of its
+kernels (`morello.checking.kernels`). The numbers in a target are not judged, only their form.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
+from morello.checking.kernels import check_kernels
+from morello.checking.levels import check_coefficients, check_levels
+from morello.checking.primitives import check_primitives
 from morello.language import ast
-from morello.language.check_kernels import check_kernels
-from morello.language.check_levels import check_coefficients, check_levels
-from morello.language.check_primitives import check_primitives
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.spec.machine import Target

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from morello.language.check_levels import check_coefficients
-from morello.language.check_targets import check_targets
+from morello.checking.levels import check_coefficients
+from morello.checking.targets import check_targets
 from morello.language.diagnostics import Collector
 from morello.language.load import load_source
 from morello.language.parse import parse_target
 from morello.spec.machine import Target
-from tests.language.fail_cases import shipped_operators
-from tests.language.texts import shown, target_file, targets
+from tests.checking.fail_cases import shipped_operators
+from tests.checking.texts import shown, target_file, targets
 
 SHIPPED = Path(__file__).parents[2] / "targets" / "x86"
 

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.functions import ARITHMETIC
-from morello.language.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
 from morello.language.places import within
 from morello.language.traverse import names, subexpressions
 from morello.spec.dtypes import DTYPES

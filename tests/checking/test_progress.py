@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from morello.checking.rules import check_rules
 from morello.errors import MorelloError
-from morello.language.check_rules import check_rules
 from morello.language.diagnostics import Collector
 from morello.rewriting.progress import check_progress, operator_ranks
 from morello.rewriting.rule import Rule
-from tests.language.fail_cases import shipped_operators, shipped_rules
-from tests.language.texts import operators, rules
+from tests.checking.fail_cases import shipped_operators, shipped_rules
+from tests.checking.texts import operators, rules
 
 SHIPPED = check_rules(shipped_rules(), shipped_operators(), Collector())
 

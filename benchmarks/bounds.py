@@ -1,0 +1,72 @@
+"""How many Specs there would be without the bounds that keep them few; see ``docs/search.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+import numpy as np
+
+from morello.memo.memory import Memo
+from morello.rewriting.alternatives import Context
+from morello.search.box import IRRELEVANT, Box
+from morello.search.solution import Solution
+from morello.spec.machine import Target
+from morello.spec.spec import Family, Spec
+
+
+class WatchedMemo(Memo):
+    """A memo that hands back the solution which it gave last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last: Solution | None = None
+
+    def solution(self, context: Context, goal: Spec, solve: Callable[[], Solution]) -> Solution:
+        """As `Memo.solution`."""
+        self.last = super().solution(context, goal, solve)
+        return self.last
+
+
+def counts(solution: Solution) -> dict[str, int]:
+    """Specs of a solution, as they are and without each bound.
+
+    Returns:
+        ``cells``: what was solved. ``all_sizes``: if every family had, for each dimension, all the
+        sizes that some family of the same operator has there. ``all_levels``: if every family had
+        every bounded level as an axis, with all grains from 0 to the capacity. ``neither``: both.
+    """
+    target = solution.context.target
+    boxes = solution.boxes
+    sizes = {family: prod(map(len, box.sizes)) for family, box in boxes.items()}
+    levels = {family: prod(map(len, box.used)) for family, box in boxes.items()}
+    wide = _all_sizes(boxes)
+    grid = _all_levels(target)
+    return {
+        "cells": sum(sizes[f] * levels[f] for f in boxes),
+        "all_sizes": sum(wide[f] * levels[f] for f in boxes),
+        "all_levels": sum(sizes[f] * grid for f in boxes),
+        "neither": sum(wide[f] * grid for f in boxes),
+    }
+
+
+def axes(solution: Solution) -> dict[str, int]:
+    """How many families have how many levels as coordinates: by number, as text."""
+    numbers = [sum(int(u[0]) != IRRELEVANT for u in b.used) for b in solution.boxes.values()]
+    return {str(n): numbers.count(n) for n in sorted(set(numbers))}
+
+
+def _all_sizes(boxes: Mapping[Family, Box]) -> dict[Family, int]:
+    lists: dict[tuple[str, int], np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+    for family, box in boxes.items():
+        for axis, own in enumerate(box.sizes):
+            key = family.operation.operator.name, axis
+            lists[key] = np.union1d(lists.get(key, own), own)
+    return {
+        family: prod(len(lists[family.operation.operator.name, a]) for a in range(len(box.sizes)))
+        for family, box in boxes.items()
+    }
+
+
+def _all_levels(target: Target) -> int:
+    return prod((level.capacity or 0) + 1 for level in target.bounded)
