@@ -14,8 +14,8 @@ from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.spec.dtypes import F32, S32
 from tests.checking.fail_cases import shipped_operators
-from tests.checking.texts import errors_of, goal, operators, shown
 from tests.checking.test_operators import CONVOLUTION
+from tests.checking.texts import errors_of, goal, operators, shown
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.mspec"))
 

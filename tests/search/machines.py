@@ -66,13 +66,13 @@ kernel load_x2 on {name}
   "A row to registers."
   match  copy(X: f32[..., n] at {memory}, Y: f32[..., n] at reg vector 8)
   where  n % 2 == 0 or free(reg) >= 1
-  cost   fetch(X, {nearest}) + ceil_div(n, 2) * vector_load
+  cost   fetch(X, {inner}) + ceil_div(n, 2) * vector_load
   emit   meaning
 
 kernel store_x2 on {name}
   "A row from registers."
   match  copy(X: f32[..., n] at reg vector 8, Y: f32[..., n] at {memory})
-  cost   store(Y, {nearest}) + n // 2 * vector_store + (masked_store if n % 2 != 0)
+  cost   store(Y, {inner}) + n // 2 * vector_store + (masked_store if n % 2 != 0)
   emit   meaning
 
 kernel vector_x2 on {name}
@@ -113,7 +113,7 @@ target tiny.cached
   level reg {{ capacity 3 vectors; vector 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.cached", memory="near or mem", nearest="near", scalar=8)}
+{KERNELS.format(name="tiny.cached", memory="near or mem", nearest="near", inner="near", scalar=8)}
 """
 
 # Buffers instead of a cache, and sizes that divide each other badly.
@@ -125,11 +125,15 @@ target tiny.buffered
   sizes 1, 3
   page 12
   {MEMORY}
-  level pad {{ capacity 24; grain 8; line 8 }}
+  level pad {{ capacity 24; grain 8; line 8
+    coefficient fetch         = 1 cycles    "a line"                              # manual
+    coefficient fetch_strided = 1.5 cycles  "a line, rows apart"                  # manual
+    coefficient store_strided = 2.5 cycles  "a line, rows apart"                  # manual
+  }}
   level reg {{ capacity 3 vectors; vector 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.buffered", memory="pad or mem", nearest="pad", scalar=8)}
+{KERNELS.format(name="tiny.buffered", memory="pad or mem", nearest="pad", inner="reg", scalar=8)}
 """
 
 # Memory and registers only.
@@ -138,14 +142,14 @@ target tiny.flat
   "Memory and six registers."
 {{
   emitter none
-  sizes 1, 2, 3
+  sizes 1, 2
   page 32
   {MEMORY}
-  level reg {{ capacity 4 vectors; vector 4, 8; not addressable }}
+  level reg {{ capacity 3 vectors; vector 4, 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.flat", memory="mem", nearest="mem", scalar=4)}
-{OUTER.format(name="tiny.flat", memory="mem", nearest="mem")}
+{KERNELS.format(name="tiny.flat", memory="mem", nearest="mem", inner="reg", scalar=4)}
+{OUTER.format(name="tiny.flat", nearest="mem")}
 """
 
 
