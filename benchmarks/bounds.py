@@ -9,7 +9,7 @@ import numpy as np
 
 from morello.memo.memory import Memo
 from morello.rewriting.alternatives import Context
-from morello.search.box import IRRELEVANT, Box
+from morello.search.box import Box
 from morello.search.solution import Solution
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Spec
@@ -51,8 +51,8 @@ def counts(solution: Solution) -> dict[str, int]:
 
 
 def axes(solution: Solution) -> dict[str, int]:
-    """How many families have how many levels as coordinates: by number, as text."""
-    numbers = [sum(int(u[0]) != IRRELEVANT for u in b.used) for b in solution.boxes.values()]
+    """How many families there are by the number of levels with several amounts in use."""
+    numbers = [sum(len(used) > 1 for used in box.used) for box in solution.boxes.values()]
     return {str(n): numbers.count(n) for n in sorted(set(numbers))}
 
 

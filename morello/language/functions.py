@@ -55,6 +55,11 @@ SPEC: dict[str, Signature] = {
     # what the family says
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
     "writes": Signature(("operation", "operand"), "truth", "Whether it is the output."),
+    "reused": Signature(
+        ("operation", "operand"),
+        "truth",
+        "Whether some dimension leaves it alone: it is read again.",
+    ),
     "reduces": Signature(("operation",), "truth", "Has a reduction that is not yet started."),
     "identity": Signature(("operation",), "number", "What accumulation starts from."),
     "cache": Signature(("level",), "truth", "Whether the hardware moves data there."),

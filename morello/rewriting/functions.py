@@ -108,6 +108,10 @@ def _writes(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     return f.family.operation.writes(_operand_position(f, tensor))
 
 
+def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
+    return any(not tensor.indexed_by(dim) for dim in f.family.operation.dims)
+
+
 def _reduces(_: Scope, f: SpecRef) -> bool:
     operation = f.family.operation
     return operation.operator.reduction is not None and not operation.accumulating
@@ -174,6 +178,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "vectors": _vectors,
     "reads": _reads,
     "writes": _writes,
+    "reused": _reused,
     "reduces": _reduces,
     "identity": _identity,
     "cache": lambda _, level: level.cache,

@@ -10,6 +10,7 @@ from morello.rewriting.meaning_cost import missing_primitives
 from morello.rewriting.references import Sizes, SpecRef, TensorRef, spec_ref
 from morello.spec.layout import row_major
 from morello.spec.machine import Kernel, Target
+from morello.spec.operators import Operator
 from morello.spec.spec import Family
 
 
@@ -78,6 +79,14 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
                 variables.setdefault(wanted, []).append((position, extra + d))
     bound = tuple((name, tuple(places)) for name, places in variables.items())
     return KernelMatch(kernel, f, tuple(fixed), bound)
+
+
+def implements(kernel: Kernel, operator: Operator) -> bool:
+    """Whether a kernel can be for this operator at all."""
+    match = kernel.match
+    if match.kind == "named":
+        return match.operator == operator.name
+    return match.kind == "op" or operator.elementwise
 
 
 def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:

@@ -20,6 +20,7 @@ from morello.rewriting.alternatives import (
     choice_text,
 )
 from morello.rewriting.functions import Scope
+from morello.rewriting.kernels import implements, match_kernel
 from morello.rewriting.references import spec_ref
 from morello.rewriting.sized import is_sized
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants, instantiate
@@ -53,27 +54,40 @@ class NoImplementationError(MorelloError):
 def no_family(context: Context, goal: Spec) -> NoImplementationError:
     """No choice of alternatives reaches kernels only, whatever the sizes.
 
-    The kernels' reasons are given for the families whose operands are nearest to the registers.
+    The kernels' reasons are given, those for operands nearest to the registers first.
     """
-    seen: set[Family] = {goal.family}
-    pending = deque(seen)
-    reasons: list[tuple[int, str, Refusal]] = []
-    while pending and len(seen) < VISITED:
-        family = pending.popleft()
-        refusals: list[Refusal] = []
-        found = alternatives(context, family, refusals)
+    operator = goal.family.operation.operator
+    kernels = [k for k in context.target.kernels if implements(k, operator)]
+    nearest: dict[tuple[str, str], tuple[int, str]] = {}
+    for family in _below(context, goal.family):
+        if family.operation.operator != operator:
+            continue
         distance = sum(o.level.distance for o in family.operands)
-        kernels = {k.name for k in context.target.kernels}
-        reasons += [
-            (distance, str(r), Refusal(f"{r.name} for {family}", r.choices, r.reason))
-            for r in refusals
-            if r.name in kernels and family.operation.operator == goal.family.operation.operator
-        ]
-        for child in (c for a in found for c in a.children):
-            if child not in seen:
-                seen.add(child)
-                pending.append(child)
-    return NoImplementationError(goal, [r for _, _, r in sorted(reasons, key=lambda x: x[:2])])
+        for kernel in kernels:
+            reason = match_kernel(kernel, context.target, family)
+            if isinstance(reason, str):
+                found = (distance, str(family))
+                nearest[kernel.name, reason] = min(found, nearest.get((kernel.name, reason), found))
+    if not kernels:
+        reason = f"{context.target.name} has no kernel for '{operator.name}'"
+        return NoImplementationError(goal, [Refusal(operator.name, (), reason)])
+    ordered = sorted(nearest.items(), key=lambda item: (item[1], item[0]))
+    return NoImplementationError(
+        goal, [Refusal(f"{name} for {family}", (), why) for (name, why), (_, family) in ordered]
+    )
+
+
+def _below(context: Context, goal: Family) -> list[Family]:
+    """Families that a goal leads to, dead ones too, up to a limit."""
+    seen: dict[Family, None] = {goal: None}
+    pending = deque(seen)
+    while pending and len(seen) < VISITED:
+        for alternative in alternatives(context, pending.popleft()):
+            for child in alternative.children:
+                if child not in seen:
+                    seen[child] = None
+                    pending.append(child)
+    return list(seen)
 
 
 def no_program(solution: Solution, goal: Spec) -> NoImplementationError:

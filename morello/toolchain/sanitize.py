@@ -161,12 +161,21 @@ def build_sanitized(
     try:
         return build(files, compiler, flags, output, openmp=openmp, sanitize=True, executable=True)
     except MorelloError:
-        if supports_sanitizers(compiler):
-            raise
+        require_sanitizers(compiler)
+        raise
+
+
+def require_sanitizers(compiler: Compiler) -> None:
+    """Demand that a compiler has the address and undefined-behaviour sanitizers.
+
+    Raises:
+        MorelloError: It has not, or it cannot be run.
+    """
+    if not supports_sanitizers(compiler):
         raise MorelloError(
             f"the C compiler {compiler} has no address and undefined-behaviour sanitizers",
             help="install gcc or clang with its sanitizers, or set CC to one",
-        ) from None
+        )
 
 
 def harness(signature: Signature, header: str) -> str:

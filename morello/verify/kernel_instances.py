@@ -76,10 +76,10 @@ def kernel_instances(
             queues.append(queue)
     longest = max(map(len, queues), default=0)
     diagonals = (
-        queue[(turn + i) % longest]
+        queue[(turn + i) % len(queue)]
         for turn in range(longest)
         for i, queue in enumerate(queues)
-        if (turn + i) % longest < len(queue)
+        if turn < len(queue)
     )
     return [instance for instance, _ in zip(diagonals, range(budget), strict=False)]
 

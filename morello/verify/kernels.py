@@ -18,10 +18,11 @@ from morello.program.source import EmitOptions
 from morello.spec.machine import Kernel, Target
 from morello.toolchain.compilers import Compiler, find_compiler
 from morello.toolchain.host import require_host
+from morello.toolchain.sanitize import require_sanitizers
 from morello.verify.kernel_instances import KernelInstance, kernel_instances
 from morello.verify.kernel_programs import kernel_program
 from morello.verify.kernel_trials import Trial
-from morello.verify.sandbox import Outcome, run_cases
+from morello.verify.sandbox import NotBuiltError, Outcome, run_cases
 
 BUDGET = 200
 """Instances of a kernel that are tried, unless the caller says otherwise."""
@@ -102,10 +103,11 @@ def verify_kernels(
         A report for each kernel, in order.
 
     Raises:
-        MorelloError: The machine lacks instructions, or something does not build.
+        MorelloError: The machine lacks instructions, or the compiler has no sanitizers.
     """
     chosen = compiler or find_compiler()
     require_host(target.flags, f"what is compiled for '{target.name}'", chosen)
+    require_sanitizers(chosen)
     prepared = [_prepare(definitions, target, kernel, budget) for kernel in kernels]
     trials = [found for found in prepared if isinstance(found, list)]
     outcomes = iter(_outcomes(trials, target.flags, chosen))
@@ -140,7 +142,7 @@ def _outcomes(
     flat = [(number, trial.case) for number, group in enumerate(trials) for trial in group]
     try:
         outcomes = iter(run_cases([c for _, c in flat], [n for n, _ in flat], flags, compiler))
-    except MorelloError as error:
+    except NotBuiltError as error:
         if len(trials) == 1:
             return [[str(error)] * len(trials[0])]
         return [_outcomes([group], flags, compiler)[0] for group in trials]

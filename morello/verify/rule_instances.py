@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product, zip_longest
+from itertools import cycle, product, zip_longest
 from math import prod
 from random import Random
 
@@ -40,8 +40,8 @@ MAX_VOLUME = 1 << 13
 THREADS = 2
 ALTERNATIVES_OF_A_FAMILY = 2
 SHAPES_OF_AN_ALTERNATIVE = 6
-PASSES = 8
-"""How often all strata are visited in search of instances."""
+MISSES = 1000
+"""After so many strata without a new instance, one after the other, there are no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ class Instance:
     spec: Spec
     alternative: RuleAlternative
     tile: int | None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells instances of one rule apart."""
+        return (self.context.target.name, self.spec, self.alternative.key, self.tile)
 
     def __str__(self) -> str:
         chosen = [(name, choice_text(value)) for name, value in self.alternative.choices]
@@ -72,17 +77,17 @@ class _Stratum:
 def rule_instances(definitions: Definitions, rule: Rule, budget: int) -> Iterator[Instance]:
     """At most so many different instances of a rule."""
     random = Random(rule.name)
-    strata = _strata(definitions, rule, random)
     seen: set[tuple[object, ...]] = set()
-    for stratum in strata * PASSES:
+    misses = 0
+    for stratum in cycle(_strata(definitions, rule, random)):
+        misses += 1
         for instance in _draw(stratum, random):
-            key = (instance.context.target.name, instance.spec, instance.alternative.key)
-            if (*key, instance.tile) in seen:
-                continue
-            seen.add((*key, instance.tile))
-            yield instance
-            if len(seen) == budget:
-                return
+            if len(seen) < budget and instance.key not in seen:
+                seen.add(instance.key)
+                misses = 0
+                yield instance
+        if len(seen) == budget or misses == MISSES:
+            return
 
 
 def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Stratum]:

@@ -19,7 +19,9 @@ from morello.toolchain.compilers import Compiler
 from morello.toolchain.process import Completed, run_command
 from morello.toolchain.sanitize import OPTIONS, build_sanitized
 
-RUN_SECONDS = 120.0
+RUN_SECONDS = 30.0
+"""How long all functions together may take: they are small."""
+
 REPORT_LINES = 12
 WROTE_BEFORE = 4
 """Exit status of the harness: a function wrote before one of its arguments."""
@@ -117,6 +119,10 @@ class Case:
     runs: tuple[tuple[bytes, ...], ...]
 
 
+class NotBuiltError(MorelloError):
+    """The C compiler refuses some function."""
+
+
 Outcome = list[tuple[bytes, ...]] | str
 """All arguments after each run, or how the function was stopped."""
 
@@ -134,7 +140,8 @@ def run_cases(
         compiler: Which compiler; it must have the sanitizers.
 
     Raises:
-        MorelloError: They do not build, or the harness itself fails.
+        NotBuiltError: They do not compile.
+        MorelloError: The harness itself fails.
     """
     if not cases:
         return []
@@ -143,7 +150,10 @@ def run_cases(
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
         here = Path(directory)
-        program = build_sanitized(files, compiler, flags, here / "program")
+        try:
+            program = build_sanitized(files, compiler, flags, here / "program")
+        except MorelloError as error:
+            raise NotBuiltError(str(error), help=error.help) from error
         with (here / "inputs").open("wb") as file:
             file.writelines(argument for c in cases for run in c.runs for argument in run)
         while len(outcomes) < len(cases):
@@ -155,14 +165,21 @@ def _go_on(
     program: Path, here: Path, cases: Sequence[Case], groups: Sequence[object], first: int
 ) -> list[Outcome]:
     """Outcomes of the cases from ``first`` on, up to one that is stopped, and its group."""
-    done = run_command(
-        (str(program), str(first)), timeout=RUN_SECONDS, directory=here, environment=OPTIONS
-    )
-    outcomes = _outcomes(cases[first:], (here / "results").read_bytes())
+    results = here / "results"
+    results.unlink(missing_ok=True)
+    try:
+        done = run_command(
+            (str(program), str(first)), timeout=RUN_SECONDS, directory=here, environment=OPTIONS
+        )
+    except MorelloError:
+        if not results.exists():  # it was not even started
+            raise
+        done = None
+    outcomes = _outcomes(cases[first:], results.read_bytes())
     stopped = first + len(outcomes)
     if stopped == len(cases):
         return outcomes
-    if done.status in (0, 3):
+    if done is not None and done.status in (0, 3):
         raise MorelloError(f"the harness of the kernels fails\n{done.report(REPORT_LINES)}")
     same = [i for i in range(stopped, len(cases)) if groups[i] == groups[stopped]]
     return [*outcomes, *(_stopped(done) for _ in same)]
@@ -184,7 +201,9 @@ def _outcomes(cases: Sequence[Case], results: bytes) -> list[Outcome]:
     return outcomes
 
 
-def _stopped(done: Completed) -> str:
+def _stopped(done: Completed | None) -> str:
+    if done is None:
+        return f"it does not end within {RUN_SECONDS:g} seconds"
     if done.status == WROTE_BEFORE:
         return "it writes before the beginning of one of its operands"
     return f"it is stopped by the sanitizers, or by the processor\n{done.report(REPORT_LINES)}"

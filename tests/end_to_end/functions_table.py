@@ -1,19 +1,31 @@
-"""Prints the table of functions as ``docs/language.md`` has it.
+"""Writes the table of functions at the end of ``docs/language.md``.
 
 ``python -m tests.end_to_end.functions_table``
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from morello.language.functions import FUNCTIONS
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "language.md"
+HEAD = "| Function | Gives | |\n| --- | --- | --- |\n"
+
+
+def table() -> str:
+    """Every function with the kinds of its arguments and result, and its sentence."""
+    rows = []
+    for name, signature in FUNCTIONS.items():
+        arguments = ", ".join(signature.arguments) + (", ..." if signature.variadic else "")
+        rows.append(f"| `{name}({arguments})` | {signature.result} | {signature.doc} |\n")
+    return HEAD + "".join(rows)
 
 
 def main() -> None:
-    """Print it."""
-    print("| Function | Gives | |\n| --- | --- | --- |")
-    for name, signature in FUNCTIONS.items():
-        arguments = ", ".join(signature.arguments) + (", ..." if signature.variadic else "")
-        print(f"| `{name}({arguments})` | {signature.result} | {signature.doc} |")
+    """Write it."""
+    before, _, _ = PAGE.read_text().partition(HEAD)
+    PAGE.write_text(before + table())
 
 
 if __name__ == "__main__":

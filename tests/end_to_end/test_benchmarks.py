@@ -73,6 +73,7 @@ def test_a_search_is_measured_in_a_fresh_process() -> None:
     assert (record["case"], record["cells"] > record["families"] > 0) == ("3x5x4", True)
     assert 0 < record["seconds"] < 600
     assert 10 < record["peak_mib"] < 4096
+    assert set(record["level_axes"]) <= {"0", "1"}  # what docs/search.md says of placing in order
     assert "| 3 x 5 x 4 |" in search.table(document)
 
 

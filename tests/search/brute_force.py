@@ -46,8 +46,11 @@ class BruteForce:
             if isinstance(alternative, KernelAlternative):
                 yield self._kernel(spec, alternative)
                 continue
-            for tile in self.context.target.sizes if alternative.axis else (None,):
+            for tile in self._tiles(spec) if alternative.axis else [None]:
                 yield self._rule(spec, alternative, tile)
+
+    def _tiles(self, spec: Spec) -> list[int | None]:
+        return [tile for tile in self.context.target.sizes if tile < max(spec.sizes)]
 
     def _scope(self, spec: Spec, variables: dict[str, Any]) -> Scope:
         sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
@@ -66,7 +69,8 @@ class BruteForce:
 
     def _rule(self, spec: Spec, alternative: RuleAlternative, tile: int | None) -> float:
         declaration = alternative.rule.declaration
-        variables = {**dict(alternative.choices), declaration.match.variable: spec_ref(spec.family)}
+        f = spec_ref(spec.family)
+        variables = {**dict(alternative.choices), declaration.match.variable: f}
         if alternative.axis is not None:
             variables[alternative.axis] = tile
         scope = self._scope(spec, variables)

@@ -1,11 +1,10 @@
-"""Goals, made without a file: an operator, its sizes, dtypes and layouts."""
+"""Goals made without a file: an operator, its sizes, dtypes and layouts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from morello.spec.dtypes import DTYPES
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import Layout, row_major
 from morello.spec.machine import Target
 from morello.spec.operators import Operation
@@ -15,44 +14,65 @@ from tests.search.machines import installed
 
 @dataclass(frozen=True)
 class Wanted:
-    """An operation of these sizes, by dimension in the operation's order.
+    """An operation of these sizes, in the order of the operation's dimensions.
 
-    ``layouts`` are those that are not row-major, by the operand's name. ``dtypes`` has one for all
-    operands, or one for each, the output last.
+    ``dtypes`` has one for all operands, or one for each, the output last. ``layouts`` names the
+    operands that are not row-major. ``rank`` is that of the operator's group of dimensions.
     """
 
     operator: str
     sizes: tuple[int, ...]
-    dtypes: tuple[str, ...] = ("f32",)
-    layouts: Mapping[str, Layout] = field(default_factory=dict)
-    threads: int = 1
     rank: int = 0
-    scalars: tuple[tuple[str, float], ...] = ()
+    dtypes: tuple[str, ...] = ("f32",)
+    layouts: tuple[tuple[str, Layout], ...] = ()
+    threads: int = 1
 
     @property
     def operation(self) -> Operation:
         """What is computed."""
-        return Operation(
-            installed().operators[self.operator], self.rank, scalars=self.scalars
-        )
+        return Operation(installed().operators[self.operator], self.rank)
 
-    def __str__(self) -> str:
-        parts = [f"{self.operator} {'x'.join(map(str, self.sizes))}", *self.dtypes]
-        parts += [f"{name}{''.join(map(str, layout))}" for name, layout in self.layouts.items()]
-        return " ".join([*parts, f"threads {self.threads}"] if self.threads > 1 else parts)
+    def operand_dtypes(self) -> list[DType]:
+        """One for each operand, the output last."""
+        count = len(self.operation.operands)
+        names = self.dtypes if len(self.dtypes) == count else self.dtypes * count
+        return [DTYPES[name] for name in names]
 
     def spec(self, target: Target) -> Spec:
         """All operands whole, in the farthest level, and nothing in use."""
-        operation = self.operation
-        dtypes = self.dtypes * (len(operation.operands) // len(self.dtypes))
+        operation, layouts = self.operation, dict(self.layouts)
         operands = []
-        for name, indices, dtype in zip(operation.names, operation.operands, dtypes, strict=True):
-            layout = self.layouts.get(name, row_major(len(indices)))
-            operands.append(Operand(DTYPES[dtype], target.farthest, layout, len(layout)))
+        for name, indices, dtype in zip(
+            operation.names, operation.operands, self.operand_dtypes(), strict=True
+        ):
+            layout = layouts.get(name, row_major(len(indices)))
+            operands.append(Operand(dtype, target.farthest, layout, len(layout)))
         family = Family(operation, tuple(operands), self.threads)
         return Spec(family, self.sizes, (0,) * len(target.bounded))
 
+    def __str__(self) -> str:
+        parts = [self.operator, "x".join(map(str, self.sizes)), "-".join(self.dtypes)]
+        parts += [f"{name}{''.join(map(str, layout))}" for name, layout in self.layouts]
+        return " ".join(parts + ([f"threads{self.threads}"] if self.threads > 1 else []))
 
-def matmul(m: int, n: int, k: int, dtype: str = "f32", threads: int = 1, **layouts: Layout) -> Wanted:
+
+def matmul(
+    m: int, n: int, k: int, dtype: str = "f32", *, threads: int = 1, **layouts: Layout
+) -> Wanted:
     """A matrix product."""
-    return Wanted("matmul", (m, n, k), (dtype,), layouts, threads)
+    return Wanted("matmul", (m, n, k), 0, (dtype,), tuple(layouts.items()), threads)
+
+
+def batched(b: int, m: int, n: int, k: int, **layouts: Layout) -> Wanted:
+    """A batched matrix product."""
+    return Wanted("matmul", (b, m, n, k), 1, ("f32",), tuple(layouts.items()))
+
+
+def elementwise(operator: str, *sizes: int, dtype: str = "f32", **layouts: Layout) -> Wanted:
+    """An elementwise operator on tensors of this shape."""
+    return Wanted(operator, sizes, len(sizes), (dtype,), tuple(layouts.items()))
+
+
+def copy(*sizes: int, dtypes: tuple[str, ...] = ("f32",), **layouts: Layout) -> Wanted:
+    """A copy, which may change layout and dtype."""
+    return Wanted("copy", sizes, len(sizes), dtypes, tuple(layouts.items()))

@@ -1,0 +1,77 @@
+"""Solved goals, each searched once for all tests, and ways to walk through their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from math import inf, prod
+
+from morello.rewriting.alternatives import Context
+from morello.search.box import IRRELEVANT, Box
+from morello.search.reconstruct import PlanNode, reconstruct
+from morello.search.refusals import NoImplementationError
+from morello.search.search import search
+from morello.search.solution import Solution
+from morello.spec.machine import Target
+from morello.spec.spec import Family, Spec
+from tests.search.goals import Wanted
+from tests.search.machines import context
+
+
+@cache
+def solved(name: str, wanted: Wanted) -> Solution:
+    """The tables of a goal on a target by name."""
+    return search(context(name), wanted.spec(context(name).target))
+
+
+@cache
+def plan_of(name: str, wanted: Wanted) -> PlanNode:
+    """The plan of a goal on a target by name."""
+    return reconstruct(solved(name, wanted), wanted.spec(context(name).target))
+
+
+def cost(used: Context, wanted: Wanted) -> float:
+    """Least intensity of a goal; infinite where nothing implements it."""
+    spec = wanted.spec(used.target)
+    try:
+        return search(used, spec).intensity(spec)
+    except NoImplementationError:
+        return inf
+
+
+def cell(target: Target, family: Family, box: Box, ranks: tuple[int, ...]) -> Spec:
+    """The Spec at these ranks of a box.
+
+    What is in use of a level that is no coordinate of the family is none or all, by turns.
+    """
+    values = [int(axis[rank]) for axis, rank in zip(box.axes, ranks, strict=True)]
+    sizes, used = values[: len(box.sizes)], values[len(box.sizes) :]
+    for position, level in enumerate(target.bounded):
+        if used[position] == IRRELEVANT:
+            used[position] = (level.capacity or 0) * (sum(ranks) % 2)
+    return Spec(family, tuple(sizes), tuple(used))
+
+
+def cells(solution: Solution) -> Iterator[Spec]:
+    """Every Spec of every family of a solution."""
+    for family, box in solution.boxes.items():
+        for ranks in product(*map(range, box.shape)):
+            yield cell(solution.context.target, family, box, ranks)
+
+
+def volume(spec: Spec) -> int:
+    """Number of iterations."""
+    return prod(spec.sizes)
+
+
+def nodes(plan: PlanNode) -> Iterator[PlanNode]:
+    """Every distinct node of a plan."""
+    seen: set[int] = set()
+    pending = [plan]
+    while pending:
+        node = pending.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            pending += node.children

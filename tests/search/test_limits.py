@@ -1,0 +1,127 @@
+"""Capacities: more memory never costs more, and nothing depends on memory that is not used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from morello.language.evaluate import evaluate
+from morello.plan import Plan
+from morello.rewriting.alternatives import Context, KernelAlternative
+from morello.rewriting.functions import Scope
+from morello.search.reconstruct import PlanNode, leaves, reconstruct
+from morello.search.refusals import NoImplementationError
+from morello.search.search import search
+from morello.spec.machine import Target
+from tests.search.budget import examples
+from tests.search.goals import Wanted, copy, elementwise, matmul
+from tests.search.machines import TINY, context, with_capacities
+from tests.search.solved import cost, nodes, plan_of, solved
+
+GOALS = (
+    matmul(4, 3, 2),
+    matmul(5, 2, 3, B=(1, 0)),
+    elementwise("add", 3, 4),
+    elementwise("relu", 7),
+    copy(4, 3, X=(1, 0)),
+)
+CASES = [pytest.param(name, goal, id=f"{name} {goal}") for name in TINY for goal in GOALS]
+
+
+def _limited(name: str, capacities: dict[str, int]) -> Context:
+    known = context(name)
+    return replace(known, target=with_capacities(known.target, capacities))
+
+
+@examples(12)
+@given(name=st.sampled_from(TINY), goal=st.sampled_from(GOALS), data=st.data())
+def test_more_memory_never_costs_more(name: str, goal: Wanted, data: st.DataObject) -> None:
+    """Exactly: the candidates for more memory are those for less, and others."""
+    levels = [level.name for level in context(name).target.bounded]
+    pairs = {
+        n: sorted(data.draw(st.tuples(st.integers(1, 7), st.integers(1, 7)), n)) for n in levels
+    }
+    less = cost(_limited(name, {n: small for n, (small, _) in pairs.items()}), goal)
+    more = cost(_limited(name, {n: large for n, (_, large) in pairs.items()}), goal)
+    assert more <= less
+
+
+@pytest.mark.parametrize(("name", "goal"), CASES)
+def test_more_in_use_never_costs_less(name: str, goal: Wanted) -> None:
+    """Within the tables: along the axis of every level."""
+    solution = solved(name, goal)
+    for family, box in solution.boxes.items():
+        for axis in range(len(box.sizes), len(box.axes)):
+            table = np.moveaxis(solution.tables[family], axis, 0)
+            for less, more in pairwise(table):
+                assert (less <= more).all(), family
+
+
+@pytest.mark.parametrize(("name", "goal"), CASES)
+def test_the_same_plan_within_its_own_peak(name: str, goal: Wanted) -> None:
+    """With no more memory than the winner needs it is found again, at the same cost."""
+    plan = plan_of(name, goal)
+    target = context(name).target
+    limited = _limited(name, _peak(target, plan))
+    again = reconstruct(search(limited, goal.spec(limited.target)), goal.spec(limited.target))
+    assert plan.cycles == again.cycles
+    assert Plan(plan, target).to_json() == Plan(again, limited.target).to_json()
+
+
+@pytest.mark.parametrize(("name", "goal"), CASES)
+def test_another_plan_below_the_peak(name: str, goal: Wanted) -> None:
+    """The peak is what the winner needs: with one grain less it is out of reach."""
+    plan = plan_of(name, goal)
+    target = context(name).target
+    peak = _peak(target, plan)
+    for level in (n for n, grains in peak.items() if grains > 0):
+        limited = _limited(name, {**peak, level: peak[level] - 1})
+        spec = goal.spec(limited.target)
+        try:
+            other = reconstruct(search(limited, spec), spec)
+        except NoImplementationError:
+            continue
+        assert other.cycles >= plan.cycles * (1 - 1e-6)
+        assert Plan(other, limited.target).to_json() != Plan(plan, target).to_json()
+
+
+def _peak(target: Target, plan: PlanNode) -> dict[str, int]:
+    """The most of every level that a plan has in use, with what its kernels ask to be free."""
+    names = [level.name for level in target.bounded]
+    peak = dict.fromkeys(names, 0)
+    for node in nodes(plan):
+        uses = [leaf.used for leaf, _ in leaves(node.step)] if node.step else []
+        uses.append(node.spec.used)
+        asked = _asked(target, node)
+        for used, (position, name) in product(uses, enumerate(names)):
+            assert used is not None
+            peak[name] = max(peak[name], int(used[position]))
+        for position, name in enumerate(names):
+            peak[name] = max(peak[name], int(node.spec.used[position]) + asked[name])
+    return peak
+
+
+def _asked(target: Target, node: PlanNode) -> dict[str, int]:
+    """Grains that must be free for a node's kernel, by level."""
+    alternative = node.decision.alternative
+    asked = {level.name: 0 for level in target.bounded}
+    if not isinstance(alternative, KernelAlternative):
+        return asked
+    match = alternative.match
+    sizes = dict(zip(node.spec.family.operation.dims, node.spec.sizes, strict=True))
+    for level in target.bounded:
+        assert level.capacity is not None
+        for free in range(level.capacity + 1):
+            used = {other.name: 0 for other in target.bounded} | {
+                level.name: level.capacity - free
+            }
+            scope = Scope(target, match.scope_variables(sizes), sizes, used)
+            if all(evaluate(guard, scope) for guard in match.kernel.guards):
+                asked[level.name] = free
+                break
+    return asked

@@ -1,0 +1,114 @@
+"""Results do not depend on the order of rules, kernels and operators, nor on hash seeds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from morello.plan import Plan
+from morello.rewriting.alternatives import Context
+from morello.search.reconstruct import candidates, reconstruct
+from morello.search.search import search
+from tests.search.goals import Wanted, copy, elementwise, matmul
+from tests.search.machines import TINY, context
+from tests.search.solved import plan_of, solved
+
+GOALS = (
+    matmul(4, 3, 3),
+    matmul(5, 2, 2, threads=2),
+    elementwise("add", 5, 3, Z=(1, 0)),
+    copy(3, 5, X=(1, 0)),
+)
+
+
+def _reversed(known: Context) -> Context:
+    target = replace(known.target, kernels=known.target.kernels[::-1])
+    operators = dict(reversed(known.operators.items()))
+    return Context(target, operators, known.rules[::-1])
+
+
+def _shuffled(known: Context) -> Context:
+    random = Random(0)
+    kernels, rules = list(known.target.kernels), list(known.rules)
+    random.shuffle(kernels)
+    random.shuffle(rules)
+    target = replace(known.target, kernels=tuple(kernels))
+    return Context(target, known.operators, tuple(rules))
+
+
+@pytest.mark.parametrize("change", [_reversed, _shuffled])
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+@pytest.mark.parametrize("name", TINY)
+def test_order_changes_nothing(
+    name: str, goal: Wanted, change: Callable[[Context], Context]
+) -> None:
+    """The same families, the same boxes, the same values to the last bit, the same plan."""
+    known = solved(name, goal)
+    other = change(context(name))
+    spec = goal.spec(other.target)
+    found = search(other, spec)
+    assert known.tables.keys() == found.tables.keys()
+    for family, table in known.tables.items():
+        for expected, actual in zip(known.boxes[family].axes, found.boxes[family].axes, strict=True):
+            np.testing.assert_array_equal(expected, actual)
+        np.testing.assert_array_equal(table, found.tables[family])
+    expected_plan = Plan(plan_of(name, goal), context(name).target).to_json()
+    assert expected_plan == Plan(reconstruct(found, spec), other.target).to_json()
+
+
+def test_there_are_ties_to_break() -> None:
+    """A square product of symmetric operands has plans of equal cost, or the above shows little."""
+    name, goal = "tiny.flat", matmul(4, 4, 4)
+    solution = solved(name, goal)
+    found = sorted(d.intensity for d in candidates(solution, goal.spec(context(name).target)))
+    assert found[0] == found[1]
+
+
+PROGRAM = """
+import json, sys
+import morello
+from morello.memo.memory import Memo
+found = []
+for text in json.load(sys.stdin):
+    kernel = morello.compile(text, memo=Memo())
+    found.append([kernel.source, kernel.header, kernel.plan.to_json()])
+json.dump(found, sys.stdout)
+"""
+
+SPECS = (
+    """target x86.avx2
+    spec product() threads 2 {
+      input a: f32[9, 4]; input b: f32[4, 7] layout (1, 0); output c: f32[9, 7]
+      c = matmul(a, b)
+    }""",
+    """target x86.scalar
+    spec sum() { input x: s32[5, 6]; input z: s32[5, 6]; output y: s32[5, 6]; y = add(x, z) }""",
+)
+
+
+def test_hash_seeds_change_nothing(project: Path) -> None:
+    """Other processes with other seeds write the same C, byte for byte."""
+    texts = json.dumps([text.replace("; ", "\n") for text in SPECS])
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            input=texts,
+            cwd=project,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    ]
+    assert len(SPECS) == len(json.loads(found[0]))
+    assert found[0] == found[1] == found[2]

@@ -1,0 +1,56 @@
+"""Rules and kernels are alternatives: one more never makes anything dearer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from morello.rewriting.alternatives import Context
+from morello.search.refusals import NoImplementationError
+from morello.search.search import search
+from tests.search.goals import Wanted, copy, elementwise, matmul
+from tests.search.machines import TINY, context, installed
+from tests.search.solved import cells, solved
+
+GOALS = (matmul(3, 4, 2, threads=2), elementwise("add", 3, 2), copy(3, 4, X=(1, 0)))
+
+
+def _never_dearer(with_it: Context, without_it: Context, name: str, goal: Wanted) -> None:
+    """No Spec that both searches solve costs more with the larger choice."""
+    spec = goal.spec(without_it.target)
+    solution = solved(name, goal)
+    assert with_it is solution.context
+    try:
+        less = search(without_it, spec)
+    except NoImplementationError:
+        return
+    assert solution.intensity(spec) <= less.intensity(spec)
+    for cell in cells(less):
+        if solution.covers(cell):
+            assert solution.intensity(cell) <= less.intensity(cell), cell
+
+
+@pytest.mark.parametrize("rule", sorted(rule.name for rule in installed().rules))
+def test_a_rule_never_raises_the_optimum(rule: str) -> None:
+    for goal in GOALS:
+        known = context("tiny.cached")
+        others = tuple(r for r in known.rules if r.name != rule)
+        _never_dearer(known, replace(known, rules=others), "tiny.cached", goal)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_kernel_never_raises_the_optimum(name: str) -> None:
+    known = context(name)
+    for kernel in known.target.kernels:
+        others = tuple(k for k in known.target.kernels if k != kernel)
+        less = replace(known, target=replace(known.target, kernels=others))
+        _never_dearer(known, less, name, elementwise("add", 3, 2))
+
+
+def test_without_the_rule_that_a_goal_needs_there_is_nothing() -> None:
+    """The comparison above is not empty: some rules cannot be done without."""
+    known = context("tiny.cached")
+    others = tuple(r for r in known.rules if r.name != "accumulate")
+    with pytest.raises(NoImplementationError):
+        search(replace(known, rules=others), matmul(3, 4, 2).spec(known.target))

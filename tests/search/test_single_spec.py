@@ -1,0 +1,71 @@
+"""A box and a single Spec: the same code, and the same value to the last bit."""
+
+from __future__ import annotations
+
+from math import inf, isclose
+from random import Random
+
+import pytest
+
+from morello.search.reconstruct import candidates, decide, reconstruct
+from morello.search.solution import Solution
+from morello.spec.spec import Spec
+from tests.search.goals import Wanted, batched, copy, elementwise, matmul
+from tests.search.solved import cell, nodes, plan_of, solved, volume
+
+CASES: tuple[tuple[str, Wanted], ...] = (
+    ("tiny.cached", matmul(7, 5, 6)),
+    ("tiny.cached", matmul(5, 4, 3, threads=3)),
+    ("tiny.buffered", batched(2, 5, 7, 4)),
+    ("tiny.flat", matmul(5, 7, 9, A=(1, 0))),
+    ("tiny.flat", elementwise("add", 4, 9, Z=(1, 0))),
+    ("x86.scalar", copy(17, 9, 4, X=(2, 0, 1))),
+    ("x86.avx2", matmul(13, 33, 7, "s32")),
+    ("x86.avx512", matmul(17, 41, 12)),
+)
+SAMPLES = 60
+
+
+def _samples(solution: Solution) -> list[Spec]:
+    """Specs of families drawn at random, every family as likely as another."""
+    random = Random(0)
+    families = sorted(solution.boxes, key=lambda f: f.key)
+    found = []
+    for _ in range(SAMPLES):
+        family = random.choice(families)
+        box = solution.boxes[family]
+        ranks = tuple(random.randrange(length) for length in box.shape)
+        found.append(cell(solution.context.target, family, box, ranks))
+    return found
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=map(str, CASES))
+def test_the_best_candidate_has_the_value_of_the_table(name: str, wanted: Wanted) -> None:
+    """Equal, not close: both are float32 and come from the same operations."""
+    solution = solved(name, wanted)
+    for spec in _samples(solution):
+        best = min((d.intensity for d in candidates(solution, spec)), default=inf)
+        assert solution.intensity(spec) == best, spec
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=map(str, CASES))
+def test_cycles_of_a_plan_are_what_the_table_says(name: str, wanted: Wanted) -> None:
+    """Computed from the program in float64, within what float32 sums lose."""
+    solution = solved(name, wanted)
+    for spec in _samples(solution):
+        predicted = solution.intensity(spec) * volume(spec)
+        if predicted == inf:
+            assert decide(solution, spec) is None
+            continue
+        plan = reconstruct(solution, spec)
+        assert isclose(predicted, plan.cycles, rel_tol=1e-5), spec
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=map(str, CASES))
+def test_every_node_of_a_plan_is_the_best_for_its_spec(name: str, wanted: Wanted) -> None:
+    """Decisions carry the value of the table, and nodes add up."""
+    solution = solved(name, wanted)
+    for node in nodes(plan_of(name, wanted)):
+        assert solution.intensity(node.spec) == node.decision.intensity
+        below = sum(n * c.cycles for n, c in zip(node.counts, node.children, strict=True))
+        assert isclose(node.own + below, node.cycles, rel_tol=1e-12)

@@ -1,0 +1,118 @@
+"""What some files declare is executed: in Python, and by ``morello check --execute``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from morello.cli.main import main
+from morello.definitions import load_definitions
+from morello.errors import MorelloError
+from morello.language.source import Source
+from morello.toolchain.compilers import Compiler
+from morello.verify import declared
+from morello.verify.declared import NO_INSTANCE, verify_declared
+
+RULES = """
+rule initialise
+  "Initialise the output, then accumulate into it."
+  match  f: op
+  where  reduces(f)
+  yield  fill(f.out, identity(f)); accumulating f
+"""
+
+HUGE = """
+rule tile_huge
+  "Tile what is huge."
+  match  f: op
+  choose d in output_dims(f), t in tile_sizes(d)
+  where  size(d) > 1000000
+  yield  for d step t { f }
+"""
+
+WRONG = RULES.replace("identity(f)", "1")
+
+KERNELS = """
+kernel one on x86.scalar
+  "One element."
+  match  copy(X: s32[1] at l1, Y: s32[1] at l1)
+  cost   scalar_load
+  emit   ```
+    {{ Y[0] }} = {{ X[0] }};
+  ```
+"""
+
+
+def _executed(*sources: Source) -> dict[str, tuple[bool, str]]:
+    definitions = load_definitions(sources)
+    return {v.what: (v.error is None, v.untried) for v in verify_declared(definitions, sources)}
+
+
+def test_only_what_the_files_declare_is_executed() -> None:
+    """Not what is installed beside it."""
+    assert _executed(Source("a.mrules", RULES), Source("a.mtarget", KERNELS)) == {
+        "rule 'initialise'": (True, ""),
+        "kernel 'one'": (True, ""),
+    }
+
+
+def test_all_errors_are_given() -> None:
+    """One wrong rule does not hide the kernel after it."""
+    wrong = Source("a.mtarget", KERNELS.replace("X[0] }}", "X[0] }} + 1"))
+    assert _executed(Source("a.mrules", WRONG), wrong) == {
+        "rule 'initialise'": (False, ""),
+        "kernel 'one'": (False, ""),
+    }
+
+
+def test_what_nothing_reaches_is_not_called_right() -> None:
+    """The verdict says why it was not tried."""
+    assert _executed(Source("a.mrules", HUGE)) == {"rule 'tile_huge'": (True, NO_INSTANCE)}
+
+
+def test_kernels_for_another_machine_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are left out with the names of what is missing."""
+    monkeypatch.setattr(declared, "host_lacks", lambda flags, compiler: ["-mwings", "-mfins"])
+    found = _executed(Source("a.mtarget", KERNELS))
+    assert found == {"kernel 'one'": (True, "this machine lacks wings, fins")}
+
+
+def test_a_compiler_without_sanitizers_is_an_error() -> None:
+    """Rather than kernels that are blamed for it."""
+    source = Source("a.mtarget", KERNELS)
+    nothing = Compiler(("/nowhere/cc",), "other", "none")
+    with pytest.raises(MorelloError, match="/nowhere/cc"):
+        list(verify_declared(load_definitions([source]), [source], nothing))
+
+
+# ------------------------------------------------------------------------------- command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_executes(folder: Path) -> None:
+    """On request, after all checks; what was not tried is a warning."""
+    (folder / "mine.mrules").write_text(RULES + HUGE)
+    result = CliRunner().invoke(main, ["check", "--execute", "mine.mrules"])
+    assert result.exit_code == 0
+    assert "executed 1 rules and kernels on 300 instances" in result.stdout
+    assert "warning: rule 'tile_huge' was not executed" in result.stderr
+
+
+def test_the_command_fails_where_something_is_wrong(folder: Path) -> None:
+    """Only then: without the option the file has no error."""
+    (folder / "mine.mrules").write_text(WRONG)
+    assert CliRunner().invoke(main, ["check", "mine.mrules"]).exit_code == 0
+    result = CliRunner().invoke(main, ["check", "--execute", "--json", "mine.mrules"])
+    assert result.exit_code == 1
+    (error,) = json.loads(result.stdout)["errors"]
+    assert error["message"].startswith("rule 'initialise' (mine.mrules:2:6) is wrong:")
+    assert "found 1 error" in result.stderr

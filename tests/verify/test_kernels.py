@@ -1,0 +1,194 @@
+"""Every kernel that is installed, compiled and compared; and wrong ones, which are caught."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+
+from morello.definitions import Definitions, load_definitions
+from morello.language.source import Source
+from morello.spec.machine import Kernel
+from morello.toolchain.host import host_lacks
+from morello.verify import sandbox
+from morello.verify.kernel_instances import kernel_families, kernel_instances
+from morello.verify.kernels import (
+    BUDGET,
+    KernelReport,
+    WrongKernelError,
+    verify_kernel,
+    verify_kernels,
+)
+from tests.verify import planted
+
+PLANTED = planted.expected("planted.mtarget")
+PLANTED_BUDGET = 24
+NO_C = "the C compiler failed"
+"""What is said of a kernel that does not compile: it would slow down those beside it."""
+
+
+def _own(definitions: Definitions, target: str, file: str = "") -> list[Kernel]:
+    """Kernels that are declared for a target, in a file if one is named."""
+    return [
+        kernel
+        for kernel in definitions.targets[target].kernels
+        if kernel.target == target and file in ("", kernel.declaration.span.source.name)
+    ]
+
+
+INSTALLED = [(t, k.name) for t in load_definitions().targets for k in _own(load_definitions(), t)]
+WRONG = [
+    (t, k.name)
+    for t in planted.definitions().targets
+    for k in _own(planted.definitions(), t, "planted.mtarget")
+]
+
+
+def _need_machine(definitions: Definitions, target: str, kernel: str) -> None:
+    """What cannot run here is skipped, with its name and what is missing."""
+    lacking = host_lacks(definitions.targets[target].flags)
+    if lacking:
+        pytest.skip(f"{kernel}: {target} needs {', '.join(lacking)}")
+
+
+@cache
+def _installed_reports(target: str) -> Mapping[str, KernelReport]:
+    definitions = load_definitions()
+    kernels = _own(definitions, target)
+    found = verify_kernels(definitions, definitions.targets[target], kernels)
+    return {report.kernel: report for report in found}
+
+
+@cache
+def _planted_reports(target: str) -> Mapping[str, KernelReport]:
+    definitions = planted.definitions()
+    kernels = [k for k in _own(definitions, target, "planted.mtarget") if PLANTED[k.name] != NO_C]
+    machine = definitions.targets[target]
+    found = verify_kernels(definitions, machine, kernels, budget=PLANTED_BUDGET)
+    return {report.kernel: report for report in found}
+
+
+@pytest.mark.parametrize(("target", "name"), INSTALLED)
+def test_a_kernel_does_what_its_operator_means(
+    target: str, name: str, definitions: Definitions
+) -> None:
+    """At sizes around its vectors, inside larger tensors, on nasty inputs, under sanitizers."""
+    _need_machine(definitions, target, name)
+    report = _installed_reports(target)[name]
+    if report.failure is not None:
+        raise report.failure
+    assert report.families > 0
+    assert report.elements >= report.instances > 0
+
+
+@pytest.mark.parametrize(("target", "name"), WRONG)
+def test_wrong_kernels_are_caught(target: str, name: str) -> None:
+    """Each passes every check of the loader; compiled together, each has an error of its own."""
+    definitions = planted.definitions()
+    _need_machine(definitions, target, name)
+    if PLANTED[name] == NO_C:
+        return _check_uncompilable(definitions, target, name)
+    failure = _planted_reports(target)[name].failure
+    assert isinstance(failure, WrongKernelError)
+    with pytest.raises(WrongKernelError, match=rf"(?s)kernel '{name}'.*({PLANTED[name]})"):
+        raise failure
+    assert f"(planted.mtarget:{failure.kernel.declaration.name_span.line}:" in str(failure)
+    assert str(failure.instance) in str(failure)
+    assert failure.help
+    return None
+
+
+def _check_uncompilable(definitions: Definitions, target: str, name: str) -> None:
+    """It alone is blamed, not those that were to be compiled with it."""
+    kernels = [k for k in definitions.targets[target].kernels if k.name in (name, "element")]
+    found = verify_kernels(definitions, definitions.targets[target], kernels, budget=4)
+    reports = {report.kernel: report for report in found}
+    assert reports["element"].failure is None
+    assert PLANTED[name] in str(reports[name].failure)
+
+
+def test_every_planted_kernel_is_tried() -> None:
+    """None is left out for want of a comment."""
+    assert sorted(name for _, name in WRONG) == sorted(PLANTED)
+
+
+def test_one_kernel_alone() -> None:
+    """It returns its report, or raises what is wrong."""
+    definitions = planted.definitions()
+    target = definitions.targets["x86.scalar"]
+    by_name = {kernel.name: kernel for kernel in target.kernels}
+    report = verify_kernel(definitions, target, by_name["element"], budget=3)
+    assert (report.kernel, report.target) == ("element", "x86.scalar")
+    assert (report.instances, report.failure) == (3, None)
+    with pytest.raises(WrongKernelError, match="'load_short'"):
+        verify_kernel(definitions, target, by_name["load_short"], budget=3)
+
+
+ENDLESS = """
+kernel endless on x86.scalar
+  "Never ends."
+  match  copy(X: s32[1] at l1, Y: s32[1] at l1)
+  cost   scalar_load
+  emit   ```
+    for (volatile int i_ = 0; i_ >= 0;) { }
+    {{ Y[0] }} = {{ X[0] }};
+  ```
+"""
+
+
+def test_a_kernel_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the next one is run all the same."""
+    monkeypatch.setattr(sandbox, "RUN_SECONDS", 0.5)
+    definitions = load_definitions([Source("endless.mtarget", ENDLESS)])
+    target = definitions.targets["x86.scalar"]
+    kernels = sorted(_own(definitions, target.name), key=lambda k: k.name != "endless")
+    stopped, after = verify_kernels(definitions, target, kernels, budget=3)
+    assert (stopped.kernel, after.kernel) == ("endless", "element")
+    assert "does not end within 0.5 seconds" in str(stopped.failure)
+    assert (after.instances, after.failure) == (3, None)
+
+
+# ------------------------------------------------------------------------------- instances
+
+
+@pytest.mark.parametrize(("target", "name"), INSTALLED)
+def test_instances_cover_families_and_shapes(
+    target: str, name: str, definitions: Definitions
+) -> None:
+    """A budget of the larger of both numbers is enough to see each of them once."""
+    machine = definitions.targets[target]
+    kernel = next(k for k in machine.kernels if k.name == name)
+    families = {m.f.family for m in kernel_families(machine, kernel, definitions.operators)}
+    every = kernel_instances(machine, kernel, definitions.operators, 10**6)
+    shapes = {(i.family.operation, i.sizes, i.packed) for i in every}
+    assert {i.family for i in every} == families
+    few = kernel_instances(machine, kernel, definitions.operators, len(families))
+    assert {i.family for i in few} == families
+    assert few == every[: len(few)]
+    tried = kernel_instances(machine, kernel, definitions.operators, BUDGET)
+    assert {i.family.operation for i in tried} == {i.family.operation for i in every}
+    if len(every) <= BUDGET:
+        assert {(i.family.operation, i.sizes, i.packed) for i in tried} == shapes
+
+
+def test_sizes_lie_around_the_vectors(definitions: Definitions) -> None:
+    """One lane less and more than one and two vectors, as far as the registers reach."""
+    machine = definitions.targets["x86.avx2"]
+    kernel = next(k for k in machine.kernels if k.name == "fma_broadcast_f32_x8")
+    found = kernel_instances(machine, kernel, definitions.operators, 10**6)
+    rows = {i.by_dim["n"] for i in found}
+    assert rows == {1, 2, 7, 8, 9, 15, 16, 17}
+    assert {i.by_dim["m"] for i in found} == {1}
+    assert {i.family.operands[0].layout for i in found} == {(0, 1), (1, 0), (0, 1, 2), (2, 1, 0)}
+
+
+def test_a_kernel_that_nothing_reaches_is_reported_as_such(definitions: Definitions) -> None:
+    """No instance is no verification: the report says so."""
+    machine = definitions.targets["x86.avx2"]
+    kernel = next(k for k in machine.kernels if k.name == "vector_f32_x8")
+    empty = Definitions({}, (), definitions.targets, definitions.emitters, ())
+    _need_machine(definitions, machine.name, kernel.name)
+    assert verify_kernels(empty, machine, [kernel]) == [
+        KernelReport("vector_f32_x8", "x86.avx2", 0, 0, 0)
+    ]

@@ -1,0 +1,91 @@
+"""Every rule that is installed, executed on both sides; and wrong ones, which are caught."""
+
+from __future__ import annotations
+
+import pytest
+
+from morello.definitions import Definitions, load_definitions
+from morello.language.source import Source
+from morello.rewriting.rule import Rule
+from morello.verify.rule_instances import rule_instances
+from morello.verify.rules import BUDGET, WrongRuleError, verify_rule
+from tests.verify import planted
+
+RULES = [rule.name for rule in load_definitions().rules]
+PLANTED = planted.expected("planted.mrules")
+
+
+def _rule(definitions: Definitions, name: str) -> Rule:
+    return next(rule for rule in definitions.rules if rule.name == name)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_both_sides_mean_the_same(name: str, definitions: Definitions) -> None:
+    """On every operator that it may match, remainders included; a new rule needs no edit here."""
+    rule = _rule(definitions, name)
+    report = verify_rule(definitions, rule)
+    assert (report.rule, report.instances) == (name, BUDGET)
+    assert report.families > BUDGET // 4
+    assert report.shapes > BUDGET // 4
+    possible = {o.name for o in definitions.operators.values() if rule.may_match(o)}
+    assert set(report.operators) == possible
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_wrong_rules_are_caught(name: str) -> None:
+    """Each passes every check of the loader; only its execution shows that it is wrong."""
+    definitions = planted.definitions()
+    rule = _rule(definitions, name)
+    with pytest.raises(WrongRuleError, match=rf"(?s)rule '{name}'.*({PLANTED[name]})") as caught:
+        verify_rule(definitions, rule)
+    error = caught.value
+    assert f"(planted.mrules:{rule.declaration.name_span.line}:" in str(error)
+    assert str(error.instance) in str(error)
+    assert error.help
+
+
+def test_every_planted_rule_is_tried() -> None:
+    """None is left out for want of a comment."""
+    rules = planted.definitions().rules
+    names = {r.name for r in rules if r.declaration.span.source.name == "planted.mrules"}
+    assert names == set(PLANTED)
+
+
+@pytest.mark.parametrize("name", ["tile_output", "move"])
+def test_instances_reach_the_corners(name: str, definitions: Definitions) -> None:
+    """Remainders, threads, accumulation, parts of tensors, paged rows, batches, every target."""
+    instances = list(rule_instances(definitions, _rule(definitions, name), BUDGET))
+    families = [i.spec.family for i in instances]
+    operands = [o for f in families for o in f.operands]
+    levels = {v.name for t in definitions.targets.values() for v in t.levels}
+    assert {i.context.target.name for i in instances} == set(definitions.targets)
+    assert {f.threads for f in families} == {1, 2}
+    assert {f.operation.accumulating for f in families} == {False, True}
+    assert {f.operation.group_rank for f in families} == {0, 1, 2, 3}
+    assert {o.level.name for o in operands} == levels
+    assert {o.paged for o in operands} == {False, True}
+    assert {o.contiguity < len(o.layout) for o in operands} == {False, True}
+    assert {o.dtype.name for o in operands} == {"f32", "s32"}
+    assert {bool(sum(i.spec.used)) for i in instances} == {False, True}
+    if name == "tile_output":
+        assert any(n % i.tile for i in instances if i.tile for n in i.spec.sizes)
+
+
+def test_instances_are_different_and_always_the_same(definitions: Definitions) -> None:
+    """A sample: by the rule's name alone, so that a failure can be repeated."""
+    rule = _rule(definitions, RULES[0])
+    first, second = (list(map(str, rule_instances(definitions, rule, 50))) for _ in range(2))
+    assert first == second
+    assert len(set(first)) == 50
+
+
+def test_a_rule_that_nothing_reaches_is_reported_as_such() -> None:
+    """No instance is no verification: the report says so."""
+    text = (
+        'rule tile_huge\n  "Tile what is huge."\n  match f: op\n'
+        "  choose d in output_dims(f), t in tile_sizes(d)\n"
+        "  where size(d) > 1000000\n  yield for d step t { f }\n"
+    )
+    definitions = load_definitions([Source("huge.mrules", text)])
+    report = verify_rule(definitions, _rule(definitions, "tile_huge"))
+    assert (report.instances, report.families, report.operators) == (0, 0, ())
