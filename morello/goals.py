@@ -16,9 +16,14 @@ from morello.spec.spec import Family, Operand, Spec
 def context_for(definitions: Definitions, target: Target, goal: Goal) -> Context:
     """What the search may use.
 
-    Rows that are a multiple of the page long can only occur if some tensor is larger than a page.
+    What lies a multiple of the page apart is at least a page long: of no tensor, nor of any part
+    or copy of one, can all but one dimension be longer than all but the smallest of the tensor.
     """
-    possible = any(t.bytes >= target.page and len(t.shape) > 1 for t in goal.tensors)
+    possible = any(
+        prod(sorted(t.shape)[1:]) * t.dtype.bytes >= target.page
+        for t in goal.tensors
+        if len(t.shape) > 1
+    )
     return Context(target, definitions.operators, definitions.rules, possible)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from morello.language import ast
 from morello.rewriting.meaning_cost import arithmetic_cycles
+from morello.rewriting.patterns import pattern_layout, wanted_patterns
 from morello.rewriting.references import (
     Size,
     Sizes,
@@ -78,22 +79,38 @@ def _nearer(scope: Scope, level: Level) -> tuple[Level, ...]:
     return tuple(other for other in scope.target.levels if other.distance < level.distance)
 
 
-def _layouts(scope: Scope, tensor: TensorRef, _: Level) -> tuple[Layout, ...]:
+def _operation_of(scope: Scope) -> SpecRef:
+    """The matched operation, whatever the rule calls it."""
+    return next(v for v in scope.variables.values() if isinstance(v, SpecRef))
+
+
+def _layouts(scope: Scope, tensor: TensorRef, level: Level) -> tuple[Layout, ...]:
+    """Row-major, and what kernels for the operation want where the tensor is going.
+
+    In memory the tensor may be on its way to the registers: any layout counts that some kernel
+    wants of this operand at that level or a nearer one.
+    """
+    f = _operation_of(scope)
     rank = len(tensor.operand.layout)
-    wanted = {row_major(rank)}
-    for kernel in scope.target.kernels:
-        for pattern in kernel.match.operands:
-            if pattern.layout and len(pattern.layout) <= rank:
-                extra = rank - len(pattern.layout)
-                wanted.add((*range(extra), *(extra + d for d in pattern.layout)))
+    wanted = {row_major(rank)} if level.addressable else set[Layout]()
+    for pattern in wanted_patterns(scope.target, f, _operand_position(f, tensor)):
+        near = any(scope.target.level_by_name[n].distance <= level.distance for n in pattern.levels)
+        if near and len(pattern.shape) <= rank and pattern.layout != ():
+            wanted.add(pattern_layout(pattern, rank))
+        elif near and level.name in pattern.levels:
+            wanted.add(row_major(rank))
     return tuple(sorted(wanted))
 
 
-def _vectors(_: Scope, tensor: TensorRef, level: Level) -> tuple[int, ...]:
+def _vectors(scope: Scope, tensor: TensorRef, level: Level) -> tuple[int, ...]:
+    """Vector widths that kernels for the operation want of this operand; 0 in memory."""
     if level.addressable:
         return (0,)
+    f = _operation_of(scope)
+    patterns = wanted_patterns(scope.target, f, _operand_position(f, tensor))
+    wanted = {p.vector for p in patterns if level.name in p.levels}
     size = tensor.operand.dtype.bytes
-    return tuple(v for v in level.vectors if v >= size and v % size == 0)
+    return tuple(v for v in level.vectors if v in wanted and v >= size and v % size == 0)
 
 
 def _operand_position(f: SpecRef, tensor: TensorRef) -> int:

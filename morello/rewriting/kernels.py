@@ -7,10 +7,9 @@ from typing import Any
 
 from morello.language import ast
 from morello.rewriting.meaning_cost import missing_primitives
+from morello.rewriting.patterns import pattern_for, pattern_layout
 from morello.rewriting.references import Sizes, SpecRef, TensorRef, spec_ref
-from morello.spec.layout import row_major
 from morello.spec.machine import Kernel, Target
-from morello.spec.operators import Operator
 from morello.spec.spec import Family
 
 
@@ -63,7 +62,7 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
     if kernel.template is None and (missing := missing_primitives(target, family)):
         return f"the target has no primitive '{missing[0]}' for {family.operands[-1].dtype}"
     f = spec_ref(family)
-    patterns = _patterns(kernel.match, family)
+    patterns = [pattern_for(kernel.match, name) for name in family.operation.names]
     fixed: list[tuple[int, int, int]] = []
     variables: dict[str, list[tuple[int, int]]] = {}
     for position, (pattern, tensor) in enumerate(zip(patterns, f.tensors, strict=True)):
@@ -81,14 +80,6 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
     return KernelMatch(kernel, f, tuple(fixed), bound)
 
 
-def implements(kernel: Kernel, operator: Operator) -> bool:
-    """Whether a kernel can be for this operator at all."""
-    match = kernel.match
-    if match.kind == "named":
-        return match.operator == operator.name
-    return match.kind == "op" or operator.elementwise
-
-
 def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
     operation = family.operation
     if match.kind == "named" and operation.operator.name != match.operator:
@@ -104,13 +95,6 @@ def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
     return ""
 
 
-def _patterns(match: ast.KernelMatch, family: Family) -> list[ast.KernelOperand]:
-    if match.kind == "named":
-        by_name = {p.name: p for p in match.operands}
-        return [by_name[n] for n in family.operation.names]
-    return [match.operands[0]] * len(family.operands)
-
-
 def _operand_refusal(pattern: ast.KernelOperand, tensor: TensorRef, name: str) -> str:
     operand = tensor.operand
     rank = len(tensor.indices)
@@ -123,12 +107,9 @@ def _operand_refusal(pattern: ast.KernelOperand, tensor: TensorRef, name: str) -
         return f"it wants {name} in vectors of {pattern.vector} bytes, not {operand.vector}"
     if rank < len(pattern.shape) or (rank > len(pattern.shape) and not pattern.rest):
         return f"it wants {name} with {len(pattern.shape)} dimensions, not {rank}"
-    extra = rank - len(pattern.shape)
     if pattern.layout == ():
         return ""
-    wanted_layout = row_major(rank)
-    if pattern.layout is not None:
-        wanted_layout = (*range(extra), *(extra + d for d in pattern.layout))
-    if operand.layout != wanted_layout:
-        return f"it wants {name} in layout {wanted_layout}, not {operand.layout}"
+    layout = pattern_layout(pattern, rank)
+    if operand.layout != layout:
+        return f"it wants {name} in layout {layout}, not {operand.layout}"
     return ""

@@ -20,7 +20,8 @@ from morello.rewriting.alternatives import (
     choice_text,
 )
 from morello.rewriting.functions import Scope
-from morello.rewriting.kernels import implements, match_kernel
+from morello.rewriting.kernels import match_kernel
+from morello.rewriting.patterns import implements
 from morello.rewriting.references import spec_ref
 from morello.rewriting.sized import is_sized
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants, instantiate

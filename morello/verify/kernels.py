@@ -24,7 +24,7 @@ from morello.verify.kernel_programs import kernel_program
 from morello.verify.kernel_trials import Trial
 from morello.verify.sandbox import NotBuiltError, Outcome, run_cases
 
-BUDGET = 200
+BUDGET = 64
 """Instances of a kernel that are tried, unless the caller says otherwise."""
 
 

@@ -100,10 +100,10 @@ kernel outer_x2 on {name}
   emit   meaning
 """
 
-# Memory, a cache of three grains of two lines, five registers. Rows of four elements are paged.
+# A cache of two grains of two lines, registers of one width. Rows of two elements are paged.
 CACHED = f"""
 target tiny.cached
-  "A cache that holds six lines."
+  "A cache that holds four lines."
 {{
   emitter none
   sizes 1, 2
@@ -116,7 +116,7 @@ target tiny.cached
 {KERNELS.format(name="tiny.cached", memory="near or mem", nearest="near", inner="near", scalar=8)}
 """
 
-# Buffers instead of a cache, and sizes that divide each other badly.
+# Buffers instead of a cache, where contiguity matters too; sizes that divide each other badly.
 BUFFERED = f"""
 target tiny.buffered
   "A small memory that programs fill themselves."
@@ -136,14 +136,14 @@ target tiny.buffered
 {KERNELS.format(name="tiny.buffered", memory="pad or mem", nearest="pad", inner="reg", scalar=8)}
 """
 
-# Memory and registers only.
+# Memory and registers only, of two widths, and a kernel that wants another layout.
 FLAT = f"""
 target tiny.flat
-  "Memory and six registers."
+  "Memory and three registers."
 {{
   emitter none
   sizes 1, 2
-  page 32
+  page 8
   {MEMORY}
   level reg {{ capacity 3 vectors; vector 4, 8; not addressable }}
   {COEFFICIENTS}

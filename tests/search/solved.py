@@ -40,24 +40,26 @@ def cost(used: Context, wanted: Wanted) -> float:
         return inf
 
 
-def cell(target: Target, family: Family, box: Box, ranks: tuple[int, ...]) -> Spec:
+def cell(
+    target: Target, family: Family, box: Box, ranks: tuple[int, ...], *, full: bool = False
+) -> Spec:
     """The Spec at these ranks of a box.
 
-    What is in use of a level that is no coordinate of the family is none or all, by turns.
+    Of a level that is no coordinate of the family nothing is in use, or, if ``full``, all.
     """
     values = [int(axis[rank]) for axis, rank in zip(box.axes, ranks, strict=True)]
     sizes, used = values[: len(box.sizes)], values[len(box.sizes) :]
     for position, level in enumerate(target.bounded):
         if used[position] == IRRELEVANT:
-            used[position] = (level.capacity or 0) * (sum(ranks) % 2)
+            used[position] = (level.capacity or 0) if full else 0
     return Spec(family, tuple(sizes), tuple(used))
 
 
-def cells(solution: Solution) -> Iterator[Spec]:
-    """Every Spec of every family of a solution."""
+def cells(solution: Solution, *, full: bool = False) -> Iterator[Spec]:
+    """Every Spec of every family of a solution; ``full`` as in `cell`."""
     for family, box in solution.boxes.items():
         for ranks in product(*map(range, box.shape)):
-            yield cell(solution.context.target, family, box, ranks)
+            yield cell(solution.context.target, family, box, ranks, full=full)
 
 
 def volume(spec: Spec) -> int:

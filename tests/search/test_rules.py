@@ -13,14 +13,13 @@ from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context, installed
 from tests.search.solved import cells, solved
 
-GOALS = (matmul(3, 4, 2, threads=2), elementwise("add", 3, 2), copy(3, 4, X=(1, 0)))
+GOALS = (matmul(3, 2, 2, threads=2), elementwise("add", 3, 2), copy(3, 4, X=(1, 0)))
 
 
-def _never_dearer(with_it: Context, without_it: Context, name: str, goal: Wanted) -> None:
+def _never_dearer(without_it: Context, name: str, goal: Wanted) -> None:
     """No Spec that both searches solve costs more with the larger choice."""
     spec = goal.spec(without_it.target)
     solution = solved(name, goal)
-    assert with_it is solution.context
     try:
         less = search(without_it, spec)
     except NoImplementationError:
@@ -36,7 +35,7 @@ def test_a_rule_never_raises_the_optimum(rule: str) -> None:
     for goal in GOALS:
         known = context("tiny.cached")
         others = tuple(r for r in known.rules if r.name != rule)
-        _never_dearer(known, replace(known, rules=others), "tiny.cached", goal)
+        _never_dearer(replace(known, rules=others), "tiny.cached", goal)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -45,7 +44,7 @@ def test_a_kernel_never_raises_the_optimum(name: str) -> None:
     for kernel in known.target.kernels:
         others = tuple(k for k in known.target.kernels if k != kernel)
         less = replace(known, target=replace(known.target, kernels=others))
-        _never_dearer(known, less, name, elementwise("add", 3, 2))
+        _never_dearer(less, name, elementwise("add", 3, 2))
 
 
 def test_without_the_rule_that_a_goal_needs_there_is_nothing() -> None:

@@ -1,0 +1,45 @@
+"""What kernels' patterns want of an operand, whatever the other operands are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from morello.language import ast
+from morello.rewriting.references import SpecRef
+from morello.spec.layout import Layout, row_major
+from morello.spec.machine import Kernel, Target
+from morello.spec.operators import Operator
+
+
+def implements(kernel: Kernel, operator: Operator) -> bool:
+    """Whether a kernel can be for this operator at all."""
+    match = kernel.match
+    if match.kind == "named":
+        return match.operator == operator.name
+    return match.kind == "op" or operator.elementwise
+
+
+def pattern_for(match: ast.KernelMatch, name: str) -> ast.KernelOperand:
+    """The pattern of one operand: by its name, or the one that is for all of them."""
+    if match.kind == "named":
+        return next(p for p in match.operands if p.name == name)
+    return match.operands[0]
+
+
+def pattern_layout(pattern: ast.KernelOperand, rank: int) -> Layout:
+    """The layout that a pattern asks for at this rank; row-major where it says nothing."""
+    if not pattern.layout:
+        return row_major(rank)
+    extra = rank - len(pattern.layout)
+    return (*range(extra), *(extra + d for d in pattern.layout))
+
+
+def wanted_patterns(target: Target, f: SpecRef, position: int) -> Iterator[ast.KernelOperand]:
+    """Patterns that the target's kernels have for one operand of an operation."""
+    operation = f.family.operation
+    dtype = f.tensors[position].operand.dtype.name
+    for kernel in target.kernels:
+        if implements(kernel, operation.operator):
+            pattern = pattern_for(kernel.match, operation.names[position])
+            if pattern.dtype in ("any", dtype):
+                yield pattern
