@@ -42,7 +42,8 @@ def _matmul(document: dict[str, Any]) -> str:
     return (
         f"{_machine(document)}; {document['environment']['compiler']}; "
         f'target {document["target"]}; {threads}. Columns "against": time of the other over '
-        f"ours in the same turn, median of {document['repeats']} turns; above 1, ours is faster.\n\n"
+        f"ours in the same turn, median of {document['repeats']} turns; above 1, ours is faster."
+        "\n\n"
         f"{matmul.table(document)}\n"
     )
 

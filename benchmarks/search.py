@@ -40,7 +40,8 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
 
     Returns:
         A record: seconds to load all definitions and to search (elapsed, and of CPU), counts of
-        families and of cells (Specs), cells by second of CPU, the peak of resident memory in MiB, and see `benchmarks.bounds`.
+        families and of cells (Specs), cells by second of CPU, the peak of resident memory in MiB,
+        and what `benchmarks.bounds` counts.
 
     Raises:
         MorelloError: It cannot be compiled.

@@ -28,8 +28,8 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
         matmul(1, 3, 2, B=(1, 0)),
         matmul(3, 2, 2, threads=2),
     ),
-    "tiny.buffered": (*EVERYWHERE, matmul(5, 3, 7), matmul(2, 2, 4, "s32"), batched(2, 2, 1, 3)),
-    "tiny.flat": (*EVERYWHERE, matmul(5, 3, 4), matmul(1, 3, 2, C=(1, 0))),
+    "tiny.buffered": (*EVERYWHERE, matmul(4, 2, 3), matmul(2, 1, 4, "s32")),
+    "tiny.flat": (*EVERYWHERE, matmul(5, 3, 4), batched(2, 1, 3, 2, C=(0, 2, 1))),
     "x86.scalar": (elementwise("relu", 5), elementwise("add", 3), copy(3, 2, X=(1, 0))),
 }
 

@@ -23,7 +23,7 @@ from tests.search.machines import TINY, context
 from tests.search.solved import plan_of, solved
 
 GOALS = (
-    matmul(4, 2, 3, threads=2),
+    matmul(3, 2, 2, threads=2),
     elementwise("add", 5, 3, Z=(1, 0)),
     copy(3, 5, X=(1, 0)),
 )
@@ -86,15 +86,15 @@ json.dump(found, sys.stdout)
 SPECS = (
     """target x86.scalar
     spec product() threads 2 {
-      input  a: f32[3, 2]
-      input  b: f32[2, 4] layout (1, 0)
+      input  a: f32[3, 1]
+      input  b: f32[1, 4] layout (1, 0)
       output c: f32[3, 4]
       c = matmul(a, b)
     }""",
     """target x86.avx512
     spec positive() {
-      input  x: f32[5, 37]
-      output y: f32[5, 37]
+      input  x: f32[37]
+      output y: f32[37]
       y = relu(x)
     }""",
 )

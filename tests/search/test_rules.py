@@ -13,7 +13,7 @@ from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context, installed
 from tests.search.solved import cells, solved
 
-GOALS = (matmul(3, 2, 2, threads=2), elementwise("add", 3, 2), copy(3, 4, X=(1, 0)))
+GOALS = (matmul(2, 3, 1, threads=2), elementwise("add", 3, 2), copy(3, 4, X=(1, 0)))
 
 
 def _never_dearer(without_it: Context, name: str, goal: Wanted) -> None:

@@ -167,7 +167,8 @@ def test_instances_cover_families_and_shapes(
     assert {i.family for i in few} == families
     assert few == every[: len(few)]
     tried = kernel_instances(machine, kernel, definitions.operators, BUDGET)
-    assert {i.family.operation for i in tried} == {i.family.operation for i in every}
+    operations = {i.family.operation for i in every}
+    assert len({i.family.operation for i in tried}) == min(BUDGET, len(operations))
     if len(every) <= BUDGET:
         assert {(i.family.operation, i.sizes, i.packed) for i in tried} == shapes
 
