@@ -72,12 +72,13 @@ class Tiled:
 class Placed:
     """``with``: ``tensor`` is ``source`` at another level; ``copied`` if it is a buffer.
 
-    ``fits`` must hold: what is in use and what this takes stay within the level's capacity.
+    ``fits`` must hold: what this takes, in grains, is no more than what is free of the level.
     """
 
     tensor: TensorRef
     source: TensorRef
     copied: bool
+    taken: Size
     fits: Any
     body: Step
 
@@ -268,13 +269,14 @@ class Instantiation:
             operand = self._held(source.operand, level)
         tensor = TensorRef(node.variable, node.variable, operand, source.indices)
         inside = state.bind(node.variable, tensor)
+        taken: Size = 0
         fits: Any = True
         if not self.structural and level.capacity is not None:
             taken = _grains(tensor if copied else source, level, copied, state.sizes)
             total = state.used[level.name] + taken
             fits = total <= level.capacity
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
-        return Placed(tensor, source, copied, fits, self._block(node.body, inside))
+        return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside))
 
     def _held(self, operand: Operand, level: Level) -> Operand:
         """An operand that a cache holds. How it lies in memory is forgotten where nothing asks."""

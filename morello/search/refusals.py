@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from morello.errors import MorelloError
+from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.language.unparse import unparse
 from morello.rewriting.alternatives import (
@@ -23,8 +25,9 @@ from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import match_kernel
 from morello.rewriting.patterns import implements
 from morello.rewriting.references import spec_ref
-from morello.rewriting.sized import is_sized
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants, instantiate
+from morello.rewriting.sized import levels_asked
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants
+from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.solution import Solution
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Spec
@@ -92,30 +95,49 @@ def _below(context: Context, goal: Family) -> list[Family]:
 
 
 def no_program(solution: Solution, goal: Spec) -> NoImplementationError:
-    """Families would do, but at these sizes every way ends at a guard or a limit."""
-    seen = {solution.canonical(goal)}
+    """Families would do, but at these sizes every way ends at a guard or a limit.
+
+    Reasons for the smallest Specs come first, each with the smallest Spec that it holds for.
+    """
+    context = solution.context
+    seen = {goal}
     pending = deque(seen)
-    refusals: list[tuple[int, Refusal]] = []
+    smallest: dict[tuple[str, str], tuple[int, str, Refusal]] = {}
     while pending and len(seen) < VISITED:
         spec = pending.popleft()
-        for bound in solution.tasks[spec.family].bounds:
-            own, below = _follow(solution.context, spec, bound.alternative)
-            refusals += [(int(np.prod(spec.sizes)), r) for r in own]
-            for child in map(solution.canonical, below if not own else []):
-                if child not in seen and not np.isfinite(solution.intensity(child)):
+        for alternative in alternatives(context, spec.family):
+            own, below = _follow(context, spec, alternative)
+            for refusal in own:
+                reason = (str(alternative.key[1]), refusal.reason)
+                found = (prod(spec.sizes), str(refusal), refusal)
+                smallest[reason] = min(found, smallest.get(reason, found), key=lambda r: r[:2])
+            for child in below:
+                if child not in seen and not _solved(solution, child):
                     seen.add(child)
                     pending.append(child)
-    refusals.sort(key=lambda r: (r[0], str(r[1])))
-    return NoImplementationError(goal, [r for _, r in refusals])
+    ordered = sorted(smallest.values(), key=lambda r: r[:2])
+    return NoImplementationError(goal, [r for _, _, r in ordered])
+
+
+def _solved(solution: Solution, spec: Spec) -> bool:
+    return solution.covers(spec) and np.isfinite(solution.intensity(spec)).item()
 
 
 def _follow(
     context: Context, spec: Spec, alternative: Alternative
 ) -> tuple[list[Refusal], list[Spec]]:
-    """What refuses an alternative for a Spec, and the sub-Specs that it leads to."""
+    """What refuses an alternative for a Spec; if nothing does, the sub-Specs that it leads to."""
     if isinstance(alternative, KernelAlternative):
         return _kernel_refusals(context.target, spec, alternative), []
-    return _rule_refusals(context, spec, alternative)
+    if alternative.axis is None:
+        return _rule_refusals(context, spec, alternative, None)
+    refusals: list[Refusal] = []
+    for tile in (t for t in context.target.sizes if t < max(spec.sizes)):
+        own, below = _rule_refusals(context, spec, alternative, tile)
+        if not own:
+            return [], below
+        refusals = refusals or own
+    return refusals, []
 
 
 def _scope(target: Target, spec: Spec, variables: dict[str, Any]) -> Scope:
@@ -128,85 +150,77 @@ def _kernel_refusals(target: Target, spec: Spec, alternative: KernelAlternative)
     match = alternative.match
     sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
     scope = _scope(target, spec, match.scope_variables(sizes))
-    name = f"{match.kernel.name} for {spec}"
-    reasons = [text for text, holds in match.shape_conditions(sizes) if not holds]
-    reasons += [
-        f"'{unparse(guard)}' does not hold{_free_text(target, spec)}"
-        for guard in match.kernel.guards
-        if not evaluate(guard, scope)
-    ]
-    return [Refusal(name, (), reason) for reason in reasons]
+    reasons = [f"{text}: not so" for text, holds in match.shape_conditions(sizes) if not holds]
+    reasons += [_guard_text(g, target, spec) for g in match.kernel.guards if not evaluate(g, scope)]
+    return [Refusal(f"{match.kernel.name} for {spec}", (), reason) for reason in reasons]
 
 
-def _free_text(target: Target, spec: Spec) -> str:
+def _guard_text(guard: ast.Expr, target: Target, spec: Spec) -> str:
+    levels = levels_asked(guard)
     parts = [
-        f"{(lv.capacity or 0) - used} of {lv.capacity} free at {lv.name}"
-        for lv, used in zip(target.bounded, spec.used, strict=True)
-        if used >= 0
+        f"{(level.capacity or 0) - used} of {level.capacity} are free at {level}"
+        for level, used in zip(target.bounded, spec.used, strict=True)
+        if level.name in levels
     ]
-    return f" ({', '.join(parts)})" if parts else ""
+    numbers = f" ({', '.join(parts)})" if parts else ""
+    return f"'{unparse(guard)}' does not hold{numbers}"
 
 
 def _rule_refusals(
-    context: Context, spec: Spec, alternative: RuleAlternative
+    context: Context, spec: Spec, alternative: RuleAlternative, tile: int | None
 ) -> tuple[list[Refusal], list[Spec]]:
     variables = dict(alternative.choices)
+    shown = tuple((name, choice_text(value)) for name, value in variables.items())
     declaration = alternative.rule.declaration
     variables[declaration.match.variable] = spec_ref(spec.family)
-    axis = alternative.axis
-    if axis is not None:
-        variables[axis] = 1
-    shown = tuple(
-        (n, choice_text(v)) for n, v in variables.items() if n in dict(alternative.choices)
-    )
-    name = f"{alternative.rule.name} for {spec}"
+    if alternative.axis is not None:
+        variables[alternative.axis] = tile
+        shown = (*shown, (alternative.axis, str(tile)))
     scope = _scope(context.target, spec, variables)
-    names = {axis} if axis else set()
-    refusals = [
-        Refusal(name, shown, f"'{unparse(g)}' does not hold")
-        for g in declaration.guards
-        if is_sized(g, names) and not evaluate(g, scope)
+    reasons = [
+        _guard_text(g, context.target, spec) for g in declaration.guards if not evaluate(g, scope)
     ]
-    step = instantiate(
-        context.target,
-        context.operators,
-        spec.family,
-        declaration.result,
-        variables,
-        scope.sizes,
-        scope.used,
-    )
-    limits, below = _walk(context.target, step)
-    return refusals + [Refusal(name, shown, limit) for limit in limits], below
+    step = concrete_step(context, spec, alternative, tile)
+    limits, below = _walk(step, scope)
+    name = f"{alternative.rule.name} for {spec}"
+    return [Refusal(name, shown, reason) for reason in reasons + limits], below
 
 
-def _walk(target: Target, step: Step) -> tuple[list[str], list[Spec]]:
+def _walk(step: Step, scope: Scope) -> tuple[list[str], list[Spec]]:
     """Limits that a concrete step exceeds, and its sub-Specs."""
     match step:
         case Leaf():
-            assert step.sizes is not None
-            assert step.used is not None
-            return [], [Spec(step.family, tuple(map(int, step.sizes)), tuple(map(int, step.used)))]
+            return [], [leaf_spec(step)]
         case Sequence(steps=steps):
-            parts = [_walk(target, s) for s in steps]
+            parts = [_walk(inner, scope) for inner in steps]
             return [r for rs, _ in parts for r in rs], [s for _, ss in parts for s in ss]
         case Variants(options=options):
-            return next(_walk(target, s) for condition, s in options if condition)
+            return next(_walk(inner, scope) for condition, inner in options if condition)
         case Placed():
-            limits, below = _walk(target, step.body)
-            if not step.fits:
-                limits.insert(0, _limit(step))
-            return limits, below
+            limits, below = _walk(step.body, scope)
+            return ([] if step.fits else [_limit(step, scope)]) + limits, below
         case Tiled():
-            limits, below = _walk(target, step.full)
-            if not step.guard:
-                limits.insert(0, f"'{step.dim}' cannot be tiled by {step.step} here")
-            return limits, below
+            return _walk_loop(step, scope)
 
 
-def _limit(step: Placed) -> str:
+def _walk_loop(step: Tiled, scope: Scope) -> tuple[list[str], list[Spec]]:
+    if step.step >= scope.sizes[step.dim]:
+        return [], []  # nothing to divide: the rule leads nowhere, and no limit is to blame
+    limits, below = _walk(step.full, scope)
+    if step.remainder:
+        more, rest = _walk(step.tail, scope)
+        limits, below = limits + more, below + rest
+    if step.guard:
+        return limits, below
+    return [f"tiles of {step.step} along '{step.dim}' do not fill whole registers", *limits], below
+
+
+def _limit(step: Placed, scope: Scope) -> str:
     level = step.tensor.operand.level
-    unit = "registers" if not level.addressable else f"grains of {level.grain} bytes"
+    capacity = level.capacity or 0
+    free = capacity - scope.used[level.name]
+    unit, each = ("bytes", level.grain) if level.addressable else ("registers", 1)
     return (
-        f"{step.source.name} does not fit in what is free of the {level.capacity} {unit} of {level}"
+        f"{step.source.name} takes {step.taken * each} {unit} of {level}, "
+        f"and {free * each} of {capacity * each} are free"
     )
