@@ -16,8 +16,8 @@ from morello.spec.spec import Family, Operand, Spec
 def context_for(definitions: Definitions, target: Target, goal: Goal) -> Context:
     """What the search may use.
 
-    What lies a multiple of the page apart is at least a page long: of no tensor, nor of any part
-    or copy of one, can all but one dimension be longer than all but the smallest of the tensor.
+    Rows can only be a multiple of the page apart where a row, taken over all dimensions of a
+    tensor but its smallest, may be a page long.
     """
     possible = any(
         prod(sorted(t.shape)[1:]) * t.dtype.bytes >= target.page

@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from cachetools import LRUCache
+from cachetools import Cache, LRUCache
 
 from morello.rewriting.alternatives import Context
 from morello.search.reconstruct import Decision, PlanNode
+from morello.search.refusals import no_program
 from morello.search.solution import Solution
 from morello.spec.spec import Spec
 
@@ -33,12 +34,27 @@ class Memo:
         self._next = 0
 
     def solution(self, context: Context, goal: Spec, solve: Callable[[], Solution]) -> Solution:
-        """A solution that covers the goal: one that is known, or else a new one."""
+        """A solution that covers the goal: one that is known, or else a new one.
+
+        Raises:
+            NoImplementationError: Nothing implements the goal, as is known or turns out.
+        """
+        known = self._known(context, goal)
+        if known is None:
+            return self._keep(solve())
+        if known.intensity(goal) == float("inf"):
+            raise no_program(known, goal)
+        return known
+
+    def _known(self, context: Context, goal: Spec) -> Solution | None:
         with self._lock:
-            for key, known in list(self._solutions.items()):
+            for key in list(self._solutions):
+                known = Cache.__getitem__(self._solutions, key)  # only looks: that is no use
                 if known.context.same_definitions(context) and known.covers(goal):
                     return self._solutions[key]  # this look-up marks it as used
-        found = solve()
+        return None
+
+    def _keep(self, found: Solution) -> Solution:
         with self._lock:
             self._next += 1
             if found.bytes <= self._solutions.maxsize:

@@ -150,7 +150,9 @@ def _kernel_refusals(target: Target, spec: Spec, alternative: KernelAlternative)
     match = alternative.match
     sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
     scope = _scope(target, spec, match.scope_variables(sizes))
-    reasons = [f"{text}: not so" for text, holds in match.shape_conditions(sizes) if not holds]
+    reasons = [
+        f"it wants that {text}" for text, holds in match.shape_conditions(sizes) if not holds
+    ]
     reasons += [_guard_text(g, target, spec) for g in match.kernel.guards if not evaluate(g, scope)]
     return [Refusal(f"{match.kernel.name} for {spec}", (), reason) for reason in reasons]
 

@@ -1,0 +1,200 @@
+"""The memo: what it answers, what it forgets, and what it is asked by several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+import morello
+from morello.definitions import Definitions
+from morello.memo.memory import Memo, decisions
+from morello.rewriting.alternatives import Context
+from morello.search.refusals import NoImplementationError
+from morello.search.search import search
+from morello.search.solution import Solution
+from morello.spec.spec import Spec
+from tests.search.goals import Wanted, elementwise, matmul
+from tests.search.machines import FLAT, context, load_target
+from tests.search.solved import nodes, plan_of, solved
+
+NAME = "tiny.flat"
+RELU, ADD = elementwise("relu", 7), elementwise("add", 3, 2)
+
+
+def _spec(goal: Wanted) -> Spec:
+    return goal.spec(context(NAME).target)
+
+
+class _Searches:
+    """Counts searches."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def of(self, goal: Wanted) -> Callable[[], Solution]:
+        def solve() -> Solution:
+            self.count += 1
+            return solved(NAME, goal)
+
+        return solve
+
+
+def test_the_same_goal_is_searched_once() -> None:
+    memo, searches = Memo(), _Searches()
+    found = [
+        memo.solution(context(NAME), _spec(goal), searches.of(goal)) for goal in (RELU, ADD, RELU)
+    ]
+    assert found[0] is found[2]
+    assert (2, 2) == (searches.count, memo.solutions)
+
+
+def test_what_is_below_a_goal_is_answered_too() -> None:
+    """A size that is a tile or a remainder of a larger goal; others are not covered."""
+    memo, searches = Memo(), _Searches()
+    large = memo.solution(context(NAME), _spec(RELU), searches.of(RELU))
+    for size in (1, 2):
+        small = elementwise("relu", size)
+        assert large is memo.solution(context(NAME), _spec(small), searches.of(small))
+    assert 1 == searches.count
+    other = elementwise("relu", 5)
+    assert not large.covers(_spec(other))
+    memo.solution(context(NAME), _spec(other), searches.of(other))
+    assert 2 == searches.count
+
+
+def test_another_operator_or_layout_is_not_covered() -> None:
+    large = solved(NAME, matmul(5, 3, 4))
+    assert large.covers(_spec(matmul(2, 1, 4)))
+    assert not large.covers(_spec(matmul(2, 3, 4, B=(1, 0))))
+    assert not large.covers(_spec(matmul(2, 3, 4, "s32")))
+    assert not large.covers(_spec(RELU))
+
+
+def test_other_definitions_are_never_answered_from() -> None:
+    """Another target, other rules or other operators: the tables mean something else."""
+    memo, searches = Memo(), _Searches()
+    known = context(NAME)
+    memo.solution(known, _spec(RELU), searches.of(RELU))
+    others: list[Context] = [
+        replace(known, target=replace(known.target, doc="another")),
+        replace(known, rules=tuple(reversed(known.rules))),
+        replace(known, operators=dict(known.operators)),
+    ]
+    for number, other in enumerate(others, start=2):
+        memo.solution(other, _spec(RELU), searches.of(RELU))
+        assert number == searches.count
+
+
+def test_the_least_recently_used_is_forgotten_first() -> None:
+    """By bytes of tables: room for two of three."""
+    goals = [elementwise("relu", 7), elementwise("relu", 11), elementwise("relu", 13)]
+    sizes = [solved(NAME, goal).bytes for goal in goals]
+    memo, searches = Memo(sum(sizes) - 1), _Searches()
+    for goal in (goals[0], goals[1], goals[0], goals[2]):  # the second is the oldest in use
+        memo.solution(context(NAME), _spec(goal), searches.of(goal))
+    assert (3, 2) == (searches.count, memo.solutions)
+    memo.solution(context(NAME), _spec(goals[0]), searches.of(goals[0]))
+    assert 3 == searches.count
+    memo.solution(context(NAME), _spec(goals[1]), searches.of(goals[1]))
+    assert 4 == searches.count
+
+
+def test_what_exceeds_the_budget_is_answered_but_not_kept() -> None:
+    memo, searches = Memo(solved(NAME, RELU).bytes - 1), _Searches()
+    found = memo.solution(context(NAME), _spec(RELU), searches.of(RELU))
+    assert found.covers(_spec(RELU))
+    assert (1, 0) == (searches.count, memo.solutions)
+
+
+def test_threads_may_share_it_and_search_at_the_same_time() -> None:
+    """A search runs outside of the lock: two that wait for each other come to an end."""
+    memo = Memo()
+    both = threading.Barrier(2, timeout=60)
+
+    def solve(goal: Wanted) -> Solution:
+        def waiting() -> Solution:
+            both.wait()
+            return solved(NAME, goal)
+
+        return memo.solution(context(NAME), _spec(goal), waiting)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(solve, (RELU, ADD))
+    assert first.covers(_spec(RELU))
+    assert second.covers(_spec(ADD))
+    assert 2 == memo.solutions
+
+
+def test_many_threads_find_the_same() -> None:
+    memo = Memo(3 * solved(NAME, RELU).bytes)
+    goals = [elementwise("relu", size) for size in (3, 5, 7, 11)] * 8
+
+    def ask(goal: Wanted) -> bool:
+        found = memo.solution(context(NAME), _spec(goal), lambda: solved(NAME, goal))
+        expected = solved(NAME, goal).intensity(_spec(goal))
+        return found.intensity(_spec(goal)) == expected
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, goals))
+
+
+def test_a_failed_search_leaves_nothing_behind() -> None:
+    memo = Memo()
+    without_kernels = replace(context(NAME), target=replace(context(NAME).target, kernels=()))
+    spec = RELU.spec(without_kernels.target)
+    for _ in range(2):
+        with pytest.raises(NoImplementationError):
+            memo.solution(without_kernels, spec, lambda: search(without_kernels, spec))
+    assert 0 == memo.solutions
+
+
+def test_a_goal_below_another_that_nothing_implements_is_refused() -> None:
+    """Vectors of two only: four elements can be done, one cannot, and that is known."""
+    text = FLAT.replace("cost   ceil_div(n, 2) * arithmetic(f)", "where n == 2 cost arithmetic(f)")
+    known = replace(context(NAME), target=load_target(text))
+    kernels = tuple(k for k in known.target.kernels if k.name != "element")
+    known = replace(known, target=replace(known.target, kernels=kernels))
+    memo, four, one = Memo(), elementwise("relu", 4), elementwise("relu", 1)
+    spec = four.spec(known.target)
+    large = memo.solution(known, spec, lambda: search(known, spec))
+    assert large.covers(one.spec(known.target))
+    with pytest.raises(NoImplementationError, match="'n == 2' does not hold"):
+        memo.solution(known, one.spec(known.target), lambda: large)
+
+
+def test_decisions_are_by_spec_name_and_parameters() -> None:
+    plan = plan_of(NAME, matmul(5, 3, 4))
+    found = decisions(plan)
+    assert {node.spec for node in nodes(plan)} == set(found)
+    assert plan.decision == found[plan.spec]
+    for decision in found.values():
+        assert all(isinstance(text, str) for pair in decision.parameters for text in pair)
+
+
+TEXT = """target {target}
+spec product(M, K, N) {{
+  input  a: f32[M, K]
+  input  b: f32[K, N]
+  output c: f32[M, N]
+  c = matmul(a, b)
+}}
+"""
+
+
+def test_a_memo_that_knows_more_changes_nothing(definitions: Definitions) -> None:
+    """A goal below a larger one, one of whose tensors exceeds a page: the same plan, the same C."""
+    text = TEXT.format(target="x86.avx512")
+    memo = Memo()
+    large = {"M": 33, "K": 35, "N": 40}
+    morello.compile(text, defines=large, memo=memo, definitions=definitions)
+    for small in ({"M": 33, "K": 1, "N": 16}, {"M": 8, "K": 3, "N": 24}):
+        known = morello.compile(text, defines=small, memo=memo, definitions=definitions)
+        fresh = morello.compile(text, defines=small, memo=Memo(), definitions=definitions)
+        assert fresh.plan.to_json() == known.plan.to_json()
+        assert fresh.source == known.source
+        assert fresh.header == known.header
+    assert 1 == memo.solutions

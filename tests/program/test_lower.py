@@ -1,0 +1,226 @@
+"""From goals to programs: what the search finds computes what the operator means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from morello.program.lower import Names, lower_plan, lower_step, whole
+from morello.program.tree import Node, Program, Tensor, View
+from morello.reference.compare import check_close, reference
+from morello.reference.inputs import for_operation
+from morello.reference.interpreter import run_program
+from morello.rewriting.alternatives import RuleAlternative
+from morello.rewriting.steps import Leaf
+from morello.search.reconstruct import PlanNode, reconstruct
+from morello.search.search import search
+from morello.spec.layout import Layout
+from morello.spec.machine import Target
+from morello.spec.spec import Operand
+from tests.search.budget import examples
+from tests.search.goals import Wanted, batched, copy, elementwise, matmul
+from tests.search.machines import TINY, context
+from tests.search.solved import plan_of, volume
+
+MOST = 1500
+"""Iterations of a random goal: the interpreter calls numpy for every kernel."""
+
+
+def arguments_of(wanted: Wanted, target: Target) -> tuple[Tensor, ...]:
+    """A tensor for each operand, inputs first."""
+    spec = wanted.spec(target)
+    operation = spec.family.operation
+    return tuple(
+        Tensor(
+            name.lower(),
+            operand.dtype,
+            spec.extents(position),
+            operand.layout,
+            target.farthest.name,
+            0,
+            "output" if operation.writes(position) else "input",
+        )
+        for position, (name, operand) in enumerate(
+            zip(operation.names, spec.family.operands, strict=True)
+        )
+    )
+
+
+def program_of(plan: PlanNode, wanted: Wanted, target: Target) -> Program:
+    """The program of a plan."""
+    arguments = arguments_of(wanted, target)
+    names = Names({tensor.name: 1 for tensor in arguments})
+    body = lower_plan(plan, tuple(map(whole, arguments)), names)
+    return Program("f", arguments, body, wanted.threads, target, str(wanted))
+
+
+def assert_right(plan: PlanNode, wanted: Wanted, target: Target) -> None:
+    """Run the program and compare with the operator's meaning."""
+    operation, dtypes = wanted.operation, wanted.operand_dtypes()
+    inputs = for_operation("random", operation, wanted.sizes, dtypes)
+    expected = reference(operation, wanted.sizes, inputs, dtypes[-1])
+    (actual,) = run_program(program_of(plan, wanted, target), inputs)
+    check_close(actual, expected)
+
+
+SIZES = st.one_of(st.integers(1, 40), st.sampled_from((1, 2, 7, 13, 31)))
+DTYPES = st.sampled_from(("f32", "s32"))
+THREADS = st.integers(1, 3)
+
+
+@st.composite
+def goals(draw: st.DrawFn) -> Wanted:
+    """Any operator with any sizes, layouts, dtypes and threads."""
+    operator = draw(st.sampled_from(("matmul", "matmul", "relu", "add", "copy")))
+    rank = draw(st.integers(0, 1) if operator == "matmul" else st.integers(1, 3))
+    dtypes: tuple[str, ...] = (draw(DTYPES),)
+    if operator == "copy":
+        dtypes = (*dtypes, draw(DTYPES))
+    plain = Wanted(operator, (), rank, dtypes, (), draw(THREADS))
+    sizes = tuple(draw(SIZES) for _ in plain.operation.dims)
+    assume(np.prod(sizes) <= MOST)
+    layouts = tuple(
+        (name, draw(_layouts(len(indices))))
+        for name, indices in zip(plain.operation.names, plain.operation.operands, strict=True)
+    )
+    return Wanted(operator, sizes, rank, dtypes, layouts, plain.threads)
+
+
+def _layouts(rank: int) -> st.SearchStrategy[Layout]:
+    return st.permutations(range(rank)).map(tuple)
+
+
+def _assert_searched_right(name: str, wanted: Wanted) -> None:
+    used = context(name)
+    spec = wanted.spec(used.target)
+    assert_right(reconstruct(search(used, spec), spec), wanted, used.target)
+
+
+@examples(16)
+@given(name=st.sampled_from(TINY), wanted=goals())
+def test_random_goals_on_tiny_machines(name: str, wanted: Wanted) -> None:
+    """Where every limit bites and most sizes leave tails."""
+    _assert_searched_right(name, wanted)
+
+
+@examples(8)
+@given(name=st.sampled_from(("x86.scalar", "x86.avx2", "x86.avx512")), wanted=goals())
+def test_random_goals_on_shipped_targets(name: str, wanted: Wanted) -> None:
+    """No compiler is needed: kernels mean their operators."""
+    _assert_searched_right(name, wanted)
+
+
+CASES: tuple[tuple[str, Wanted], ...] = (
+    ("tiny.cached", matmul(5, 4, 3, threads=3)),
+    ("tiny.buffered", batched(2, 1, 7, 4)),
+    ("tiny.buffered", elementwise("add", 5, 7, Z=(1, 0))),
+    ("tiny.flat", matmul(5, 7, 9, A=(1, 0))),
+    ("tiny.flat", copy(3, 4, 5, X=(2, 0, 1))),
+    ("x86.avx512", matmul(17, 41, 12)),
+)
+IDS = [f"{name} {wanted}" for name, wanted in CASES]
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+def test_views_are_what_the_specs_say(name: str, wanted: Wanted) -> None:
+    """At every step: shape, level, layout, register width, and no less contiguous than assumed."""
+    target = context(name).target
+    plan = plan_of(name, wanted)
+    arguments = arguments_of(wanted, target)
+    visited: list[PlanNode] = []
+    _visit(plan, tuple(map(whole, arguments)), visited, target)
+    assert sum(node.step is None for node in visited) > 1
+
+
+def _visit(
+    plan: PlanNode, views: tuple[View, ...], visited: list[PlanNode], target: Target
+) -> Node:
+    """Lower a plan by single steps, looking at the operands of each."""
+    visited.append(plan)
+    for position, (operand, view) in enumerate(zip(plan.spec.family.operands, views, strict=True)):
+        assert plan.spec.extents(position) == view.sizes
+        _assert_agree(operand, view, target)
+    alternative = plan.decision.alternative
+    if not isinstance(alternative, RuleAlternative):
+        return lower_plan(plan, views, Names())
+    children = iter(plan.children)
+
+    def leaf(_: Leaf, operands: tuple[View, ...]) -> Node:
+        return _visit(next(children), operands, visited, target)
+
+    assert plan.step is not None
+    node = lower_step(plan.step, alternative, views, Names(), leaf)
+    assert next(children, None) is None
+    return node
+
+
+def _assert_agree(operand: Operand, view: View, target: Target) -> None:
+    tensor = view.tensor
+    assert (operand.dtype, operand.layout, operand.vector) == (
+        tensor.dtype,
+        tensor.layout,
+        tensor.vector,
+    )
+    assert operand.level.name == view.level
+    if not target.moves_lines_from(operand.level) or not operand.level.addressable:
+        return  # how it lies there is asked by nobody, and not kept
+    assert operand.contiguity <= _contiguity(view)
+    if len(tensor.shape) == 2 and operand.contiguity == 1:
+        row = tensor.shape[operand.layout[-1]] * operand.dtype.bytes
+        assert operand.paged == (row % target.page == 0)
+
+
+def _contiguity(view: View) -> int:
+    """How many of its innermost dimensions are packed: all but the last of these are whole."""
+    count = 0
+    for dimension in reversed(view.tensor.layout):
+        count += 1
+        if view.sizes[dimension] < view.tensor.shape[dimension]:
+            break
+    return count
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+def test_fixed_goals_are_right(name: str, wanted: Wanted) -> None:
+    assert_right(plan_of(name, wanted), wanted, context(name).target)
+
+
+def test_names_are_never_used_twice() -> None:
+    names = Names({"c": 1})
+    found = [names.fresh(base) for base in ("c", "m", "m", "c", "m")]
+    assert ["c_2", "m", "m_2", "c_3", "m_3"] == found
+
+
+def test_every_loop_and_buffer_says_which_rule_made_it() -> None:
+    """With the place where the rule is written."""
+    name, wanted = CASES[0]
+    known = context(name)
+    rules = {rule.name: rule.declaration.name_span for rule in known.rules}
+    program = program_of(plan_of(name, wanted), wanted, known.target)
+    origins = [node.origin for node in _nodes(program.body) if hasattr(node, "origin")]
+    assert origins
+    assert all(rules[origin.name] == origin.span for origin in origins)
+
+
+def _nodes(node: Any) -> list[Any]:
+    below = [*getattr(node, "steps", ())]
+    below += [part for part in (getattr(node, "body", None), getattr(node, "tail", None)) if part]
+    return [node, *(inner for part in below for inner in _nodes(part))]
+
+
+def test_iterations_of_the_kernels_are_those_of_the_goal() -> None:
+    """Nothing is computed twice or left out: counted over the kernels of the goal's operator."""
+    name, wanted = CASES[-1]
+    plan = plan_of(name, wanted)
+    assert volume(plan.spec) == _iterations(plan, 1)
+
+
+def _iterations(plan: PlanNode, times: int) -> int:
+    if plan.step is None:
+        return volume(plan.spec) * times if plan.spec.family.operation.accumulating else 0
+    parts = zip(plan.children, plan.counts, strict=True)
+    return sum(_iterations(child, times * count) for child, count in parts)

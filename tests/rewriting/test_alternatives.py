@@ -1,0 +1,77 @@
+"""What can be done with a family: rules with their choices, kernels, and the refusals of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from morello.rewriting.alternatives import (
+    KernelAlternative,
+    Refusal,
+    RuleAlternative,
+    alternatives,
+)
+from morello.spec.spec import Family
+from tests.search.goals import elementwise, matmul
+from tests.search.machines import context
+from tests.search.solved import solved
+
+NAME = "tiny.cached"
+
+
+def _families() -> list[Family]:
+    goals = (matmul(3, 2, 2, threads=2), elementwise("add", 3, 2, Z=(1, 0)))
+    return [family for goal in goals for family in solved(NAME, goal).tables]
+
+
+def test_they_come_in_one_order_whatever_the_order_of_definitions() -> None:
+    """Kernels first, then rules by name and parameters; no two have the same place."""
+    known = context(NAME)
+    target = replace(known.target, kernels=known.target.kernels[::-1])
+    other = replace(known, target=target, rules=known.rules[::-1])
+    for family in _families():
+        keys = [a.key for a in alternatives(known, family)]
+        assert keys == [a.key for a in alternatives(other, family)]
+        assert sorted(set(keys)) == keys
+
+
+def test_a_kernel_leads_nowhere_and_a_rule_somewhere() -> None:
+    for family in _families():
+        for alternative in alternatives(context(NAME), family):
+            if isinstance(alternative, KernelAlternative):
+                assert () == alternative.children
+            else:
+                assert alternative.children
+
+
+def test_levels_in_which_something_is_placed_are_consumed() -> None:
+    """Only levels with a capacity, and every one that the rule's choice names."""
+    bounded = {level.name for level in context(NAME).target.bounded}
+    for family in _families():
+        for alternative in alternatives(context(NAME), family):
+            assert alternative.consumes <= bounded
+            if isinstance(alternative, RuleAlternative):
+                level = dict(alternative.choices).get("level")
+                assert level is None or level.name in alternative.consumes
+
+
+def test_parallel_rules_are_for_parallel_work() -> None:
+    """And kernels are not."""
+    for family in _families():
+        found = alternatives(context(NAME), family)
+        names = {a.rule.name for a in found if isinstance(a, RuleAlternative)}
+        assert (family.threads > 1) == ("sequential" in names)
+        assert family.threads == 1 or not any(isinstance(a, KernelAlternative) for a in found)
+
+
+def test_refusals_name_the_clause_and_the_choices() -> None:
+    """Of rules with the guard's text, of kernels with the pattern."""
+    known = context(NAME)
+    refusals: list[Refusal] = []
+    alternatives(known, matmul(3, 2, 2).spec(known.target).family, refusals)
+    texts = [str(refusal) for refusal in refusals]
+    assert "store_x2: it implements 'copy'" in texts
+    assert "element: the reduction is not yet initialised" in texts
+    copies: list[Refusal] = []
+    alternatives(known, elementwise("copy", 3).spec(known.target).family, copies)
+    assert any(r.name == "stage_copy" and "X = Y" in str(r) for r in copies)
+    assert all(r.reason for r in (*refusals, *copies))

@@ -1,0 +1,143 @@
+"""Why nothing implements a goal: the guard or limit, with its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from morello.errors import MorelloError
+from morello.language import ast
+from morello.rewriting.alternatives import Context, Refusal
+from morello.search.refusals import SHOWN, NoImplementationError
+from morello.search.search import Progress, search
+from tests.search.goals import Wanted, elementwise, matmul
+from tests.search.machines import FLAT, context, load_target, with_capacities
+
+
+def _refused(used: Context, goal: Wanted) -> NoImplementationError:
+    """The error, whose shape is the same for all: a headline, reasons, advice."""
+    spec = goal.spec(used.target)
+    with pytest.raises(NoImplementationError) as caught:
+        search(used, spec)
+    error = caught.value
+    first, *reasons = str(error).splitlines()
+    assert f"nothing implements {spec}; what was refused, the nearest first:" == first
+    assert [f"  {r}" for r in error.refusals[:SHOWN]] == reasons[:SHOWN]
+    assert error.refusals
+    assert error.help
+    assert spec == error.spec
+    return error
+
+
+def _limited(name: str, **capacities: int) -> Context:
+    known = context(name)
+    return replace(known, target=with_capacities(known.target, capacities))
+
+
+def _flat(old: str, new: str) -> Context:
+    """`tiny.flat` with a part of its text exchanged."""
+    assert old in FLAT
+    return replace(context("tiny.flat"), target=load_target(FLAT.replace(old, new)))
+
+
+def test_a_limit_is_named_with_what_is_taken_and_what_is_free() -> None:
+    """One grain of L1 holds one operand; every program needs two at once."""
+    error = _refused(_limited("x86.scalar", l1=1), matmul(2, 2, 2))
+    assert ": X takes 2048 bytes of l1, and 0 of 2048 are free" in str(error)
+    assert any(refusal.name.startswith("cache for copy(") for refusal in error.refusals)
+
+
+def test_a_level_of_registers_is_counted_in_registers() -> None:
+    """Without the kernel for elements, input and output have to be in registers together."""
+    limited = _limited("tiny.flat", reg=1)
+    kernels = tuple(k for k in limited.target.kernels if k.name != "element")
+    used = replace(limited, target=replace(limited.target, kernels=kernels))
+    error = _refused(used, elementwise("relu", 1))
+    assert ": Y takes 1 registers of reg, and 0 of 1 are free" in str(error)
+
+
+def test_a_guard_that_never_holds_is_named_with_what_is_free() -> None:
+    """Also one that holds for no Spec of the whole box, so that the kernel is not in the tables."""
+    cost = "  cost   arithmetic(f) + scalar_load"
+    used = _flat(cost, f"  where  free(reg) >= 9\n{cost}")
+    error = _refused(used, matmul(2, 2, 2, "s32"))
+    assert "'free(reg) >= 9' does not hold (3 of 3 are free at reg)" in str(error)
+    assert error.refusals[0].name.startswith("element for accumulating matmul(")
+    assert "[m=1, n=1, k=1]" in error.refusals[0].name
+
+
+def test_a_pattern_that_never_matches_is_named_with_its_extent() -> None:
+    used = _flat("any op (any[...] at mem", "any op (any[..., 5] at mem")
+    error = _refused(used, elementwise("relu", 3, dtype="s32"))
+    assert "it wants that dimension 0 of X is 5" in str(error)
+
+
+def test_tiles_of_registers_that_are_not_filled_are_named() -> None:
+    """Vectors of two lanes cannot be cut in the middle."""
+    used = _flat("sizes 1, 2", "sizes 1")
+    kernel = next(k for k in used.target.kernels if k.name == "vector_x2")
+    others = tuple(k for k in used.target.kernels if k.name not in ("element", "vector_x2"))
+    narrow = replace(kernel, guards=(_expression("n == 2"),))
+    target = replace(used.target, kernels=(*others, narrow))
+    error = _refused(replace(used, target=target), elementwise("relu", 4))
+    assert "tiles of 1 along 'i0' do not fill whole registers" in str(error)
+    assert "'n == 2' does not hold" in str(error)
+
+
+def _expression(text: str) -> ast.Expr:
+    """A guard, as the parser reads it."""
+    target = load_target(FLAT.replace("where  n <= 2", f"where  {text}"))
+    return next(k for k in target.kernels if k.name == "outer_x2").guards[0]
+
+
+def test_an_operator_that_the_target_lacks_a_primitive_for() -> None:
+    error = _refused(context("x86.scalar"), elementwise("div", 3, dtype="s32"))
+    assert "the target has no primitive 'div' for s32" in str(error)
+    assert "element for div(" in str(error)
+
+
+def test_a_target_without_kernels_says_so() -> None:
+    known = context("tiny.flat")
+    used = replace(known, target=replace(known.target, kernels=()))
+    error = _refused(used, matmul(2, 2, 2))
+    assert ["matmul: tiny.flat has no kernel for 'matmul'"] == list(map(str, error.refusals))
+
+
+def test_without_the_rule_that_starts_reductions() -> None:
+    known = context("tiny.flat")
+    used = replace(known, rules=tuple(r for r in known.rules if r.name != "accumulate"))
+    error = _refused(used, matmul(2, 2, 2))
+    assert "the reduction is not yet initialised" in str(error)
+
+
+def test_more_reasons_than_can_be_shown_are_counted() -> None:
+    spec = matmul(2, 2, 2).spec(context("tiny.flat").target)
+    refusals = [Refusal("element", (), f"reason {i}") for i in range(SHOWN + 3)]
+    error = NoImplementationError(spec, refusals)
+    assert refusals == error.refusals
+    assert str(error).endswith(f": reason {SHOWN - 1}\n  and 3 more")
+
+
+def test_no_reason_is_given_twice() -> None:
+    error = _refused(_limited("x86.scalar", l1=1), matmul(2, 2, 2))
+    assert len(error.refusals) == len(set(map(str, error.refusals)))
+
+
+def test_a_search_that_would_be_too_large_is_refused_before_it_begins() -> None:
+    used = context("tiny.cached")
+    seen: list[Progress] = []
+    message = r"the search would have to solve more than 1,000 Specs"
+    with pytest.raises(MorelloError, match=message) as caught:
+        search(used, matmul(16, 16, 16).spec(used.target), cell_limit=1000, progress=seen.append)
+    assert "make the sizes smaller" in caught.value.help
+    assert all(progress.done_cells == 0 for progress in seen)
+
+
+def test_progress_ends_with_all_cells_done() -> None:
+    used = context("tiny.flat")
+    seen: list[Progress] = []
+    solution = search(used, elementwise("relu", 7).spec(used.target), progress=seen.append)
+    assert (solution.cells, solution.cells) == (seen[-1].done_cells, seen[-1].total_cells)
+    done = [progress.done_cells for progress in seen]
+    assert sorted(done) == done
