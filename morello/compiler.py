@@ -24,8 +24,8 @@ from morello.language.diagnostics import Collector, suggestion
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
-from morello.memo.memory import Memo
-from morello.plan import Plan
+from morello.memo.memory import Memo, process_memo
+from morello.plan import Plan, considered, refused
 from morello.program.lower import Names, lower_plan
 from morello.program.source import CSource, EmitOptions
 from morello.program.tree import Program
@@ -43,9 +43,6 @@ from morello.toolchain.timing import Timing, time_call
 from morello.verify.program import VerificationReport, verify_function
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-_MEMO = Memo()
-"""Shared by all compiles of this process that do not bring their own."""
 
 __all__ = ["Kernel", "Progress", "SearchStatistics", "compile_spec"]
 
@@ -212,9 +209,14 @@ def compile_spec(
     chosen = _target(definitions, target or goal.target, goal)
     context = context_for(definitions, chosen, goal)
     wanted = goal_spec(chosen, goal)
-    memo = memo if memo is not None else _MEMO
+    memo = memo if memo is not None else process_memo()
     solution = memo.solution(context, wanted, lambda: search(context, wanted, progress=progress))
-    plan = Plan(reconstruct(solution, wanted), chosen)
+    plan = Plan(
+        reconstruct(solution, wanted),
+        chosen,
+        considered(solution, wanted),
+        refused(context, wanted.family),
+    )
     arguments, views = argument_tensors(chosen, goal)
     names = Names({t.name: 1 for t in arguments})
     body = lower_plan(plan.root, views, names)

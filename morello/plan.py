@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
-from morello.rewriting.alternatives import KernelAlternative
-from morello.search.reconstruct import PlanNode, own_features
+from morello.rewriting.alternatives import Context, KernelAlternative, Refusal, alternatives
+from morello.rewriting.patterns import implements
+from morello.search.reconstruct import PlanNode, candidates, own_features
+from morello.search.solution import Solution
 from morello.spec.machine import Target
+from morello.spec.spec import Family, Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +28,49 @@ class CostShare:
         return self.count * self.value
 
 
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """An alternative of a Spec that applies.
+
+    ``cycles`` is the least predicted cost of a program that begins with it.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, str], ...]
+    cycles: float
+
+
+def considered(solution: Solution, spec: Spec) -> tuple[Considered, ...]:
+    """Everything that a Spec could begin with, the cheapest first: that is the choice itself."""
+    volume = prod(spec.sizes)
+    found = sorted(candidates(solution, spec), key=lambda d: d.order)
+    return tuple(Considered(d.name, d.parameters, d.intensity * volume) for d in found)
+
+
+def refused(context: Context, family: Family) -> tuple[Refusal, ...]:
+    """Rules and kernels that do not apply to a family, whatever its sizes, and why.
+
+    Kernels for other operators are left out.
+    """
+    refusals: list[Refusal] = []
+    alternatives(context, family, refusals)
+    operator = family.operation.operator
+    others = {k.name for k in context.target.kernels if not implements(k, operator)}
+    return tuple(r for r in dict.fromkeys(refusals) if r.name not in others)
+
+
 @dataclass(frozen=True)
 class Plan:
-    """The decisions of a solved Spec. ``root`` is the goal's."""
+    """The decisions of a solved Spec.
+
+    ``root`` is the goal's; ``considered`` and ``refused`` are what else the goal could, or could
+    not, have begun with.
+    """
 
     root: PlanNode
     target: Target
+    considered: tuple[Considered, ...] = field(default=(), repr=False)
+    refused: tuple[Refusal, ...] = field(default=(), repr=False)
 
     def render(self) -> str:
         """An indented tree: decision, parameters, sizes, cycles; one line a node."""

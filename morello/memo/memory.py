@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
 
 from cachetools import Cache, LRUCache
 
@@ -65,6 +66,12 @@ class Memo:
     def solutions(self) -> int:
         """Number of searches whose tables are kept."""
         return len(self._solutions)
+
+
+@cache
+def process_memo() -> Memo:
+    """Shared by all compiles of this process that do not bring their own."""
+    return Memo()
 
 
 def decisions(plan: PlanNode) -> dict[Spec, Decision]:

@@ -1,9 +1,9 @@
 """From solved tables to a plan: the winning alternative of every Spec on the way down.
 
 Decisions are taken here, by the code that solved the boxes, on boxes of one cell. Ties are broken
-in one place, `_best`: least cost, then kernels before rules, then the name of the rule, its
-parameters as text, and the smaller tile. Nothing else enters, so that decisions depend neither on
-the order of rules nor on what else was solved.
+in one place, `Decision.order`: least cost, then kernels before rules, then the name of the rule,
+its parameters as text, and the smaller tile. Nothing else enters, so that decisions depend neither
+on the order of rules nor on what else was solved.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ class Decision:
     intensity: float
     alternative: Alternative = field(compare=False, repr=False)
     tile: int | None = field(compare=False, repr=False)
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What decisions are compared by; the one place where ties are broken."""
+        return (self.intensity, self.alternative.key, self.tile or 0)
 
 
 @dataclass(frozen=True)
@@ -95,14 +100,9 @@ def _decision(alternative: Alternative, tile: int | None, intensity: float) -> D
     return Decision(alternative.rule.name, tuple(parameters), intensity, alternative, tile)
 
 
-def _best(found: Iterator[Decision]) -> Decision | None:
-    """The one place where ties are broken: see the module's docstring."""
-    return min(found, key=lambda d: (d.intensity, d.alternative.key, d.tile or 0), default=None)
-
-
 def decide(solution: Solution, spec: Spec) -> Decision | None:
     """The winner for a Spec, or none if nothing implements it."""
-    return _best(candidates(solution, spec))
+    return min(candidates(solution, spec), key=lambda d: d.order, default=None)
 
 
 def reconstruct(solution: Solution, goal: Spec) -> PlanNode:

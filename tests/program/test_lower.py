@@ -26,7 +26,7 @@ from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import TINY, context
 from tests.search.solved import plan_of, volume
 
-MOST = 1500
+MOST = 800
 """Iterations of a random goal: the interpreter calls numpy for every kernel."""
 
 

@@ -49,6 +49,7 @@ primitives f32 x 1 on {name} {{
 primitives s32 x 1 on {name} {{
   type "int"; constant "{{0}}"
   add "({{0}} + {{1}})" scalar_op; mul "({{0}} * {{1}})" scalar_op; max "max({{0}}, {{1}})" scalar_op
+  cast_f32 "((int){{0}})" scalar_op
 }}
 
 primitives f32 x 2 on {name} {{
