@@ -18,7 +18,7 @@ import numpy as np
 
 from morello.checking.specs import check_spec
 from morello.definitions import Definitions, check_target_of, load_definitions
-from morello.errors import UsageError
+from morello.errors import MorelloError, UsageError
 from morello.goals import argument_tensors, context_for, goal_spec, title
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.load import load_source
@@ -37,12 +37,16 @@ from morello.spec.machine import Target
 from morello.toolchain.build import build
 from morello.toolchain.compilers import Compiler, find_compiler
 from morello.toolchain.driver import repeat_driver
+from morello.toolchain.host import host_lacks
 from morello.toolchain.library import CompiledFunction, load
 from morello.toolchain.signature import Signature, allocate, signature_of
 from morello.toolchain.timing import Timing, time_call
 from morello.verify.program import VerificationReport, verify_function
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+NATIVE = "native"
+"""In the place of a target's name: the best one that this machine can run."""
 
 __all__ = ["Kernel", "Progress", "SearchStatistics", "compile_spec"]
 
@@ -186,7 +190,8 @@ def compile_spec(
             or its text with the name that diagnostics call it.
         spec: Name of the spec, where the file has several.
         defines: Values of the spec's parameters.
-        target: Name of the target; by default what the file says.
+        target: Name of the target, or ``native`` for the best that this machine can run; by
+            default what the file says.
         definitions: Operators, rules and targets; by default all that is installed.
         progress: Called now and then during the search.
         annotate: Whether the C code names the file and line of each rule.
@@ -243,6 +248,23 @@ def _target(definitions: Definitions, name: str | None, goal: Goal) -> Target:
             f"'{goal.name}' names no target",
             help=f"write 'target NAME' first in the file, or choose one: {', '.join(known)}",
         )
+    if name == NATIVE:
+        return native_target(definitions)
     if name not in definitions.targets:
-        raise UsageError(f"there is no target '{name}'", help=suggestion(name, known))
+        raise UsageError(f"there is no target '{name}'", help=suggestion(name, [*known, NATIVE]))
     return definitions.targets[name]
+
+
+def native_target(definitions: Definitions) -> Target:
+    """The target that goes furthest beyond what it inherits, of those that this machine can run.
+
+    Raises:
+        MorelloError: It can run none.
+    """
+    runnable = [t for t in definitions.targets.values() if not host_lacks(t.flags)]
+    if not runnable:
+        raise MorelloError(
+            "this machine can run none of the targets",
+            help=f"there are: {', '.join(sorted(definitions.targets))}",
+        )
+    return min(runnable, key=lambda t: (-len(t.lineage), t.name))

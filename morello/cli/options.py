@@ -76,7 +76,12 @@ def spec_options(command: Command) -> Command:
     """The argument FILE and the options that choose what of it is compiled for which target."""
     decorators = (
         click.argument("file", metavar="FILE"),
-        click.option("-t", "--target", metavar="NAME", help="Target; default: what FILE says."),
+        click.option(
+            "-t",
+            "--target",
+            metavar="NAME",
+            help="Target, or native: the best for this machine; default: what FILE says.",
+        ),
         define_option,
         click.option("--spec", metavar="NAME", help="Which spec of FILE, if it has several."),
         rules_option,

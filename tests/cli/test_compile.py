@@ -9,6 +9,7 @@ import pytest
 
 from morello.cli.outputs import MARK
 from morello.definitions import Definitions
+from morello.toolchain.host import host_lacks
 from tests.cli.conftest import SMALL, Run
 
 BARE = """
@@ -197,6 +198,17 @@ def test_a_target_is_chosen(run: Run, small_spec: Path, definitions: Definitions
     for name in definitions.targets:
         document = json.loads(run("compile", small_spec, "-t", name, "--json").stdout)
         assert document["target"] == name
+
+
+def test_native_is_a_target_that_this_machine_runs(
+    run: Run, small_spec: Path, definitions: Definitions
+) -> None:
+    """No other that it can run inherits more; and the program runs."""
+    result = run("compile", small_spec, "-t", "native", "--verify", "--json")
+    chosen = definitions.targets[json.loads(result.stdout)["target"]]
+    assert not host_lacks(chosen.flags)
+    for target in definitions.targets.values():
+        assert host_lacks(target.flags) or len(target.lineage) <= len(chosen.lineage)
 
 
 def test_explain_shows_plan_costs_and_work(run: Run, small_spec: Path) -> None:
