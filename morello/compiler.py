@@ -211,7 +211,7 @@ def compile_spec(
         check_target_of(file, definitions, collector)
     goal = check_spec(file, spec, defines or {}, definitions.operators, collector)
     collector.raise_if_any()
-    chosen = _target(definitions, target or goal.target, goal)
+    chosen = _target(definitions, goal.target if target is None else target, goal)
     context = context_for(definitions, chosen, goal)
     wanted = goal_spec(chosen, goal)
     memo = memo if memo is not None else process_memo()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from morello.definitions import Definitions, load_definitions
+
+settings.register_profile("long", max_examples=1000, deadline=None)
 
 PROJECT = Path(__file__).resolve().parent.parent
 

@@ -27,9 +27,8 @@ from morello.compiler import Kernel
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A directory, or a prefix: out/mm gives out/mm.c and out/mm.h.",
+    help="A directory that exists, or a prefix: out/mm gives out/mm.c and out/mm.h.",
 )
 @click.option("--verify", is_flag=True, help="Run the program and compare it with the reference.")
 @click.option("--annotate", is_flag=True, help="Name the file and line of each rule in the C code.")
@@ -39,7 +38,7 @@ from morello.compiler import Kernel
 def compile_(
     session: Session,
     /,
-    output: Path | None,
+    output: str | None,
     verify: bool,
     annotate: bool,
     force: bool,

@@ -6,6 +6,7 @@ Exit status: 0 when it worked, 1 for an error, 2 for a wrong use, 130 when inter
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -31,16 +32,21 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.ClickException as error:
+            _document(_session(ctx), [{"message": error.format_message(), "help": ""}])
+            raise
+        except (click.exceptions.Exit, click.Abort):
             raise
         except (KeyboardInterrupt, EOFError):
             _session(ctx).err.print("interrupted")
             raise click.exceptions.Exit(INTERRUPTED) from None
         except MorelloError as error:
             raise click.exceptions.Exit(_report(_session(ctx), error)) from error
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        except OSError as error:
+            if error.errno == errno.EPIPE:
                 raise  # the reader of our output has gone; click ends quietly
+            raise click.exceptions.Exit(_report(_session(ctx), _of_the_system(error))) from error
+        except Exception as error:
             if _session(ctx).traceback:
                 raise
             _report_unexpected(_session(ctx), error)
@@ -55,8 +61,7 @@ def _report(session: Session, error: MorelloError) -> int:
     if session.traceback:
         session.err.print_exception()
     session.report(error)
-    if session.json:
-        session.document({"errors": error_json(error)})
+    _document(session, error_json(error))
     return 2 if isinstance(error, UsageError) else 1
 
 
@@ -66,8 +71,22 @@ def _report_unexpected(session: Session, error: Exception) -> None:
         f"internal error: {text} (see where with 'morello --traceback ...', and report it)",
         soft_wrap=True,
     )
+    _document(session, [{"message": f"internal error: {text}", "help": ""}])
+
+
+def _document(session: Session, errors: list[dict[str, Any]]) -> None:
+    """The errors as JSON, if it is asked for and can be written: that may be what failed."""
     if session.json:
-        session.document({"errors": [{"message": f"internal error: {text}", "help": ""}]})
+        with suppress(OSError):
+            session.document({"errors": errors})
+
+
+def _of_the_system(error: OSError) -> MorelloError:
+    """A disk that is full, an output that is closed: what the system says, in our form."""
+    reason = (error.strerror or str(error)).lower()
+    if error.filename is None:
+        return MorelloError(reason, help="is the disk, or what the output goes to, full?")
+    return MorelloError(f"{reason}: '{error.filename}'")
 
 
 @click.group(

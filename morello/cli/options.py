@@ -24,8 +24,11 @@ def _defines(
     defines: dict[str, int] = {}
     for value in values:
         found = _DEFINE.fullmatch(value.strip())
-        if found is None or len(found["value"]) > _LONGEST_VALUE:
+        if found is None:
             message = f"'{value}' is not of the form NAME=INTEGER, such as M=100"
+            raise click.BadParameter(message, context, parameter)
+        if len(found["value"]) > _LONGEST_VALUE:
+            message = f"the value of '{found['name']}' has more than {_LONGEST_VALUE} digits"
             raise click.BadParameter(message, context, parameter)
         if found["name"] in defines:
             message = f"'{found['name']}' is set more than once"
@@ -42,6 +45,7 @@ json_option = click.option(
     "--json",
     is_flag=True,
     expose_value=False,
+    is_eager=True,  # a document is owed even if another option is wrong
     callback=_set_json,
     help="Print one JSON document.",
 )

@@ -10,6 +10,7 @@ from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.compiler import Kernel, compile_spec
 from morello.definitions import Definitions, load_definitions
+from morello.errors import MorelloError
 from morello.language.load import load_source, source_from_bytes
 from morello.language.source import Source
 
@@ -31,11 +32,13 @@ def read_source(file: str) -> Source:
     """The text of a file that the user names; ``-`` is the standard input.
 
     Raises:
-        MorelloError: See `morello.language.load`.
+        MorelloError: The standard input is closed; see also `morello.language.load`.
     """
-    if file == STDIN:
-        return source_from_bytes(sys.stdin.buffer.read(), "<stdin>")
-    return load_source(file)
+    if file != STDIN:
+        return load_source(file)
+    if sys.stdin is None:
+        raise MorelloError("the standard input is closed", help="name a file instead of -")
+    return source_from_bytes(sys.stdin.buffer.read(), "<stdin>")
 
 
 def definitions_for(session: Session, extra_files: Iterable[Source] = ()) -> Definitions:

@@ -9,6 +9,9 @@ from difflib import get_close_matches
 from morello.errors import MorelloError
 from morello.language.source import Span
 
+LONGEST_LINE = 160
+"""Characters of a source line that are shown; of a longer one, those around the caret."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -57,14 +60,26 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return ""
 
 
+def _window(text: str, column: int, width: int) -> tuple[str, int, int]:
+    """The part of an overlong line around the caret, and where the caret is in it."""
+    if len(text) <= LONGEST_LINE:
+        return text, column, width
+    first = max(0, min(column - 1 - LONGEST_LINE // 4, len(text) - LONGEST_LINE))
+    last = first + LONGEST_LINE
+    before, after = "..." if first else "", "..." if last < len(text) else ""
+    column += len(before) - first
+    width = min(width, len(before) + LONGEST_LINE - column + 1)
+    return f"{before}{text[first:last]}{after}", column, width
+
+
 def render(diagnostic: Diagnostic) -> str:
     """Plain text: message, place, source line, caret, help."""
     span = diagnostic.span
     line, column = span.source.position(span.start)
-    text = span.source.line(line)
+    text = span.source.line(line).expandtabs(1)
     width = max(1, min(span.end - span.start, len(text) - column + 1))
     gutter = " " * len(str(line))
-    shown = text.expandtabs(1)
+    shown, column, width = _window(text, column, width)
     lines = [
         f"error[{diagnostic.code}]: {diagnostic.message}",
         f"{gutter}--> {span}",

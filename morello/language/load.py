@@ -59,19 +59,23 @@ def source_from_bytes(data: bytes, name: str, path: Path | None = None) -> Sourc
 
 
 def _read(file: Path) -> bytes:
+    try:
+        _check_regular(file)
+        return file.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise MorelloError(
+            f"cannot read '{file}': {reason}", help="check its name and its permissions"
+        ) from error
+
+
+def _check_regular(file: Path) -> None:
     if file.is_dir():
         raise MorelloError(f"'{file}' is a directory", help="name a file in it")
     if not file.exists():
         raise MorelloError(f"there is no file '{file}'", help=_similar(file))
     if not file.is_file():
         raise MorelloError(f"'{file}' is not a regular file", help="copy its contents to a file")
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise MorelloError(
-            f"cannot read '{file}': {reason}", help="check its permissions"
-        ) from error
 
 
 def _similar(file: Path) -> str:

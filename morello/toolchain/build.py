@@ -38,6 +38,8 @@ BUILD_SECONDS = 600.0
 MESSAGE_LINES = 20
 """How much of what a compiler printed is shown."""
 
+ANOTHER = "another C compiler can be chosen with CC"
+
 
 def build(
     sources: Mapping[str, str],
@@ -105,10 +107,12 @@ def _compile(command: Sequence[str], directory: Path, timeout: float) -> None:
     if done.status != 0:
         raise MorelloError(
             f"the C compiler failed\n{done.report(MESSAGE_LINES)}",
-            help="another C compiler can be chosen with CC",
+            help=ANOTHER,
         )
     if not (directory / RESULT).is_file():
-        raise MorelloError(f"the C compiler wrote nothing\n{done.report(MESSAGE_LINES)}")
+        raise MorelloError(
+            f"the C compiler wrote nothing\n{done.report(MESSAGE_LINES)}", help=ANOTHER
+        )
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def find_compiler(environment: Mapping[str, str] | None = None) -> Compiler:
     for name in (*NAMES[:2], *_versioned(path), *NAMES[2:]):
         found = shutil.which(name, path=path)
         if found is not None:
-            return describe((found,))
+            return describe((os.path.abspath(found),))
     if find_spec("ziglang") is not None:
         return describe((sys.executable, "-m", "ziglang", "cc"))
     raise MorelloError("there is no C compiler: CC is not set, and PATH has none", help=ADVICE)
@@ -102,7 +102,8 @@ def _from_variable(value: str, path: str) -> Compiler:
             f"CC is {value!r}, but there is no program of that name",
             help="set CC to a C compiler, or unset it to have one found",
         )
-    return describe((found, *command[1:]))
+    # Compilers run in temporary directories, where a relative path would mean something else.
+    return describe((os.path.abspath(found), *command[1:]))
 
 
 def _versioned(path: str) -> list[str]:

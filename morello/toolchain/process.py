@@ -73,7 +73,10 @@ def run_command(
             start_new_session=True,  # so that it can be killed with its children
         )
     except OSError as error:
-        raise MorelloError(f"cannot run '{command[0]}': {error.strerror}") from error
+        raise MorelloError(
+            f"cannot run '{command[0]}': {error.strerror}",
+            help="check that it is a program for this machine",
+        ) from error
     with process:
         output = _wait(process, command, timeout)
     return Completed(tuple(command), process.returncode, output.decode(errors="replace"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -74,6 +75,26 @@ def test_errors_are_in_the_json_document_too(run: Run, monkeypatch: pytest.Monke
     assert result.exit_code == 1
     assert '"message": "it broke"' in result.stdout
     assert "error: it broke" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("compile", "--json"), ("compile", "x.mspec", "-D", "M", "--json")]
+)
+def test_usage_errors_are_in_the_json_document_too(arguments: tuple[str, ...], run: Run) -> None:
+    """Wherever ``--json`` stands."""
+    result = run(*arguments)
+    assert result.exit_code == 2
+    (error,) = json.loads(result.stdout)["errors"]
+    assert error["message"].startswith(("Missing argument", "Invalid value"))
+    assert error["message"] in result.stderr
+
+
+def test_errors_of_the_system_are_not_internal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are the user's to mend, and name the file if there is one."""
+    _raise_from_loading(monkeypatch, OSError(28, "No space left on device", "/tmp/x"))
+    result = run("rules")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "error: no space left on device: '/tmp/x'\n"
 
 
 def test_an_unexpected_error_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,19 @@ def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "missing") in str(caught.value)
 
 
+@pytest.mark.parametrize("place", ["missing/", "file/"])
+def test_what_ends_in_a_slash_is_a_directory(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``-o build/`` never means ``build.c``."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "out").mkdir()
+    assert output_paths("f", "out/") == (Path("out/f.c"), Path("out/f.h"))
+    with pytest.raises(MorelloError, match=f"there is no directory '{place[:-1]}' to write to"):
+        output_paths("f", place)
+
+
 @pytest.mark.parametrize(
     ("content", "refused"),
     [
@@ -70,6 +83,38 @@ def test_a_directory_in_the_way_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(MorelloError, match=r"cannot write .*f\.c"):
         write_together({tmp_path / "f.h": "x", path: "y"})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["f.c"]
+
+
+def test_a_pipe_in_the_way_is_an_error(tmp_path: Path) -> None:
+    """It is not opened, which would wait for somebody to write to it."""
+    path = tmp_path / "f.c"
+    os.mkfifo(path)
+    with pytest.raises(MorelloError, match=r"cannot write .*is not a regular file"):
+        refuse_foreign(path)
+    with pytest.raises(MorelloError, match=r"cannot write .*is not a regular file"):
+        write_together({path: "x"})
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_that_is_too_long_is_an_error(tmp_path: Path) -> None:
+    """Also where it might have been the name of a directory."""
+    source, _ = output_paths("f", tmp_path / ("x" * 300))
+    with pytest.raises(MorelloError, match="file name too long"):
+        refuse_foreign(source)
+    with pytest.raises(MorelloError, match="file name too long"):
+        write_together({source: "x"})
+
+
+def test_a_read_only_place_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems refuse to remove a file that is not there with the same error."""
+
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(MorelloError, match=r"cannot write '.*f\.c': read-only file system"):
+        write_together({tmp_path / "f.c": "x"})
 
 
 def test_both_files_are_written_with_the_usual_permissions(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MORELLO = [sys.executable, "-m", "morello"]
 SECONDS = 120
 
@@ -59,6 +61,39 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
         check=False,
     )
     assert (finished.stdout, finished.stderr) == ("{", "")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_output_that_is_full_is_an_error(options: tuple[str, ...], tmp_path: Path) -> None:
+    """One line and status 1, even where the error itself would be printed there."""
+    with Path("/dev/full").open("w") as full:
+        finished = subprocess.run(
+            [*MORELLO, "targets", *options],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    assert finished.returncode == 1
+    assert finished.stderr.startswith("error: no space left on device\n")
+    assert "Traceback" not in finished.stderr
+
+
+def test_a_standard_input_that_is_closed_is_an_error(tmp_path: Path) -> None:
+    """Python has no stream for it at all."""
+    command = " ".join(f"'{word}'" for word in (*MORELLO, "compile", "-"))
+    finished = subprocess.run(
+        ["sh", "-c", f"{command} <&-"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr.startswith("error: the standard input is closed\n")
 
 
 def test_an_interrupt_ends_it_with_status_130(tmp_path: Path) -> None:

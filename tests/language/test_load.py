@@ -64,6 +64,11 @@ def test_missing_directory(tmp_path: Path) -> None:
     assert f"there is no directory '{tmp_path / 'none'}' either" == error.help
 
 
+def test_name_too_long() -> None:
+    error = refusal(Path("x" * 300))
+    assert str(error).endswith(": file name too long")
+
+
 def test_directory(tmp_path: Path) -> None:
     error = refusal(tmp_path)
     assert (f"'{tmp_path}' is a directory", "name a file in it") == (str(error), error.help)
@@ -85,7 +90,7 @@ def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_bytes", refuse)
     error = refusal(path)
     assert f"cannot read '{path}': permission denied" == str(error)
-    assert error.help == "check its permissions"
+    assert error.help == "check its name and its permissions"
 
 
 def test_binary(tmp_path: Path) -> None:

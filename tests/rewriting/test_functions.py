@@ -6,8 +6,8 @@ from inspect import Parameter, signature
 
 import pytest
 
-from morello.language.functions import ARITHMETIC, SPEC
 from morello.language.evaluate import ARITHMETIC as EVALUATED
+from morello.language.functions import ARITHMETIC, SPEC
 from morello.rewriting.functions import SPEC_FUNCTIONS
 
 

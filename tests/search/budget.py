@@ -1,7 +1,7 @@
 """How many examples the property tests of the search try.
 
-``--hypothesis-profile=long`` tries many more, and other ones each time; without it they are the same
-every time, so that the tests are as fast and as certain as all others.
+``--hypothesis-profile=long`` tries many more, and other ones each time; without it they are the
+same every time, so that the tests are as fast and as certain as all others.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from morello.definitions import Definitions, load_definitions
 from morello.checking.targets import check_targets
+from morello.definitions import Definitions, load_definitions
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_target
 from morello.language.source import Source
@@ -42,13 +42,15 @@ MEMORY = """
 KERNELS = """
 primitives f32 x 1 on {name} {{
   type "float"; constant "{{0}}"
-  add "({{0}} + {{1}})" scalar_op; mul "({{0}} * {{1}})" scalar_op; max "max({{0}}, {{1}})" scalar_op
+  add "({{0}} + {{1}})" scalar_op; mul "({{0}} * {{1}})" scalar_op
+  max "max({{0}}, {{1}})" scalar_op
   cast_s32 "((float){{0}})" scalar_op
 }}
 
 primitives s32 x 1 on {name} {{
   type "int"; constant "{{0}}"
-  add "({{0}} + {{1}})" scalar_op; mul "({{0}} * {{1}})" scalar_op; max "max({{0}}, {{1}})" scalar_op
+  add "({{0}} + {{1}})" scalar_op; mul "({{0}} * {{1}})" scalar_op
+  max "max({{0}}, {{1}})" scalar_op
   cast_f32 "((int){{0}})" scalar_op
 }}
 

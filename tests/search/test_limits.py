@@ -115,9 +115,7 @@ def _asked(target: Target, node: PlanNode) -> dict[str, int]:
     for level in target.bounded:
         assert level.capacity is not None
         for free in range(level.capacity + 1):
-            used = {other.name: 0 for other in target.bounded} | {
-                level.name: level.capacity - free
-            }
+            used = {other.name: 0 for other in target.bounded} | {level.name: level.capacity - free}
             scope = Scope(target, match.scope_variables(sizes), sizes, used)
             if all(evaluate(guard, scope) for guard in match.kernel.guards):
                 asked[level.name] = free

@@ -31,7 +31,7 @@ GOALS = (
 
 def _reversed(known: Context) -> Context:
     target = replace(known.target, kernels=known.target.kernels[::-1])
-    operators = dict(reversed(known.operators.items()))
+    operators = {name: known.operators[name] for name in reversed(list(known.operators))}
     return Context(target, operators, known.rules[::-1])
 
 
@@ -57,7 +57,9 @@ def test_order_changes_nothing(
     found = search(other, spec)
     assert known.tables.keys() == found.tables.keys()
     for family, table in known.tables.items():
-        for expected, actual in zip(known.boxes[family].axes, found.boxes[family].axes, strict=True):
+        for expected, actual in zip(
+            known.boxes[family].axes, found.boxes[family].axes, strict=True
+        ):
             np.testing.assert_array_equal(expected, actual)
         np.testing.assert_array_equal(table, found.tables[family])
     expected_plan = Plan(plan_of(name, goal), context(name).target).to_json()

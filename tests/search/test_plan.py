@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from math import fsum, isclose
 from typing import Any
 
@@ -35,7 +36,7 @@ def test_shares_add_up_to_the_cycles(name: str, wanted: Wanted) -> None:
     assert isclose(plan.root.cycles, fsum(share.cycles for share in shares), rel_tol=1e-9)
     assert len(shares) == len({share.coefficient for share in shares})
     assert all(share.count > 0 for share in shares)
-    assert sorted((-share.cycles for share in shares)) == [-share.cycles for share in shares]
+    assert sorted(-share.cycles for share in shares) == [-share.cycles for share in shares]
 
 
 def test_counts_are_right_where_they_can_be_counted_by_hand() -> None:
@@ -59,7 +60,7 @@ def test_the_rendered_tree_has_a_line_for_every_use(name: str, wanted: Wanted) -
     assert lines[0].endswith(f"# {plan.root.cycles:,.0f} cycles")
     depths = [(len(line) - len(line.lstrip(" "))) // 2 for line in lines]
     assert 0 == depths[0]
-    assert all(1 <= b <= a + 1 for a, b in zip(depths, depths[1:], strict=False))
+    assert all(1 <= b <= a + 1 for a, b in pairwise(depths))
 
 
 def _uses(node: PlanNode) -> int:

@@ -39,6 +39,18 @@ def test_cc_comes_first_and_may_hold_arguments(fake: Fake) -> None:
     assert find_compiler({"CC": "mycc", "PATH": path}).command == (str(program),)
 
 
+def test_a_relative_cc_is_found_from_everywhere(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compilers run in temporary directories."""
+    program = fake("mycc", "echo mycc 3.1")
+    monkeypatch.chdir(program.parent.parent)
+    for variables in ({"CC": "./bin/mycc"}, {"CC": "mycc", "PATH": "bin"}):
+        assert find_compiler(variables).command == (str(program),)
+    fake("gcc", "echo gcc")
+    assert find_compiler({"PATH": "bin"}).command == (str(program.parent / "gcc"),)
+
+
 def test_an_empty_cc_is_no_cc(fake: Fake) -> None:
     program = fake("gcc", "echo gcc")
     assert find_compiler({"CC": " ", "PATH": str(program.parent)}).command == (str(program),)

@@ -1,0 +1,34 @@
+"""Searched programs as C, under the address and undefined-behaviour sanitizers."""
+
+from __future__ import annotations
+
+import pytest
+
+from morello.reference.compare import check_close, reference
+from morello.toolchain.sanitize import run_sanitized
+from tests.end_to_end.kernels import compiled, compiler, compilers, runnable, small_inputs
+
+CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
+    ("matmul", (5, 3, 19), "x86.avx512"),
+    ("matmul", (7, 2, 11), "x86.avx2"),
+    ("s32", (3, 2, 17), "x86.avx512"),
+    ("columns_c", (3, 4, 5), "x86.scalar"),
+    ("threads", (9, 2, 5), "x86.scalar"),
+    ("add", (3, 19), "x86.avx2"),
+    ("relu", (37,), "x86.avx512"),
+)
+
+
+@pytest.mark.parametrize("kind", sorted(compilers()))
+@pytest.mark.parametrize(
+    ("spec", "sizes", "target"), CASES, ids=lambda v: "x".join(map(str, v)) if v != str(v) else v
+)
+def test_nothing_is_touched_but_the_arguments(
+    spec: str, sizes: tuple[int, ...], target: str, kind: str
+) -> None:
+    """Odd sizes, whose last vectors are partly used; the result is right as well."""
+    kernel = runnable(compiled(spec, sizes, target))
+    goal = kernel.goal
+    inputs = small_inputs(kernel)
+    (actual,) = run_sanitized(kernel.c_source, kernel.signature, inputs, compiler=compiler(kind))
+    check_close(actual, reference(goal.operation, goal.sizes, inputs, goal.operands[-1].dtype))
