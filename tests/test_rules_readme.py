@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from morello.definitions import Definitions
 from morello.checking.rules import check_rules
+from morello.definitions import Definitions
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
