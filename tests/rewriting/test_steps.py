@@ -1,0 +1,117 @@
+"""What a rule's result becomes for one Spec: loops with tails, placements that fit or not."""
+
+from __future__ import annotations
+
+import pytest
+
+from morello.rewriting.alternatives import RuleAlternative, alternatives, choice_text
+from morello.rewriting.steps import Placed, Sequence, Step, Tiled, flatten
+from morello.search.reconstruct import concrete_step, leaf_spec, leaves
+from morello.spec.spec import Spec
+from tests.search.goals import Wanted, elementwise, matmul
+from tests.search.machines import context
+
+
+def _step(name: str, wanted: Wanted, rule: str, tile: int | None = None, **choices: str) -> Step:
+    """The result of a rule with these choices, by their names, on a whole goal."""
+    known = context(name)
+    spec = wanted.spec(known.target)
+    for alternative in alternatives(known, spec.family):
+        if not isinstance(alternative, RuleAlternative) or alternative.rule.name != rule:
+            continue
+        texts = {variable: choice_text(value) for variable, value in alternative.choices}
+        if choices.items() <= texts.items():
+            return concrete_step(known, spec, alternative, tile)
+    raise AssertionError(f"{rule} does not apply with {choices}")
+
+
+def _specs(step: Step) -> list[tuple[Spec, int]]:
+    return [(leaf_spec(leaf), count) for leaf, count in leaves(step)]
+
+
+@pytest.mark.parametrize(
+    ("size", "tile", "counts"),
+    [(6, 2, [(2, 3)]), (7, 2, [(2, 3), (1, 1)]), (2, 1, [(1, 2)]), (5, 3, [(3, 1), (2, 1)])],
+)
+def test_full_tiles_then_what_is_left(size: int, tile: int, counts: list[tuple[int, int]]) -> None:
+    step = _step("tiny.flat", elementwise("relu", size), "tile_output", tile, d="i0")
+    assert isinstance(step, Tiled)
+    assert step.guard
+    assert counts == [(spec.sizes[0], count) for spec, count in _specs(step)]
+
+
+@pytest.mark.parametrize("tile", [4, 5, 9])
+def test_a_tile_is_smaller_than_what_it_divides(tile: int) -> None:
+    step = _step("tiny.flat", elementwise("relu", 4), "tile_output", tile, d="i0")
+    assert isinstance(step, Tiled)
+    assert not step.guard
+
+
+@pytest.mark.parametrize(
+    ("threads", "tile", "full", "tail"), [(2, 2, 2, 1), (3, 2, 1, 1), (3, 1, 3, 0), (2, 4, 1, 1)]
+)
+def test_the_slowest_thread_counts(threads: int, tile: int, full: int, tail: int) -> None:
+    """Seven rows: tiles are shared out, and the tail comes on top."""
+    wanted = matmul(7, 1, 1, threads=threads)
+    step = _step("tiny.flat", wanted, "parallel_tile", tile, d="m")
+    found = _specs(step)
+    assert [full, tail][: len(found)] == [count for _, count in found]
+    assert (tail > 0) == (len(found) == 2)
+    assert all(spec.family.threads == 1 for spec, _ in found)
+
+
+def test_a_part_of_rows_is_no_longer_packed() -> None:
+    """Whole rows stay packed together; parts of rows are packed one by one, or alias (8 bytes)."""
+    rows = _step("tiny.flat", elementwise("relu", 4, 3), "tile_output", 2, d="i0")
+    (spec, _), *_ = _specs(rows)
+    assert [(2, False)] * 2 == [(o.contiguity, o.paged) for o in spec.family.operands]
+    for width, paged in ((3, False), (4, True)):
+        columns = _step("tiny.flat", elementwise("relu", 4, width), "tile_output", 1, d="i1")
+        (spec, _), *_ = _specs(columns)
+        assert [(1, paged)] * 2 == [(o.contiguity, o.paged) for o in spec.family.operands]
+
+
+@pytest.mark.parametrize(("size", "taken", "fits"), [(2, 1, True), (6, 3, True), (7, 4, False)])
+def test_a_copy_takes_what_it_fills(size: int, taken: int, fits: bool) -> None:
+    """Three registers of two lanes, and no more; what is in use follows."""
+    step = _step("tiny.flat", elementwise("relu", size), "move", X="X", level="reg", vector="8")
+    assert isinstance(step, Placed)
+    assert (taken, fits, True) == (step.taken, step.fits, step.copied)
+    assert all((min(taken, 3),) == spec.used for spec, _ in _specs(step))
+
+
+def test_a_cache_takes_lines_in_grains() -> None:
+    """Nine elements are five lines of eight bytes, which are three grains of sixteen: too many."""
+    for size, taken, fits in ((4, 1, True), (8, 2, True), (9, 3, False)):
+        step = _step("tiny.cached", elementwise("relu", size), "cache", X="X", level="near")
+        assert isinstance(step, Placed)
+        assert (taken, fits, False) == (step.taken, step.fits, step.copied)
+
+
+def test_a_moved_output_is_copied_back() -> None:
+    """In after the work; and, where its old contents matter, out before it."""
+    target = context("tiny.flat").target
+    wanted = matmul(2, 2, 2)
+    step = _step("tiny.flat", wanted, "accumulate")
+    assert isinstance(step, Sequence)
+    names = [str(spec.family.operation) for spec, _ in _specs(step)]
+    assert ["fill", "accumulating matmul"] == names
+    moved = _step("tiny.flat", elementwise("relu", 2), "move", X="Y", vector="8")
+    assert ["relu", "copy"] == [str(spec.family.operation) for spec, _ in _specs(moved)]
+    assert all(spec.family.operands[0].level in target.levels for spec, _ in _specs(moved))
+
+
+def test_flattening_finds_every_leaf_with_its_count() -> None:
+    """Also a tail that does not exist, which is not active."""
+    for size, expected in ((4, [(2, True), (1, False)]), (5, [(2, True), (1, True)])):
+        step = _step("tiny.flat", elementwise("relu", size), "tile_output", 2, d="i0")
+        flat = flatten(step)
+        assert expected == [(use.count, bool(use.active)) for use in flat.uses]
+        assert all(flat.required)
+
+
+def test_a_copy_that_does_not_fit_is_a_requirement_that_fails() -> None:
+    """And the level is consumed by everything inside."""
+    step = _step("tiny.flat", elementwise("relu", 7), "move", X="X", level="reg", vector="8")
+    assert [False] == [bool(condition) for condition in flatten(step).required]
+    assert {"reg"} == set().union(*(use.consumed for use in flatten(step).uses))
