@@ -73,14 +73,12 @@ def candidates(solution: Solution, spec: Spec) -> Iterator[Decision]:
     """Every alternative of a Spec that applies, with its cost, in the order that breaks ties."""
     context = solution.context
     family = spec.family
-    task = solution.tasks[family]
     spec = solution.canonical(spec)
     box = Box(tuple(np.asarray([n]) for n in spec.sizes), tuple(np.asarray([u]) for u in spec.used))
     grid, rank = box.open_grid, len(spec.sizes)
     largest = max(spec.sizes, default=1)
     tiles = tuple(t for t in context.target.sizes if t < largest)
-    for known in task.bounds:
-        alternative = known.alternative
+    for alternative in solution.alternatives[family]:
         if alternative.axis is not None and not tiles:
             continue
         axis = tiles if alternative.axis is not None else ()

@@ -65,7 +65,8 @@ def search(
         tables[task.family] = solve_family(task, boxes, tables, planner)
         done += task.box.cells
         report(Progress(done, total, "searching"))
-    solution = Solution(context, {task.family: task for task in tasks}, boxes, tables)
+    tried = {task.family: tuple(bound.alternative for bound in task.bounds) for task in tasks}
+    solution = Solution(context, tried, boxes, tables)
     if solution.intensity(goal) == float("inf"):
         raise no_program(solution, goal)
     return solution

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from morello.rewriting.alternatives import Context
+from morello.rewriting.alternatives import Alternative, Context
 from morello.search.box import IRRELEVANT, Box
 from morello.search.gather import Table
-from morello.search.needs import Task
 from morello.spec.spec import Family, Spec
 
 
@@ -19,7 +18,7 @@ class Solution:
     """Solved tables with all that is needed to read them."""
 
     context: Context
-    tasks: Mapping[Family, Task]
+    alternatives: Mapping[Family, tuple[Alternative, ...]]
     boxes: Mapping[Family, Box]
     tables: Mapping[Family, Table]
 
