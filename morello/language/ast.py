@@ -285,7 +285,7 @@ class LevelDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class TargetDecl(Node):
-    """``target x86.avx2 extends x86.scalar { ... }``."""
+    """``target cpu.wide extends cpu.narrow { ... }``."""
 
     name: str
     name_span: Span = field(compare=False, repr=False)
@@ -302,7 +302,7 @@ class TargetDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class PrimitivesDecl(Node):
-    """``primitives f32 x 16 on x86.avx512 { type "__m512"; add "_mm512_add_ps({0}, {1})"; ... }``.
+    """``primitives f32 x 16 on cpu.wide { type "vector16f"; add "({0} + {1})"; ... }``.
 
     How the emitter writes a dtype with so many lanes, and the arithmetic on it. ``cycles`` of an
     entry is the name of the coefficient that one use costs, or none.

@@ -92,7 +92,7 @@ def names(tokens: Iterable[Any]) -> tuple[str, ...]:
 
 
 def dotted(tree: Tree[Token]) -> str:
-    """``x86.avx512``."""
+    """``cpu.wide``."""
     return ".".join(names(tree.children))
 
 
