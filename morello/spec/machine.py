@@ -97,11 +97,14 @@ class Target:
         return tuple(level for level in self.levels if level.capacity is not None)
 
     def moves_lines_from(self, level: Level) -> bool:
-        """Whether bringing lines nearer from this level costs anything.
+        """Whether anything asks how an operand that is at this level lies in memory.
 
-        Only then does it matter how an operand that is there lies in memory.
+        Something does where bringing its lines nearer has a cost, or where a nearer cache may hold
+        them and they take of its capacity.
         """
-        return any(lv.coefficients for lv in self.levels if lv.distance <= level.distance)
+        return any(lv.coefficients for lv in self.levels if lv.distance <= level.distance) or any(
+            lv.cache for lv in self.levels if lv.distance < level.distance
+        )
 
     @property
     def farthest(self) -> Level:
