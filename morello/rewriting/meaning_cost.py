@@ -7,48 +7,23 @@ primitives a meaning needs follows from the declaration alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
-from morello.language import ast
 from morello.spec.machine import Primitives, Target
+from morello.spec.primitives import PRIMITIVE_OF_OPERATOR, primitives_in
 from morello.spec.spec import Family
-
-PRIMITIVE_OF_OPERATOR = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
-PRIMITIVE_OF_UPDATE = {"+=": "add", "max=": "max", "min=": "min"}
 
 
 def needed_primitives(family: Family) -> Counter[str]:
     """Primitives that the meaning uses, with how often."""
-    statement = family.operation.operator.statement
-    needed = Counter(_of_expression(statement.value))
-    if family.operation.accumulating:
-        needed[PRIMITIVE_OF_UPDATE[statement.update]] += 1
+    operator = family.operation.operator
+    needed = Counter(primitives_in(operator.statement.value))
+    if family.operation.accumulating and operator.reduction is not None:
+        needed[PRIMITIVE_OF_OPERATOR.get(operator.reduction, operator.reduction)] += 1
     output = family.operands[-1].dtype
     for operand in family.operands[:-1]:
         if operand.dtype != output:
             needed[f"cast_{operand.dtype}"] += 1
     return needed
-
-
-def _of_expression(expr: ast.Expr) -> Iterator[str]:
-    match expr:
-        case ast.Number():
-            yield "constant"
-        case ast.Call(function=function, args=args):
-            yield from [function] * max(1, len(args) - 1)
-            for arg in args:
-                yield from _of_expression(arg)
-        case ast.Unary(operand=operand):
-            yield "neg"
-            yield from _of_expression(operand)
-        case ast.Binary(operator=operator, left=left, right=right):
-            yield PRIMITIVE_OF_OPERATOR[operator]
-            yield from _of_expression(left)
-            yield from _of_expression(right)
-        case ast.Name():
-            yield "constant"
-        case _:
-            return
 
 
 def lanes_of(family: Family) -> int:

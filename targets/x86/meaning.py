@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from string import Formatter
 
@@ -21,25 +21,9 @@ from morello.program.tree import KernelCall
 from morello.spec.dtypes import DType
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex, Operation
+from morello.spec.primitives import CONSTANT, NEGATION, PRIMITIVE_OF_OPERATOR, SELECTION
 
 from .operands import COperand, view_fastest
-
-PRIMITIVE_OF_OPERATOR: Mapping[str, str] = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "div",
-    "//": "floor_div",
-    "%": "modulo",
-    "==": "equal",
-    "!=": "not_equal",
-    "<": "less",
-    "<=": "less_equal",
-    ">": "greater",
-    ">=": "greater_equal",
-    "and": "and",
-    "or": "or",
-}
 
 _ATOM = re.compile(r"\w+(\.\w+)?(\[[^][]*\])?|\(-[\w.+-]+\)")
 
@@ -125,7 +109,7 @@ class MeaningWriter:
             case ast.Unary(operator="-", operand=ast.Number(value=value)):
                 return self._constant(-value)
             case ast.Unary(operator=symbol, operand=operand):
-                name = "neg" if symbol == "-" else symbol
+                name = NEGATION if symbol == "-" else symbol
                 return self._apply(name, (self._expression(operand),))
             case ast.Binary(operator=symbol, left=left, right=right):
                 values = (self._expression(left), self._expression(right))
@@ -135,7 +119,7 @@ class MeaningWriter:
             case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
                 other = self._constant(0) if otherwise is None else self._expression(otherwise)
                 parts = (self._expression(condition), self._expression(then), other)
-                return self._apply("select", parts)
+                return self._apply(SELECTION, parts)
             case ast.Attribute(name=name):
                 raise self._entries.missing(name)
 
@@ -148,7 +132,7 @@ class MeaningWriter:
         return result
 
     def _constant(self, value: float) -> str:
-        return self._apply("constant", (literal(value, self._dtype),))
+        return self._apply(CONSTANT, (literal(value, self._dtype),))
 
     def _element(self, tensor: str) -> str:
         """An element as a value of the output's dtype; of the output itself, an lvalue."""

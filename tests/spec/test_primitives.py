@@ -1,0 +1,44 @@
+"""Which primitives a meaning needs; one that the target lacks is named before any C is written."""
+
+from __future__ import annotations
+
+import pytest
+
+import morello
+from morello.definitions import load_definitions
+from morello.language.parse import parse_rules
+from morello.language.source import Source
+from morello.search.refusals import NoImplementationError
+from morello.spec.primitives import primitives_in
+
+
+def _text(value: str) -> str:
+    return f'op own(X: T[i...]) -> Y: T[i...] "Own." {{ Y[i...] = {value} }}\n'
+
+
+@pytest.mark.parametrize(
+    ("value", "needed"),
+    [
+        ("X[i...]", []),
+        ("-2 * X[i...]", ["mul", "constant"]),
+        ("-X[i...] // 3 % 2", ["modulo", "floor_div", "neg", "constant", "constant"]),
+        ("max(X[i...], 0, 1)", ["max", "max", "constant", "constant"]),
+        ("X[i...] if X[i...] > 0", ["select", "constant", "greater", "constant"]),
+    ],
+)
+def test_every_use_is_counted(value: str, needed: list[str]) -> None:
+    """In whatever it is nested."""
+    (operator,) = parse_rules(Source("own.mrules", _text(value))).operators
+    assert sorted(needed) == sorted(primitives_in(operator.statements[0].value))
+
+
+@pytest.mark.parametrize(
+    ("value", "missing"),
+    [("X[i...] // 3", "floor_div"), ("X[i...] if X[i...] > 0 else 1", "greater")],
+)
+def test_a_primitive_that_no_kernel_can_write_is_named(value: str, missing: str) -> None:
+    """An operator that the language has and the target has not is refused by the search."""
+    definitions = load_definitions([Source("own.mrules", _text(value))])
+    spec = "spec s() { input x: f32[4]\n output y: f32[4]\n y = own(x) }"
+    with pytest.raises(NoImplementationError, match=f"no primitive '{missing}' for f32"):
+        morello.compile(spec, target="x86.scalar", definitions=definitions)
