@@ -9,7 +9,7 @@ import numpy as np
 
 from morello.memo.memory import Memo
 from morello.rewriting.alternatives import Context
-from morello.search.box import Box
+from morello.search.box import Box, Ints
 from morello.search.solution import Solution
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Spec
@@ -39,7 +39,7 @@ def counts(solution: Solution) -> dict[str, int]:
     target = solution.context.target
     boxes = solution.boxes
     sizes = {family: prod(map(len, box.sizes)) for family, box in boxes.items()}
-    levels = {family: prod(map(len, box.used)) for family, box in boxes.items()}
+    levels = {family: prod(map(len, used_lists(box))) for family, box in boxes.items()}
     wide = _all_sizes(boxes)
     grid = _all_levels(target)
     return {
@@ -50,9 +50,14 @@ def counts(solution: Solution) -> dict[str, int]:
     }
 
 
+def used_lists(box: Box) -> tuple[Ints, ...]:
+    """Amounts in use of every bounded level."""
+    return box.axes[box.operands + box.dimensions :]
+
+
 def axes(solution: Solution) -> dict[str, int]:
     """How many families there are by the number of levels with several amounts in use."""
-    numbers = [sum(len(used) > 1 for used in box.used) for box in solution.boxes.values()]
+    numbers = [sum(len(used) > 1 for used in used_lists(box)) for box in solution.boxes.values()]
     return {str(n): numbers.count(n) for n in sorted(set(numbers))}
 
 

@@ -212,7 +212,7 @@ def compile_spec(
     goal = check_spec(file, spec, defines or {}, definitions.operators, collector)
     collector.raise_if_any()
     chosen = _target(definitions, goal.target if target is None else target, goal)
-    context = context_for(definitions, chosen, goal)
+    context = context_for(definitions, chosen)
     wanted = goal_spec(chosen, goal)
     memo = memo if memo is not None else process_memo()
     solution = memo.solution(context, wanted, lambda: search(context, wanted, progress=progress))

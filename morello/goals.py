@@ -9,31 +9,22 @@ from morello.program.lower import whole
 from morello.program.tree import Tensor, View
 from morello.rewriting.alternatives import Context
 from morello.spec.goal import Goal
+from morello.spec.layout import packed
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Operand, Spec
 
 
-def context_for(definitions: Definitions, target: Target, goal: Goal) -> Context:
-    """What the search may use.
-
-    Rows can only be a multiple of the page apart where a row, taken over all dimensions of a
-    tensor but its smallest, may be a page long.
-    """
-    possible = any(
-        prod(sorted(t.shape)[1:]) * t.dtype.bytes >= target.page
-        for t in goal.tensors
-        if len(t.shape) > 1
-    )
-    return Context(target, definitions.operators, definitions.rules, possible)
+def context_for(definitions: Definitions, target: Target) -> Context:
+    """What the search may use."""
+    return Context(target, definitions.operators, definitions.rules)
 
 
 def goal_spec(target: Target, goal: Goal) -> Spec:
     """The Spec of a goal: all operands whole, in the farthest level, nothing in use."""
-    operands = tuple(
-        Operand(t.dtype, target.farthest, t.layout, len(t.layout)) for t in goal.operands
-    )
+    operands = tuple(Operand(t.dtype, target.farthest, t.layout) for t in goal.operands)
     family = Family(goal.operation, operands, goal.threads)
-    return Spec(family, goal.sizes, (0,) * len(target.bounded))
+    packing = tuple(packed(len(t.layout)) for t in goal.operands)
+    return Spec(family, goal.sizes, (0,) * len(target.bounded), packing)
 
 
 def argument_tensors(target: Target, goal: Goal) -> tuple[tuple[Tensor, ...], tuple[View, ...]]:

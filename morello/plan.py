@@ -138,7 +138,9 @@ def _json(node: PlanNode, count: int) -> dict[str, Any]:
     return {
         "operation": str(operation),
         "sizes": dict(zip(operation.dims, node.spec.sizes, strict=True)),
-        "operands": dict(zip(operation.names, map(str, node.spec.family.operands), strict=True)),
+        "operands": {
+            name: node.spec.operand_text(position) for position, name in enumerate(operation.names)
+        },
         "kind": "kernel" if isinstance(node.decision.alternative, KernelAlternative) else "rule",
         "name": node.decision.name,
         "parameters": dict(node.decision.parameters),

@@ -32,7 +32,7 @@ TEXT = {*ERRORS, "morello.language"}
 DEFINED = {*TEXT, "morello.spec"}
 PROGRAM = {*DEFINED, "morello.program"}
 REWRITING = {*DEFINED, "morello.rewriting.rule", "morello.rewriting"}
-SEARCH = {*REWRITING, "morello.search"}
+SEARCH = {*REWRITING, "morello.resources", "morello.search"}
 LOWERED = {*SEARCH, *PROGRAM, "morello.program.lower"}
 LOADING = {*REWRITING, *PROGRAM, "morello.checking", "morello.plugins"}
 LOADED = {*LOADING, "morello.definitions"}
@@ -45,13 +45,14 @@ API = {*VERIFIED, "morello.memo", "morello.compiler"}
 # the longest such name counts.
 ALLOWED: dict[str, set[str]] = {
     "morello.errors": set(),
+    "morello.resources": ERRORS,  # what the machine has
     "morello.language": ERRORS,  # text, syntax trees, expressions
     "morello.spec": TEXT,
     "morello.rewriting.rule": DEFINED,
     "morello.checking": {*DEFINED, "morello.rewriting.rule"},  # trees to definitions
     "morello.program": DEFINED,
     "morello.rewriting": {*DEFINED, "morello.rewriting.rule"},
-    "morello.search": REWRITING,
+    "morello.search": {*REWRITING, "morello.resources"},
     "morello.memo": SEARCH,
     "morello.program.lower": LOWERED - {"morello.program.lower"},
     "morello.reference": PROGRAM,

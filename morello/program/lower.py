@@ -24,7 +24,7 @@ from morello.program.tree import (
 )
 from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
 from morello.rewriting.references import TensorRef
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import PlanNode
 
 Leaves = Callable[[Leaf, tuple[View, ...]], Node]
@@ -94,8 +94,6 @@ class _Lowering:
                 return self.leaf(step, tuple(views[t.key] for t in tensors))
             case Sequence(steps=steps):
                 return Block(tuple(self.node(s, views) for s in steps))
-            case Variants(options=options):
-                return next(self.node(s, views) for condition, s in options if condition)
             case Placed():
                 return self._placed(step, views)
             case Tiled():
@@ -156,8 +154,6 @@ def _indices(step: Tiled) -> dict[str, TensorRef]:
                 found |= {t.key: t for t in tensors}
             case Sequence(steps=steps):
                 pending += steps
-            case Variants(options=options):
-                pending += [s for _, s in options]
             case Placed(source=source, body=body):
                 found[source.key] = source
                 pending.append(body)

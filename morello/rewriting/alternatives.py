@@ -18,10 +18,10 @@ from morello.language.traverse import names
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
-from morello.rewriting.references import SpecRef, TensorRef, spec_ref
+from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
 from morello.rewriting.rule import Rule
 from morello.rewriting.sized import is_sized, levels_asked
-from morello.rewriting.steps import flatten, instantiate
+from morello.rewriting.steps import Step, flatten, instantiate
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operator
 from morello.spec.spec import Family
@@ -78,6 +78,34 @@ class KernelAlternative:
 Alternative = RuleAlternative | KernelAlternative
 
 
+def scope_at(
+    target: Target, family: Family, alternative: Alternative, at: Point, tile: Size = None
+) -> Scope:
+    """What the expressions of an alternative stand for at these coordinates."""
+    if isinstance(alternative, KernelAlternative):
+        return Scope(target, alternative.match.scope_variables(at), at.sizes, at.used)
+    f = spec_ref(family, at.packing)
+    own = {t.key: t for t in f.tensors}
+    variables = {
+        name: own[value.key] if isinstance(value, TensorRef) else value
+        for name, value in alternative.choices
+    }
+    variables[alternative.rule.declaration.match.variable] = f
+    if alternative.axis is not None:
+        variables[alternative.axis] = tile
+    return Scope(target, variables, at.sizes, at.used)
+
+
+def result_in(context: Context, alternative: RuleAlternative, scope: Scope) -> Step:
+    """What a rule's result becomes in the alternative's scope."""
+    declaration = alternative.rule.declaration
+    f: SpecRef = scope.variables[declaration.match.variable]
+    target, operators = context.target, context.operators
+    return instantiate(
+        target, operators, f, declaration.result, scope.variables, scope.sizes, scope.used
+    )
+
+
 def choice_text(value: Any) -> str:
     """A chosen value as it is recorded and shown."""
     return value.name if isinstance(value, TensorRef | Level) else str(value)
@@ -85,15 +113,11 @@ def choice_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Context:
-    """What the search may use for one goal.
-
-    ``page_possible``: whether a row of any tensor can be a multiple of the page long.
-    """
+    """What the search may use."""
 
     target: Target
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
-    page_possible: bool = True
 
     def same_definitions(self, other: Context) -> bool:
         """Whether both use the very same target, operators and rules."""
@@ -195,10 +219,9 @@ class _Enumeration:
         step = instantiate(
             context.target,
             context.operators,
-            self.f.family,
+            self.f,
             self.rule.declaration.result,
             variables,
-            page_possible=context.page_possible,
         )
         uses = flatten(step).uses
         children = tuple(dict.fromkeys(u.leaf.family for u in uses))

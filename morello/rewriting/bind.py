@@ -4,14 +4,13 @@ Costs are in cycles per iteration of the Spec (*intensity*), so that the recurre
 
     I(x) = base(x) + sum over uses of weight(x) * I(child(x))
 
-with ``weight = count * volume(child) / volume(x)``. Arrays broadcast over the axes of the box: one
-for each iteration dimension, one for each bounded level, and in front of them one for the tile size
-where the alternative leaves that open. An array is never wider than what it depends on.
+with ``weight = count * volume(child) / volume(x)``. Arrays broadcast over the axes of the box, and
+in front of them one for the tile size where the alternative leaves that open. An array is never
+wider than what it depends on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -24,11 +23,12 @@ from morello.rewriting.alternatives import (
     Context,
     KernelAlternative,
     RuleAlternative,
+    result_in,
+    scope_at,
 )
-from morello.rewriting.functions import Scope
-from morello.rewriting.references import Size, spec_ref
+from morello.rewriting.references import Point, Size, point
 from morello.rewriting.sized import is_sized
-from morello.rewriting.steps import Use, flatten, instantiate
+from morello.rewriting.steps import Use, flatten
 from morello.spec.spec import Family
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -38,14 +38,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class BoundUse:
     """A sub-Spec of every Spec of the box.
 
-    ``weight`` is float64 and 0 where the sub-Spec does not exist; ``sizes`` and ``used`` are its
-    coordinates, arrays or numbers.
+    ``weight`` is float64 and 0 where the sub-Spec does not exist; ``coordinates`` are its own,
+    arrays or numbers, in the order of a table's axes.
     """
 
     family: Family
     weight: Array
-    sizes: tuple[Size, ...]
-    used: tuple[Size, ...]
+    coordinates: tuple[Size, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,7 @@ def bind(
     context: Context,
     family: Family,
     alternative: Alternative,
-    sizes: tuple[Array, ...],
-    used: tuple[Array, ...],
+    grid: tuple[Array, ...],
     tiles: tuple[int, ...],
 ) -> Bound:
     """Evaluate an alternative on a box.
@@ -78,26 +76,21 @@ def bind(
         context: Target, operators, rules.
         family: The family whose box it is.
         alternative: One of its alternatives.
-        sizes: For each iteration dimension, an int64 array over its axis of the box.
-        used: For each bounded level, grains in use, an int64 array over its axis.
+        grid: The coordinates of the box, an int64 array each, along its own axis.
         tiles: Tile sizes to try where the alternative leaves the tile size open.
     """
-    by_dim: dict[str, Size] = dict(zip(family.operation.dims, sizes, strict=True))
-    by_level = {lv.name: u for lv, u in zip(context.target.bounded, used, strict=True)}
+    at = point(context.target, family, grid)
     if isinstance(alternative, KernelAlternative):
-        return _bind_kernel(context, alternative, by_dim, by_level)
-    return _bind_rule(context, family, alternative, by_dim, by_level, tiles)
+        return _bind_kernel(context, family, alternative, at)
+    return _bind_rule(context, family, alternative, at, tiles, len(grid))
 
 
 def _bind_kernel(
-    context: Context,
-    alternative: KernelAlternative,
-    sizes: Mapping[str, Size],
-    used: Mapping[str, Size],
+    context: Context, family: Family, alternative: KernelAlternative, at: Point
 ) -> Bound:
     match = alternative.match
-    scope = Scope(context.target, match.scope_variables(sizes), sizes, used)
-    conditions = [c for _, c in match.shape_conditions(sizes)]
+    scope = scope_at(context.target, family, alternative, at)
+    conditions = [c for _, c in match.shape_conditions(at.sizes)]
     conditions += [evaluate(g, scope) for g in match.kernel.guards]
     cost = evaluate(match.kernel.cost, scope)
     return Bound(alternative, _all(conditions), np.asarray(cost, dtype=np.float64), (), ())
@@ -107,28 +100,14 @@ def _bind_rule(
     context: Context,
     family: Family,
     alternative: RuleAlternative,
-    sizes: Mapping[str, Size],
-    used: Mapping[str, Size],
+    at: Point,
     tiles: tuple[int, ...],
+    axes: int,
 ) -> Bound:
-    variables: dict[str, Any] = dict(alternative.choices)
-    variables[alternative.rule.declaration.match.variable] = spec_ref(family)
-    axes = len(sizes) + len(used)
-    if alternative.axis is not None:
-        tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * axes))
-        variables[alternative.axis] = tile
+    tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * axes))
+    scope = scope_at(context.target, family, alternative, at, tile)
+    flat = flatten(result_in(context, alternative, scope))
     declaration = alternative.rule.declaration
-    scope = Scope(context.target, variables, sizes, used)
-    step = instantiate(
-        context.target,
-        context.operators,
-        family,
-        declaration.result,
-        variables,
-        sizes,
-        used,
-    )
-    flat = flatten(step)
     names = {alternative.axis} if alternative.axis else set()
     conditions = [evaluate(g, scope) for g in declaration.guards if is_sized(g, names)]
     cost = evaluate(declaration.cost, scope) if declaration.cost is not None else 0.0
@@ -136,7 +115,7 @@ def _bind_rule(
         alternative,
         _all(conditions + flat.required),
         np.asarray(cost, dtype=np.float64),
-        tuple(_bound_use(u, tuple(sizes.values())) for u in flat.uses if _exists(u)),
+        tuple(_bound_use(u, tuple(at.sizes.values())) for u in flat.uses if _exists(u)),
         tiles if alternative.axis is not None else (),
     )
 
@@ -151,7 +130,7 @@ def _bound_use(use: Use, parent: tuple[Size, ...]) -> BoundUse:
     assert leaf.used is not None
     count = np.where(use.active, use.count, 0)
     weight = np.asarray(count * _volume_ratio(leaf.sizes, parent), dtype=np.float64)
-    return BoundUse(leaf.family, weight, leaf.sizes, leaf.used)
+    return BoundUse(leaf.family, weight, (*leaf.packing, *leaf.sizes, *leaf.used))
 
 
 def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:

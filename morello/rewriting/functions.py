@@ -26,7 +26,7 @@ from morello.rewriting.references import (
     lines,
     registers,
 )
-from morello.spec.layout import Layout, row_major
+from morello.spec.layout import Layout, paged, row_major
 from morello.spec.machine import Level, Target
 
 
@@ -167,21 +167,17 @@ def _free(scope: Scope, level: Level) -> Size:
 def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
     def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Size:
         """Lines times the cost of a line, over every level on the way."""
-        operand = tensor.operand
-        apart = f"{kind}_paged" if operand.paged else f"{kind}_strided"
-        together, strided = (
+        together, strided, aliasing = (
             sum(
                 hop.coefficients[name].value if name in hop.coefficients else 0.0
                 for hop in scope.target.levels
-                if level.distance < hop.distance <= operand.level.distance
+                if level.distance < hop.distance <= tensor.operand.level.distance
             )
-            for name in (kind, apart)
+            for name in (kind, f"{kind}_strided", f"{kind}_paged")
         )
-        count = lines(tensor, scope.sizes)
-        if operand.contiguity == len(operand.layout):
-            return count * together
         _, runs = inner_and_outer(tensor, scope.sizes)
-        return count * np.where(runs == 1, together, strided)
+        apart = np.where(paged(tensor.packing), aliasing, strided)
+        return lines(tensor, scope.sizes) * np.where(runs == 1, together, apart)
 
     return cycles
 

@@ -8,7 +8,7 @@ from typing import Any
 from morello.language import ast
 from morello.rewriting.meaning_cost import missing_primitives
 from morello.rewriting.patterns import pattern_for, pattern_layout
-from morello.rewriting.references import Sizes, SpecRef, TensorRef, spec_ref
+from morello.rewriting.references import Point, Sizes, SpecRef, TensorRef, spec_ref
 from morello.spec.machine import Kernel, Target
 from morello.spec.spec import Family
 
@@ -48,10 +48,11 @@ class KernelMatch:
                 conditions.append((f"every '{name}' is the same size", extent == first))
         return conditions
 
-    def scope_variables(self, sizes: Sizes) -> dict[str, Any]:
+    def scope_variables(self, at: Point) -> dict[str, Any]:
         """What the kernel's guards and cost may name."""
-        tensors = dict(zip(self.f.family.operation.names, self.f.tensors, strict=True))
-        return {"f": self.f, **tensors, **self.bindings(sizes)}
+        f = spec_ref(self.f.family, at.packing)
+        tensors = dict(zip(f.family.operation.names, f.tensors, strict=True))
+        return {"f": f, **tensors, **self.bindings(at.sizes)}
 
 
 def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch | str:

@@ -6,11 +6,15 @@ the structure of a family is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
+
+from morello.spec.layout import Packing, contiguity
+from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
 from morello.spec.spec import Family, Operand
 
@@ -21,17 +25,32 @@ Sizes = Mapping[str, Size]
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """Coordinates by name: numbers for one Spec, open-grid arrays for a box of Specs.
+
+    ``used`` maps a bounded level's name to the grains in use; ``packing`` is in the order of the
+    operands.
+    """
+
+    sizes: Sizes
+    used: Mapping[str, Size]
+    packing: tuple[Packing, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TensorRef:
     """A tensor that a rule speaks of: an operand of the matched operation or a copy of one.
 
     ``key`` tells it apart within one application; ``name`` is what it is declared as. ``indices``
-    say how the matched operation's dimensions index it, also when it is a copy.
+    say how the matched operation's dimensions index it, also when it is a copy. ``packing`` is
+    absent while only the structure is looked at.
     """
 
     key: str
     name: str
     operand: Operand
     indices: tuple[OperandIndex, ...]
+    packing: Packing = None
 
     def indexed_by(self, dim: str) -> list[int]:
         """Positions of its logical dimensions that move with an iteration dimension."""
@@ -61,20 +80,39 @@ class SpecRef:
         return self.tensors[-1]
 
 
-def spec_ref(family: Family) -> SpecRef:
-    """``f`` for a family."""
+def spec_ref(family: Family, packing: Sequence[Packing] | None = None) -> SpecRef:
+    """``f`` for a family, its operands packed like this."""
     operation = family.operation
-    parts = zip(operation.names, family.operands, operation.operands, strict=True)
+    packings = (None,) * len(family.operands) if packing is None else packing
+    parts = zip(operation.names, family.operands, operation.operands, packings, strict=True)
     return SpecRef(family, tuple(TensorRef(str(p), *part) for p, part in enumerate(parts)))
+
+
+def point(target: Target, family: Family, coordinates: Sequence[Size]) -> Point:
+    """Coordinates, in the order of a table's axes, by name."""
+    operands, dims = len(family.operands), family.operation.dims
+    used = coordinates[operands + len(dims) :]
+    return Point(
+        dict(zip(dims, coordinates[operands:], strict=False)),
+        {level.name: grains for level, grains in zip(target.bounded, used, strict=True)},
+        tuple(coordinates[:operands]),
+    )
 
 
 def inner_and_outer(tensor: TensorRef, sizes: Sizes) -> tuple[Size, Size]:
     """Elements that lie packed together, and how many such runs there are."""
     extents = tensor.extents(sizes)
-    operand = tensor.operand
-    split = len(operand.layout) - operand.contiguity
-    inner = prod((extents[d] for d in operand.layout[split:]), start=1)
-    outer = prod((extents[d] for d in operand.layout[:split]), start=1)
+    layout = tensor.operand.layout
+    split = len(layout) - contiguity(tensor.packing)
+    if np.size(split) == 1:
+        first = int(np.reshape(split, -1)[0])
+        run = prod((extents[d] for d in layout[first:]), start=1)
+        return run, prod((extents[d] for d in layout[:first]), start=1)
+    inner: Size = 1
+    outer: Size = 1
+    for position, dimension in enumerate(layout):
+        inner = inner * np.where(position < split, 1, extents[dimension])
+        outer = outer * np.where(position < split, extents[dimension], 1)
     return inner, outer
 
 

@@ -5,8 +5,7 @@ families a family leads to; with arrays it gives the search masks, counts and su
 box; with numbers it becomes a program; and the verifier executes that program.
 
 A loop over a dimension makes operands less contiguous, and whether their rows then alias with the
-page depends on sizes. Such a step is a `Variants`: alternatives under conditions that exclude each
-other and cover everything.
+page depends on sizes: that is arithmetic on their packing.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,11 @@ from morello.rewriting.references import (
     SpecRef,
     TensorRef,
     elements,
+    inner_and_outer,
     lines,
     registers,
-    spec_ref,
 )
-from morello.spec.layout import contiguity_after_tiling
+from morello.spec.layout import Packing, contiguity, contiguity_of_part, packed, paged
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family, Operand
@@ -46,6 +44,11 @@ class Leaf:
     tensors: tuple[TensorRef, ...]
     sizes: tuple[Size, ...] | None
     used: tuple[Size, ...] | None
+
+    @property
+    def packing(self) -> tuple[Packing, ...]:
+        """How its operands are packed."""
+        return tuple(t.packing for t in self.tensors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +93,7 @@ class Sequence:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
-    """Alternatives under exclusive conditions (absent in structural mode)."""
-
-    options: tuple[tuple[Any, Step], ...]
-
-
-Step = Leaf | Tiled | Placed | Sequence | Variants
+Step = Leaf | Tiled | Placed | Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +129,6 @@ class Flattened:
             case Sequence(steps=steps):
                 for inner in steps:
                     self._add(inner, count, active, consumed)
-            case Variants(options=options):
-                for condition, inner in options:
-                    self._add(inner, count, _both(active, condition), consumed)
             case Placed():
                 self._require(active, step.fits)
                 inside = consumed | {step.tensor.operand.level.name}
@@ -167,8 +160,7 @@ def operation_at(
 class Instantiation:
     """Applies one rule's result to a family.
 
-    ``sizes`` and ``used`` are absent in structural mode. ``page_possible`` tells there whether any
-    row of the goal can be a multiple of the page long.
+    ``sizes``, ``used`` and the operands' packing are absent in structural mode.
     """
 
     def __init__(
@@ -178,13 +170,11 @@ class Instantiation:
         f: SpecRef,
         sizes: Sizes | None,
         used: Mapping[str, Size] | None,
-        page_possible: bool,
     ) -> None:
         self.target = target
         self.operators = operators
         self.f = f
         self.structural = sizes is None
-        self.page_possible = page_possible
         self.sizes: Sizes = sizes or {}
         self.used: Mapping[str, Size] = used or {}
 
@@ -264,10 +254,11 @@ class Instantiation:
         if copied:
             layout = self._value(node.layout, state) if node.layout else source.operand.layout
             vector = self._value(node.vector, state) if node.vector else 0
-            operand = Operand(source.operand.dtype, level, layout, len(layout), False, vector)
+            operand = Operand(source.operand.dtype, level, layout, vector)
         else:
-            operand = self._held(source.operand, level)
-        tensor = TensorRef(node.variable, node.variable, operand, source.indices)
+            operand = replace(source.operand, level=level)
+        packing = self._packing(source, operand, copied)
+        tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
         inside = state.bind(node.variable, tensor)
         taken: Size = 0
         fits: Any = True
@@ -278,11 +269,12 @@ class Instantiation:
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
         return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside))
 
-    def _held(self, operand: Operand, level: Level) -> Operand:
-        """An operand that a cache holds. How it lies in memory is forgotten where nothing asks."""
-        if self.target.moves_lines_from(level):
-            return replace(operand, level=level)
-        return replace(operand, level=level, contiguity=len(operand.layout), paged=False)
+    def _packing(self, source: TensorRef, operand: Operand, copied: bool) -> Packing:
+        """Of a tensor at another level. How it lies in memory is forgotten where nothing asks."""
+        if self.structural:
+            return None
+        whole = copied or not self.target.moves_lines_from(operand.level)
+        return packed(len(operand.layout)) if whole else source.packing
 
     # ------------------------------------------------------------------ loops
 
@@ -290,7 +282,7 @@ class Instantiation:
         dim: str = self._value(node.dimension, state)
         unrolled = is_unrolled(self.f, dim)
         if self.structural:
-            body = self._variants(node.body, state, dim, None)
+            body = self._block(node.body, state)
             return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, True, body, body)
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
@@ -299,53 +291,28 @@ class Instantiation:
         for tensor in state.tensors.values():
             if tensor.operand.vector and _fastest(tensor, dim):
                 guard = guard & (tile % tensor.operand.lanes == 0)
-        full = self._variants(node.body, state, dim, tile)
-        tail = self._variants(node.body, state, dim, np.maximum(remainder, 1))
+        tensors = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
+        full = self._block(node.body, state.tile(tensors, dim, tile))
+        tail = self._block(node.body, state.tile(tensors, dim, np.maximum(remainder, 1)))
         runs = -(-count // threads)
         return Tiled(dim, tile, count, runs, remainder, node.parallel, unrolled, guard, full, tail)
 
-    def _variants(self, body: ast.Block, state: _State, dim: str, size: Size) -> Step:
-        options = []
-        for condition, tensors in self._tiled(list(state.tensors.values()), state, dim):
-            inside = state.tile(tensors, dim, size)
-            options.append((condition, self._block(body, inside)))
-        if len(options) == 1 and options[0][0] is True:
-            return options[0][1]
-        return Variants(tuple(options))
-
-    def _tiled(
-        self, tensors: list[TensorRef], state: _State, dim: str
-    ) -> list[tuple[Any, dict[str, TensorRef]]]:
-        """What tensors become when they are tiled along ``dim``, with the condition for it."""
-        result: list[tuple[Any, dict[str, TensorRef]]] = [(True, {})]
-        for tensor in tensors:
-            options = self._tensor_tiled(tensor, state, dim)
-            result = [
-                (_both(condition, extra), {**done, tensor.key: changed})
-                for condition, done in result
-                for extra, changed in options
-            ]
-        return [r for r in result if r[0] is not False]
-
-    def _tensor_tiled(
-        self, tensor: TensorRef, state: _State, dim: str
-    ) -> list[tuple[Any, TensorRef]]:
+    def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
+        """A strict part of a tensor along ``dim``: what it becomes in a loop."""
         operand = tensor.operand
-        contiguity = operand.contiguity
-        for position in tensor.indexed_by(dim):
-            contiguity = contiguity_after_tiling(operand.layout, contiguity, position)
-        if contiguity == operand.contiguity or not self.target.moves_lines_from(operand.level):
-            return [(True, tensor)]
-        plain = replace(tensor, operand=replace(operand, contiguity=contiguity))
-        if operand.paged or operand.contiguity < len(operand.layout):
-            return [(True, plain)]
-        paged = replace(tensor, operand=replace(operand, contiguity=contiguity, paged=True))
-        if self.structural:
-            return [(None, plain), (None, paged)] if self.page_possible else [(True, plain)]
-        extents = tensor.extents(state.sizes)
-        inner = prod((extents[d] for d in operand.layout[-contiguity:]), start=1)
-        aliasing = inner * operand.dtype.bytes % self.target.page == 0
-        return [(_negated(aliasing), plain), (_plain(aliasing), paged)]
+        dimensions = tensor.indexed_by(dim)
+        if not dimensions or not self.target.moves_lines_from(operand.level):
+            return tensor
+        rank = len(operand.layout)
+        part = contiguity_of_part(operand.layout, dimensions)
+        if part == rank:
+            return tensor
+        length, _ = inner_and_outer(replace(tensor, packing=2 * part), sizes)
+        aliasing = length * operand.dtype.bytes % self.target.page == 0
+        before = contiguity(tensor.packing)
+        rows = np.where(before == rank, aliasing, paged(tensor.packing))
+        packing = np.where(before > part, 2 * part + rows, tensor.packing)
+        return replace(tensor, packing=packing)
 
 
 @dataclass(slots=True)
@@ -375,8 +342,9 @@ class _State:
         variables = {
             n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
         }
-        sizes = {**self.sizes, dim: size} if self.sizes else self.sizes
-        return _State(self.f, tensors, self.aliases, variables, sizes, self.used)
+        return _State(
+            self.f, tensors, self.aliases, variables, {**self.sizes, dim: size}, self.used
+        )
 
 
 def _direct_sizes(
@@ -416,20 +384,14 @@ def _plain(condition: Any) -> Any:
     return bool(condition) if np.ndim(condition) == 0 else condition
 
 
-def _negated(condition: Any) -> Any:
-    return not condition if np.ndim(condition) == 0 else ~condition
-
-
 def instantiate(
     target: Target,
     operators: Mapping[str, Operator],
-    family: Family,
+    f: SpecRef,
     block: ast.Block,
     variables: Mapping[str, Any],
     sizes: Sizes | None = None,
     used: Mapping[str, Size] | None = None,
-    page_possible: bool = True,
 ) -> Step:
-    """The tree that a rule's result becomes for a family."""
-    f = spec_ref(family)
-    return Instantiation(target, operators, f, sizes, used, page_possible).run(block, variables)
+    """The tree that a rule's result becomes for ``f``."""
+    return Instantiation(target, operators, f, sizes, used).run(block, variables)

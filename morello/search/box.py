@@ -3,7 +3,7 @@
 A coordinate is a rank in a sorted list. The list of a dimension holds every size that some Spec
 below the goal has there, closed under tiling: the tile sizes below a size, and the remainders that
 they leave. The list of a bounded level holds the grains in use that can occur; a level that nothing
-below the family asks for has a list of one.
+below the family asks for has a list of one. The list of an operand holds how it can be packed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
+
+from morello.spec.spec import Spec
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,15 +41,19 @@ def tiling_closure(sizes: Iterable[int], tiles: Sequence[int]) -> set[int]:
 
 @dataclass(frozen=True)
 class Box:
-    """Lists of one family: ``sizes`` for each dimension, ``used`` for each bounded level."""
+    """Lists of one family, sorted, in the order of `Spec.coordinates`: packing, sizes, used.
 
-    sizes: tuple[Ints, ...]
-    used: tuple[Ints, ...]
+    ``operands`` is the number of operands, ``dimensions`` that of iteration dimensions.
+    """
 
-    @cached_property
-    def axes(self) -> tuple[Ints, ...]:
-        """All lists in the order of the table's axes."""
-        return (*self.sizes, *self.used)
+    axes: tuple[Ints, ...]
+    operands: int
+    dimensions: int
+
+    @property
+    def sizes(self) -> tuple[Ints, ...]:
+        """Lists of the iteration dimensions."""
+        return self.axes[self.operands : self.operands + self.dimensions]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -69,6 +75,13 @@ class Box:
         )
 
     @cached_property
+    def volume(self) -> npt.NDArray[np.float64]:
+        """Iterations of every Spec, on the open grid."""
+        return np.asarray(
+            prod(self.open_grid[self.operands :][: self.dimensions], start=np.float64(1))
+        )
+
+    @cached_property
     def _ranks(self) -> tuple[Ints | None, ...]:
         return tuple(None if a[0] == IRRELEVANT else _rank_table(a) for a in self.axes)
 
@@ -82,6 +95,12 @@ class Box:
             return np.asarray(0)
         ranks: Ints = table.take(values, mode="clip")
         return ranks
+
+
+def one_cell(spec: Spec) -> Box:
+    """The box of a single Spec."""
+    axes = tuple(np.asarray([value]) for value in spec.coordinates)
+    return Box(axes, len(spec.packing), len(spec.sizes))
 
 
 def _rank_table(values: Ints) -> Ints:

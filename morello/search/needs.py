@@ -7,7 +7,7 @@ children. Only what a mask lets through counts: an operand that must fit in a le
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,10 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.rewriting.alternatives import Context
 from morello.rewriting.bind import Array, Bound, BoundUse, bind
+from morello.rewriting.references import spec_ref
 from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
 from morello.search.graph import FamilyGraph, Node
+from morello.search.packings import packing_closure
 from morello.spec.spec import Family, Spec
 
 
@@ -28,11 +30,14 @@ class Task:
     box: Box
     bounds: tuple[Bound, ...]
 
+    @property
+    def children(self) -> Set[Family]:
+        """Families that its alternatives lead to, without itself."""
+        return {use.family for bound in self.bounds for use in bound.uses} - {self.family}
 
-@dataclass(slots=True)
-class _Needs:
-    sizes: list[set[int]]
-    used: list[set[int]]
+
+_Needs = list[set[int]]
+"""Values that each coordinate of a family must have."""
 
 
 def plan_tasks(
@@ -54,9 +59,7 @@ def plan_tasks(
     Raises:
         MorelloError: There are more cells than the limit.
     """
-    needs: dict[Family, _Needs] = {
-        goal.family: _Needs([{n} for n in goal.sizes], [{u} for u in goal.used])
-    }
+    needs: dict[Family, _Needs] = {goal.family: [{value} for value in goal.coordinates]}
     tasks: list[Task] = []
     cells = 0
     for node in graph.nodes.values():
@@ -81,13 +84,20 @@ def plan_tasks(
 
 
 def _box(context: Context, node: Node, need: _Needs) -> Box:
-    tiles = context.target.sizes
-    sizes = tuple(_sorted(tiling_closure(s, tiles)) for s in need.sizes)
-    used = tuple(
-        _sorted(u) if level.name in node.consumes else np.asarray([IRRELEVANT])
-        for level, u in zip(context.target.bounded, need.used, strict=True)
-    )
-    return Box(sizes, used)
+    target, family = context.target, node.family
+    operands, dims = len(family.operands), family.operation.dims
+    first = operands + len(dims)
+    sizes = [_sorted(tiling_closure(values, target.sizes)) for values in need[operands:first]]
+    used = [
+        _sorted(values) if level.name in node.consumes else _sorted({IRRELEVANT})
+        for level, values in zip(target.bounded, need[first:], strict=True)
+    ]
+    by_dim = dict(zip(dims, sizes, strict=True))
+    packing = [
+        _sorted(packing_closure(target, tensor, values, by_dim))
+        for tensor, values in zip(spec_ref(family).tensors, need[:operands], strict=True)
+    ]
+    return Box((*packing, *sizes, *used), operands, len(dims))
 
 
 def _sorted(values: set[int]) -> Ints:
@@ -95,8 +105,6 @@ def _sorted(values: set[int]) -> Ints:
 
 
 def _task(context: Context, node: Node, box: Box) -> Task:
-    grid = box.open_grid
-    rank = len(box.sizes)
     bounds = []
     for alternative in node.alternatives:
         tiles: tuple[int, ...] = ()
@@ -105,7 +113,7 @@ def _task(context: Context, node: Node, box: Box) -> Task:
             tiles = tuple(t for t in context.target.sizes if t < largest)
             if not tiles:
                 continue
-        bound = bind(context, node.family, alternative, grid[:rank], grid[rank:], tiles)
+        bound = bind(context, node.family, alternative, box.open_grid, tiles)
         if bound.mask.any():
             bounds.append(bound)
     return Task(node.family, box, tuple(bounds))
@@ -121,15 +129,15 @@ def _add_need(
     exists = bound.mask & (use.weight > 0)
     if not exists.any():
         return
-    need = needs.get(use.family)
-    if need is None:
-        need = _Needs([set() for _ in use.sizes], [set() for _ in use.used])
-        needs[use.family] = need
-    for found, values in zip(need.sizes, use.sizes, strict=True):
-        found.update(_distinct(values, exists))
-    consumes = graph.nodes[use.family].consumes
-    for level, found, values in zip(context.target.bounded, need.used, use.used, strict=True):
-        if level.name in consumes:
+    need = needs.setdefault(use.family, [set() for _ in use.coordinates])
+    bounded = len(use.family.operands) + len(use.family.operation.dims)
+    ignored = {
+        bounded + position
+        for position, level in enumerate(context.target.bounded)
+        if level.name not in graph.nodes[use.family].consumes
+    }
+    for axis, (found, values) in enumerate(zip(need, use.coordinates, strict=True)):
+        if axis not in ignored:
             found.update(_distinct(values, exists))
 
 

@@ -1,9 +1,9 @@
 """From solved tables to a plan: the winning alternative of every Spec on the way down.
 
-Decisions are taken here, by the code that solved the boxes, on boxes of one cell. Ties are broken
-in one place, `Decision.order`: least cost, then kernels before rules, then the name of the rule,
-its parameters as text, and the smaller tile. Nothing else enters, so that decisions depend neither
-on the order of rules nor on what else was solved.
+Every alternative of one Spec, for those who ask, is evaluated here by the code that solved the
+boxes, on boxes of one cell. `Decision.order` breaks ties: least cost, kernels before rules, then
+the name of the rule, its parameters as text, and the smaller tile. Nothing else enters, so that
+decisions depend neither on the order of rules nor on what else was solved.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from morello.rewriting.alternatives import (
     KernelAlternative,
     RuleAlternative,
     choice_text,
+    result_in,
+    scope_at,
 )
 from morello.rewriting.bind import bind
-from morello.rewriting.functions import Scope
-from morello.rewriting.references import spec_ref
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants, instantiate
-from morello.search.box import Box
+from morello.rewriting.references import point
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.search.box import one_cell
 from morello.search.solution import Solution
-from morello.search.solve import updates
+from morello.search.updates import updates
 from morello.spec.machine import Coefficient, Target
-from morello.spec.spec import Family, Spec
+from morello.spec.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Decision:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What decisions are compared by; the one place where ties are broken."""
+        """What decisions are compared by: the order that `morello.search.solve` keeps as well."""
         return (self.intensity, self.alternative.key, self.tile or 0)
 
 
@@ -74,19 +75,19 @@ def candidates(solution: Solution, spec: Spec) -> Iterator[Decision]:
     context = solution.context
     family = spec.family
     spec = solution.canonical(spec)
-    box = Box(tuple(np.asarray([n]) for n in spec.sizes), tuple(np.asarray([u]) for u in spec.used))
-    grid, rank = box.open_grid, len(spec.sizes)
+    box = one_cell(spec)
     largest = max(spec.sizes, default=1)
     tiles = tuple(t for t in context.target.sizes if t < largest)
     for alternative in solution.alternatives[family]:
         if alternative.axis is not None and not tiles:
             continue
         axis = tiles if alternative.axis is not None else ()
-        bound = bind(context, family, alternative, grid[:rank], grid[rank:], axis)
+        bound = bind(context, family, alternative, box.open_grid, axis)
         for update in updates(bound, box, solution.boxes):
-            cost = float(update.candidate(solution.tables).reshape(-1)[0])
+            cost = float(update.costs(solution.tables).reshape(-1)[0])
             if np.isfinite(cost):
-                yield _decision(alternative, update.tile, cost)
+                tile = axis[update.position] if axis else None
+                yield _decision(alternative, tile, cost)
 
 
 def _decision(alternative: Alternative, tile: int | None, intensity: float) -> Decision:
@@ -100,7 +101,8 @@ def _decision(alternative: Alternative, tile: int | None, intensity: float) -> D
 
 def decide(solution: Solution, spec: Spec) -> Decision | None:
     """The winner for a Spec, or none if nothing implements it."""
-    return min(candidates(solution, spec), key=lambda d: d.order, default=None)
+    option = solution.choice(spec)
+    return None if option is None else _decision(*option, solution.intensity(spec))
 
 
 def reconstruct(solution: Solution, goal: Spec) -> PlanNode:
@@ -139,40 +141,22 @@ def concrete_step(
     context: Context, spec: Spec, alternative: RuleAlternative, tile: int | None
 ) -> Step:
     """A rule's result for one Spec, with numbers for sizes."""
-    family = spec.family
-    sizes = dict(zip(family.operation.dims, spec.sizes, strict=True))
-    used = {lv.name: u for lv, u in zip(context.target.bounded, spec.used, strict=True)}
-    return instantiate(
-        context.target,
-        context.operators,
-        family,
-        alternative.rule.declaration.result,
-        _variables(family, alternative, tile),
-        sizes,
-        used,
+    at = point(context.target, spec.family, spec.coordinates)
+    return result_in(
+        context, alternative, scope_at(context.target, spec.family, alternative, at, tile)
     )
-
-
-def _variables(family: Family, alternative: RuleAlternative, tile: int | None) -> dict[str, Any]:
-    variables = dict(alternative.choices)
-    variables[alternative.rule.declaration.match.variable] = spec_ref(family)
-    if alternative.axis is not None:
-        variables[alternative.axis] = tile
-    return variables
 
 
 def leaves(step: Step) -> list[tuple[Leaf, int]]:
     """Sub-Specs of a concrete step in program order, with how often the slowest thread runs each.
 
-    Tails that do not exist and variants whose condition does not hold are left out.
+    Tails that do not exist are left out.
     """
     match step:
         case Leaf():
             return [(step, 1)]
         case Sequence(steps=steps):
             return [pair for inner in steps for pair in leaves(inner)]
-        case Variants(options=options):
-            return next(leaves(inner) for condition, inner in options if condition)
         case Placed(body=body):
             return leaves(body)
         case Tiled():
@@ -184,7 +168,10 @@ def leaf_spec(leaf: Leaf) -> Spec:
     """The Spec of a concrete leaf."""
     assert leaf.sizes is not None
     assert leaf.used is not None
-    return Spec(leaf.family, tuple(map(int, leaf.sizes)), tuple(map(int, leaf.used)))
+    sizes, used, packing = (
+        tuple(map(int, values)) for values in (leaf.sizes, leaf.used, leaf.packing)
+    )
+    return Spec(leaf.family, sizes, used, packing)
 
 
 def own_cycles(target: Target, spec: Spec, decision: Decision) -> float:
@@ -220,14 +207,10 @@ def _unit_target(target: Target) -> tuple[list[str], Target]:
 
 
 def _own_cost(target: Target, spec: Spec, decision: Decision) -> Any:
-    family = spec.family
-    sizes = dict(zip(family.operation.dims, spec.sizes, strict=True))
-    used = {lv.name: u for lv, u in zip(target.bounded, spec.used, strict=True)}
     alternative = decision.alternative
+    at = point(target, spec.family, spec.coordinates)
+    scope = scope_at(target, spec.family, alternative, at, decision.tile)
     if isinstance(alternative, KernelAlternative):
-        match = alternative.match
-        scope = Scope(target, match.scope_variables(sizes), sizes, used)
-        return evaluate(match.kernel.cost, scope)
+        return evaluate(alternative.match.kernel.cost, scope)
     cost = alternative.rule.declaration.cost
-    variables = _variables(family, alternative, decision.tile)
-    return 0.0 if cost is None else evaluate(cost, Scope(target, variables, sizes, used))
+    return 0.0 if cost is None else evaluate(cost, scope)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -20,13 +19,14 @@ from morello.rewriting.alternatives import (
     RuleAlternative,
     alternatives,
     choice_text,
+    scope_at,
 )
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import match_kernel
 from morello.rewriting.patterns import implements
-from morello.rewriting.references import spec_ref
+from morello.rewriting.references import point
 from morello.rewriting.sized import levels_asked
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.solution import Solution
 from morello.spec.machine import Target
@@ -140,18 +140,12 @@ def _follow(
     return refusals, []
 
 
-def _scope(target: Target, spec: Spec, variables: dict[str, Any]) -> Scope:
-    sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
-    used = {lv.name: u for lv, u in zip(target.bounded, spec.used, strict=True)}
-    return Scope(target, variables, sizes, used)
-
-
 def _kernel_refusals(target: Target, spec: Spec, alternative: KernelAlternative) -> list[Refusal]:
     match = alternative.match
-    sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
-    scope = _scope(target, spec, match.scope_variables(sizes))
+    at = point(target, spec.family, spec.coordinates)
+    scope = scope_at(target, spec.family, alternative, at)
     reasons = [
-        f"it wants that {text}" for text, holds in match.shape_conditions(sizes) if not holds
+        f"it wants that {text}" for text, holds in match.shape_conditions(at.sizes) if not holds
     ]
     reasons += [_guard_text(g, target, spec) for g in match.kernel.guards if not evaluate(g, scope)]
     return [Refusal(f"{match.kernel.name} for {spec}", (), reason) for reason in reasons]
@@ -171,14 +165,12 @@ def _guard_text(guard: ast.Expr, target: Target, spec: Spec) -> str:
 def _rule_refusals(
     context: Context, spec: Spec, alternative: RuleAlternative, tile: int | None
 ) -> tuple[list[Refusal], list[Spec]]:
-    variables = dict(alternative.choices)
-    shown = tuple((name, choice_text(value)) for name, value in variables.items())
+    shown = tuple((name, choice_text(value)) for name, value in alternative.choices)
     declaration = alternative.rule.declaration
-    variables[declaration.match.variable] = spec_ref(spec.family)
     if alternative.axis is not None:
-        variables[alternative.axis] = tile
         shown = (*shown, (alternative.axis, str(tile)))
-    scope = _scope(context.target, spec, variables)
+    at = point(context.target, spec.family, spec.coordinates)
+    scope = scope_at(context.target, spec.family, alternative, at, tile)
     reasons = [
         _guard_text(g, context.target, spec) for g in declaration.guards if not evaluate(g, scope)
     ]
@@ -196,8 +188,6 @@ def _walk(step: Step, scope: Scope) -> tuple[list[str], list[Spec]]:
         case Sequence(steps=steps):
             parts = [_walk(inner, scope) for inner in steps]
             return [r for rs, _ in parts for r in rs], [s for _, ss in parts for s in ss]
-        case Variants(options=options):
-            return next(_walk(inner, scope) for condition, inner in options if condition)
         case Placed():
             limits, below = _walk(step.body, scope)
             return ([] if step.fits else [_limit(step, scope)]) + limits, below

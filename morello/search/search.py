@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from morello.resources import available_cores
 from morello.rewriting.alternatives import Context
-from morello.search.box import Box
-from morello.search.gather import Table
 from morello.search.graph import discover
-from morello.search.needs import plan_tasks
+from morello.search.needs import Task, plan_tasks
 from morello.search.refusals import no_family, no_program
+from morello.search.schedule import run
 from morello.search.solution import Solution
-from morello.search.solve import solve_family
-from morello.search.sweep import SweepPlanner
+from morello.search.solve import Solved, solve_family
+from morello.search.sweep import Scratch, SweepPlanner
 from morello.spec.spec import Family, Spec
 
 CELL_LIMIT = 2_000_000_000
@@ -35,6 +36,7 @@ def search(
     *,
     progress: Callable[[Progress], None] | None = None,
     cell_limit: int = CELL_LIMIT,
+    workers: int | None = None,
 ) -> Solution:
     """Solve a goal and everything below it.
 
@@ -43,6 +45,7 @@ def search(
         goal: The Spec.
         progress: Called now and then.
         cell_limit: Largest number of Specs to solve.
+        workers: Families to solve at a time; by default as many as there are cores.
 
     Raises:
         NoImplementationError: Nothing implements the goal; it says what was refused and why.
@@ -56,20 +59,44 @@ def search(
     tasks = plan_tasks(
         context, graph, goal, cell_limit, lambda _: report(Progress(0, 0, "planning"))
     )
-    total = sum(task.box.cells for task in tasks)
-    boxes: dict[Family, Box] = {task.family: task.box for task in tasks}
-    tables: dict[Family, Table] = {}
-    planner = SweepPlanner()
-    done = 0
-    for task in reversed(tasks):
-        tables[task.family] = solve_family(task, boxes, tables, planner)
-        done += task.box.cells
-        report(Progress(done, total, "searching"))
+    solved = _solve(tasks, workers or available_cores(), report)
     tried = {task.family: tuple(bound.alternative for bound in task.bounds) for task in tasks}
-    solution = Solution(context, tried, boxes, tables)
+    solution = Solution(context, tried, solved)
     if solution.intensity(goal) == float("inf"):
         raise no_program(solution, goal)
     return solution
+
+
+class _Workspace(threading.local):
+    """What a thread needs for itself."""
+
+    def __init__(self) -> None:
+        self.scratch = Scratch()
+
+
+def _solve(
+    tasks: list[Task], workers: int, report: Callable[[Progress], None]
+) -> dict[Family, Solved]:
+    """Solve all tasks, children before parents."""
+    by_family = {task.family: task for task in reversed(tasks)}
+    boxes = {family: task.box for family, task in by_family.items()}
+    solved: dict[Family, Solved] = {}
+    planner, workspace, lock = SweepPlanner(), _Workspace(), threading.Lock()
+    total = sum(box.cells for box in boxes.values())
+    done = 0
+
+    def work(family: Family) -> None:
+        nonlocal done
+        task = by_family[family]
+        tables = {child: solved[child].costs for child in task.children if child in solved}
+        solved[family] = solve_family(task, boxes, tables, planner, workspace.scratch)
+        with lock:
+            done += task.box.cells
+            report(Progress(done, total, "searching"))
+
+    waits = {f: task.children & by_family.keys() for f, task in by_family.items()}
+    run(waits, work, workers)
+    return solved
 
 
 def _silent(_: Progress) -> None:

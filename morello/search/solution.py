@@ -1,62 +1,81 @@
-"""Solved tables, and how to look a Spec up in them."""
+"""Solved families, and how to look a Spec up in them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from morello.rewriting.alternatives import Alternative, Context
 from morello.search.box import IRRELEVANT, Box
 from morello.search.gather import Table
+from morello.search.solve import NOTHING, Option, Solved
 from morello.spec.spec import Family, Spec
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Solution:
-    """Solved tables with all that is needed to read them."""
+    """Solved families with all that is needed to read them.
+
+    ``alternatives``: those of every family that lead to kernels, in the order that breaks ties.
+    """
 
     context: Context
     alternatives: Mapping[Family, tuple[Alternative, ...]]
-    boxes: Mapping[Family, Box]
-    tables: Mapping[Family, Table]
+    solved: Mapping[Family, Solved]
+
+    @cached_property
+    def boxes(self) -> Mapping[Family, Box]:
+        """Coordinates of every family."""
+        return {family: solved.box for family, solved in self.solved.items()}
+
+    @cached_property
+    def tables(self) -> Mapping[Family, Table]:
+        """Costs of every family."""
+        return {family: solved.costs for family, solved in self.solved.items()}
 
     def canonical(self, spec: Spec) -> Spec:
         """The Spec without the levels that are no coordinates of its family."""
+        axes = self.solved[spec.family].box.axes[-len(spec.used) :]
         used = tuple(
             IRRELEVANT if axis[0] == IRRELEVANT else u
-            for axis, u in zip(self.boxes[spec.family].used, spec.used, strict=True)
+            for axis, u in zip(axes, spec.used, strict=True)
         )
         return replace(spec, used=used)
 
     def covers(self, spec: Spec) -> bool:
         """Whether the Spec is one of those that were solved."""
-        box = self.boxes.get(spec.family)
-        if box is None:
+        if spec.family not in self.solved:
             return False
-        coordinates = (*spec.sizes, *spec.used)
         return all(
             axis[0] == IRRELEVANT or value in axis
-            for axis, value in zip(box.axes, coordinates, strict=True)
+            for axis, value in zip(self.solved[spec.family].box.axes, spec.coordinates, strict=True)
         )
 
     @property
     def cells(self) -> int:
         """Number of Specs that were solved."""
-        return sum(box.cells for box in self.boxes.values())
+        return sum(solved.box.cells for solved in self.solved.values())
 
     @property
     def bytes(self) -> int:
         """Memory that the tables take."""
-        return sum(table.nbytes for table in self.tables.values())
+        return sum(s.costs.nbytes + s.choices.nbytes for s in self.solved.values())
 
     def intensity(self, spec: Spec) -> float:
         """Least cost in cycles per iteration, as solved; infinite if nothing implements it."""
-        if spec.family not in self.tables:
+        if spec.family not in self.solved:
             return float("inf")
-        box = self.boxes[spec.family]
-        index = tuple(
-            int(box.rank(axis, np.asarray(v))) for axis, v in enumerate((*spec.sizes, *spec.used))
-        )
-        return float(self.tables[spec.family][index])
+        return float(self.solved[spec.family].costs[self._index(spec)])
+
+    def choice(self, spec: Spec) -> Option | None:
+        """What attains the least cost, the first in the order that breaks ties."""
+        solved = self.solved[spec.family]
+        choice = int(solved.choices[self._index(spec)])
+        return None if choice == NOTHING else solved.options[choice]
+
+    def _index(self, spec: Spec) -> tuple[int, ...]:
+        box = self.solved[spec.family].box
+        return tuple(int(box.rank(a, np.asarray(v))) for a, v in enumerate(spec.coordinates))

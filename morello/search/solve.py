@@ -1,4 +1,4 @@
-"""From the leaves upwards: the least cost of every Spec of a family.
+"""From the leaves upwards: the least cost of every Spec of a family, and what attains it.
 
 In units of cycles per iteration the recurrence over the alternatives ``a`` of a Spec ``x`` is
 
@@ -10,168 +10,56 @@ dimension, tile sizes in increasing order see only cells that are final as far a
 is concerned; sweeps over the dimensions are repeated until each has changed nothing. That fixed
 point is unique, since every Spec depends on smaller ones only, and it is reached from above, so
 that the result does not depend on the order of anything.
+
+The choice of a Spec is the first of its options that attains the least cost. Options are in the one
+order that breaks ties: kernels before rules, then the rule's name, its parameters as text, and the
+smaller tile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from morello.rewriting.bind import Array, Bound, BoundUse
+from morello.rewriting.alternatives import Alternative
+from morello.rewriting.bind import Bound
 from morello.search.box import Box
-from morello.search.gather import Gather, Table, plan_gather
+from morello.search.gather import Table
 from morello.search.needs import Task
-from morello.search.sweep import Sweep, SweepPlanner
+from morello.search.sweep import Scratch, Sweep, SweepPlanner
+from morello.search.updates import Update, updates
 from morello.spec.spec import Family
 
+Choices = npt.NDArray[np.int16]
+
+NOTHING = -1
+"""The choice of a Spec that nothing implements."""
+
+UNDECIDED = np.iinfo(np.int16).max
+"""The choice of a Spec whose cost is known, but not yet what attains it."""
+
+Step = Sweep | Update
+"""Something that improves a table."""
+
+Option = tuple[Alternative, int | None]
+"""An alternative with its tile size, if it has one."""
+
 
 @dataclass(frozen=True, slots=True)
-class _Term:
-    """``weight * I(child)``; no weight is 1."""
+class Solved:
+    """A family's box, solved.
 
-    family: Family
-    weight: Table | None
-    gather: Gather
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """An alternative with one tile size on a region of the box: ready to be evaluated.
-
-    ``base`` is infinite where the alternative does not apply.
+    ``costs``: cycles per iteration, float32, infinite where nothing implements the Spec.
+    ``choices``: what attains them, as positions in ``options``.
     """
 
-    bound: Bound
-    tile: int | None
-    region: tuple[Any, ...]
-    sliced: bool
-    base: Table
-    terms: tuple[_Term, ...]
-
-    def candidate(self, tables: Mapping[Family, Table]) -> Table:
-        """Costs of this alternative on the region."""
-        result: Table | None = None
-        for term in self.terms:
-            value = term.gather.read(tables[term.family])
-            if term.weight is not None:
-                value = value * term.weight
-            result = value if result is None else result + value
-        return self.base if result is None else result + self.base
-
-    def leads_to(self, family: Family) -> bool:
-        """Whether a family is among the children."""
-        return any(term.family == family for term in self.terms)
-
-    def improve(self, table: Table, tables: Mapping[Family, Table]) -> None:
-        """Take the minimum into the family's own table."""
-        if self.sliced:
-            view = table[self.region]
-            np.minimum(view, self.candidate(tables), out=view)
-        else:
-            table[self.region] = np.minimum(table[self.region], self.candidate(tables))
-
-
-def updates(bound: Bound, box: Box, children: Mapping[Family, Box]) -> Iterator[Update]:
-    """An alternative cut into updates: one for every tile size and pattern of existing uses.
-
-    Where a tail does not exist its term must not be there, rather than be there with weight 0: the
-    child that it names may be anything.
-    """
-    volume = np.asarray(prod(box.open_grid[: len(box.sizes)], start=np.float64(1)))
-    rank = len(box.axes)
-    for position, tile in enumerate(bound.tiles or (None,)):
-
-        def at(values: Any, position: int = position) -> Array:
-            """What holds for this tile size: the axis of tile sizes comes before the box's."""
-            array: Array = np.asarray(values)
-            if array.ndim > rank:
-                array = array[position if array.shape[0] > 1 else 0]
-            return array
-
-        uses = [
-            BoundUse(
-                use.family, at(use.weight), tuple(map(at, use.sizes)), tuple(map(at, use.used))
-            )
-            for use in bound.uses
-        ]
-        for where, existing in _patterns(at(bound.mask), uses):
-            if all(use.family in children for use in existing):
-                yield _update(bound, tile, where, at(bound.cost), volume, existing, box, children)
-
-
-def _patterns(mask: Array, uses: list[BoundUse]) -> Iterator[tuple[Array, list[BoundUse]]]:
-    """Regions in which the same uses exist."""
-    patterns: list[tuple[Array, list[BoundUse]]] = [(mask, [])]
-    for use in uses:
-        exists = use.weight > 0
-        if exists.all():
-            patterns = [(m, [*u, use]) for m, u in patterns]
-            continue
-        split = [(m & exists, [*u, use]) for m, u in patterns]
-        patterns = split + [(m & ~exists, u) for m, u in patterns]
-        patterns = [(m, u) for m, u in patterns if m.any()]
-    yield from ((m, u) for m, u in patterns if m.any())
-
-
-def _update(
-    bound: Bound,
-    tile: int | None,
-    mask: Array,
-    cost: Array,
-    volume: Array,
-    uses: list[BoundUse],
-    box: Box,
-    children: Mapping[Family, Box],
-) -> Update:
-    region, sliced = _region(mask, box.shape)
-
-    def cut(array: Array) -> Array:
-        array = array.reshape((1,) * (len(region) - array.ndim) + array.shape)
-        for axis, part in enumerate(region):
-            if array.shape[axis] > 1:
-                array = array[(slice(None),) * axis + (part,)]
-        return array
-
-    here = cut(mask)
-    base = (cut(cost) / cut(volume)).astype(np.float32)
-    if not here.all():
-        base = np.where(here, base, np.float32(np.inf))
-    terms = tuple(_term(use, cut, here, children[use.family]) for use in uses)
-    return Update(bound, tile, region, sliced, base, terms)
-
-
-def _term(use: BoundUse, cut: Callable[[Array], Array], here: Array, child: Box) -> _Term:
-    weight = cut(use.weight).astype(np.float32)
-    weight = np.where(weight > 0, weight, np.float32(1))  # only where base is infinite anyway
-    coordinates = [cut(np.asarray(v)) for v in (*use.sizes, *use.used)]
-    indices = [child.rank(axis, v) for axis, v in enumerate(coordinates)]
-    indices = [i.reshape((1,) * (here.ndim - i.ndim) + i.shape) for i in indices]
-    gather = plan_gather(indices, child.shape, here.ndim)
-    return _Term(use.family, None if (weight == 1).all() else weight, gather)
-
-
-def _region(mask: Array, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], bool]:
-    """The smallest part of the box that holds the mask: slices, with at most one axis listed."""
-    mask = mask.reshape((1,) * (len(shape) - mask.ndim) + mask.shape)
-    region: list[Any] = []
-    sliced = True
-    for axis, length in enumerate(shape):
-        if mask.shape[axis] == 1:
-            region.append(slice(0, length))
-            continue
-        others = tuple(a for a in range(len(shape)) if a != axis)
-        hit = np.flatnonzero(mask.any(axis=others))
-        first, last = int(hit[0]), int(hit[-1]) + 1
-        if sliced and len(hit) < last - first:
-            region.append(hit)
-            sliced = False
-        else:
-            region.append(slice(first, last))
-    return tuple(region), sliced
+    box: Box
+    costs: Table
+    choices: Choices
+    options: tuple[Option, ...]
 
 
 def solve_family(
@@ -179,28 +67,106 @@ def solve_family(
     boxes: Mapping[Family, Box],
     tables: Mapping[Family, Table],
     planner: SweepPlanner,
-) -> Table:
-    """Intensities of every Spec of the family's box: float32, infinite where there is none."""
-    table = np.full(task.box.shape, np.inf, dtype=np.float32)
-    known = {**tables, task.family: table}
-    again: list[Sweep | Update] = []
+    scratch: Scratch,
+) -> Solved:
+    """Solve every Spec of the family's box.
+
+    Args:
+        task: The family.
+        boxes: Boxes of all families of the search.
+        tables: Costs of the family's children.
+        planner: Shared by the families of one search.
+        scratch: For this thread alone.
+    """
+    solver = _Solver(task.box, task.family, tables, scratch)
+    again: list[tuple[int, Step]] = []
+    options: list[Option] = []
     for bound in task.bounds:
+        first = len(options)
+        options += [(bound.alternative, tile) for tile in bound.tiles or (None,)]
         for step in _steps(bound, task.box, boxes, planner):
-            step.improve(table, known)
             if step.leads_to(task.family):
-                again.append(step)
-    settled = 0
-    while settled < len(again):  # until every one of them, in turn, has changed nothing
-        step = again[0]
-        again = [*again[1:], step]
-        before = table.copy()
-        step.improve(table, known)
-        settled = settled + 1 if np.array_equal(before, table) else 1
-    return table
+                again.append((first, step))
+            else:
+                solver.take(first, step)
+    if again:
+        solver.settle(again)
+    return Solved(task.box, solver.costs, solver.choices, tuple(options))
 
 
 def _steps(
     bound: Bound, box: Box, boxes: Mapping[Family, Box], planner: SweepPlanner
-) -> Iterator[Sweep] | Iterator[Update]:
+) -> Iterable[Step]:
     sweep = planner.plan(bound, box, boxes)
-    return updates(bound, box, boxes) if sweep is None else iter((sweep,))
+    return updates(bound, box, boxes) if sweep is None else (sweep,)
+
+
+class _Solver:
+    """The tables of one family while it is being solved."""
+
+    def __init__(
+        self, box: Box, family: Family, tables: Mapping[Family, Table], scratch: Scratch
+    ) -> None:
+        self.costs = np.full(box.shape, np.inf, dtype=np.float32)
+        self.choices = np.full(box.shape, NOTHING, dtype=np.int16)
+        self.known = {**tables, family: self.costs}
+        self.scratch = scratch
+
+    def take(self, first: int, step: Step) -> None:
+        """Take what is cheaper; of equal costs the earlier option stays."""
+        view, chosen = step.view(self.costs), step.view(self.choices)
+        for position, where, sliced, result in step.results(self.known, self.scratch):
+            there, option = view[where], chosen[where]
+            less = result < there
+            np.copyto(there, result, where=less)
+            np.copyto(option, first + position, where=less)
+            if not sliced:
+                view[where], chosen[where] = there, option
+
+    def settle(self, steps: list[tuple[int, Step]]) -> None:
+        """Improve by steps that lead to the family itself until none does, and attribute.
+
+        Args:
+            steps: Each with the position of its first option.
+        """
+        before = self.costs.copy()
+        for _, step in steps:
+            self._improve(step)
+        final = False
+        while not final:
+            self.choices[self.costs < before] = UNDECIDED
+            final = True
+            for first, step in steps:
+                final &= self._attribute(first, step)
+
+    def _improve(self, step: Step) -> None:
+        view = step.view(self.costs)
+        for _, where, sliced, result in step.results(self.known, self.scratch):
+            there = view[where]
+            np.minimum(there, result, out=there)
+            if not sliced:
+                view[where] = there
+
+    def _attribute(self, first: int, step: Step) -> bool:
+        """Choose the step where it attains the cost and comes before what is chosen so far.
+
+        Returns:
+            Whether it improves nothing any more: otherwise costs were not final.
+        """
+        final = True
+        pending = self.choices > first
+        view, chosen, open_ = (step.view(a) for a in (self.costs, self.choices, pending))
+        for position, where, sliced, result in step.results(self.known, self.scratch):
+            there = view[where]
+            if (result < there).any():
+                final = False
+                view[where] = np.minimum(there, result)
+            hit = (result == there) & open_[where]
+            if not hit.any():
+                continue
+            option = chosen[where]
+            np.copyto(option, first + position, where=hit)
+            open_[where] &= ~hit
+            if not sliced:
+                chosen[where] = option
+        return final

@@ -1,9 +1,9 @@
 """Specs: what is to be computed, on operands at which levels, with how much memory in use.
 
-A Spec splits in two. Its *family* has everything without an order: the operation and, per operand,
-dtype, level, layout, contiguity and vector width. Its *coordinates* are ordered: the size of every
-iteration dimension, and how much of every bounded level is in use. Rules are applied to a family
-and a whole box of coordinates at once.
+A Spec splits in two. Its *family* says what it is made of: the operation and, per operand, dtype,
+level, layout and vector width. Its *coordinates* are numbers: how every operand is packed, the
+size of every iteration dimension, and how much of every bounded level is in use. Rules apply
+to a family and a whole box of coordinates at once.
 """
 
 from __future__ import annotations
@@ -12,24 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from morello.spec.dtypes import DType
-from morello.spec.layout import Layout
+from morello.spec.layout import Layout, contiguity, packed, paged
 from morello.spec.machine import Level
 from morello.spec.operators import Operation
 
 
 @dataclass(frozen=True)
 class Operand:
-    """The orderless part of an operand.
-
-    ``contiguity``: see `morello.spec.layout`. ``paged``: its rows are a multiple of the page
-    apart, so that they alias in the caches. ``vector``: register width in bytes, 0 in memory.
-    """
+    """What an operand is and where. ``vector``: register width in bytes, 0 in memory."""
 
     dtype: DType
     level: Level
     layout: Layout
-    contiguity: int
-    paged: bool = False
     vector: int = 0
 
     @cached_property
@@ -40,8 +34,6 @@ class Operand:
             -self.level.distance,
             self.level.name,
             self.layout,
-            self.contiguity,
-            self.paged,
             self.vector,
         )
 
@@ -61,16 +53,12 @@ class Operand:
         text = f"{self.dtype} {self.level}"
         if self.layout != tuple(range(len(self.layout))):
             text += f" layout {self.layout}"
-        if self.vector:
-            return f"{text} vector {self.vector}"
-        if self.contiguity < len(self.layout):
-            text += " paged" if self.paged else f" packed {self.contiguity}"
-        return text
+        return f"{text} vector {self.vector}" if self.vector else text
 
 
 @dataclass(frozen=True)
 class Family:
-    """Everything in a Spec that has no order. ``threads`` > 1: the work may be divided."""
+    """What a Spec is made of. ``threads`` > 1: the work may be divided."""
 
     operation: Operation
     operands: tuple[Operand, ...]
@@ -105,12 +93,26 @@ class Spec:
     """A family and its coordinates.
 
     ``sizes`` holds one size per iteration dimension, in the operation's order; ``used`` the grains
-    in use of every bounded level of the target, nearest first.
+    in use of every bounded level of the target, nearest first; ``packing`` how each operand is
+    packed, see `morello.spec.layout`.
     """
 
     family: Family
     sizes: tuple[int, ...]
     used: tuple[int, ...]
+    packing: tuple[int, ...]
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """All of them, in the order of a table's axes."""
+        return (*self.packing, *self.sizes, *self.used)
+
+    def operand_text(self, position: int) -> str:
+        """The operand with how it is packed, if that is not whole."""
+        operand, packing = self.family.operands[position], self.packing[position]
+        if packing == packed(len(operand.layout)):
+            return str(operand)
+        return f"{operand} {'paged' if paged(packing) else 'packed'} {contiguity(packing)}"
 
     def extents(self, position: int) -> tuple[int, ...]:
         """Shape of the operand at this position."""

@@ -12,6 +12,7 @@ from itertools import product
 from morello.program.lower import whole
 from morello.program.tree import Affine, Tensor, View
 from morello.spec.dtypes import DTYPES, DType
+from morello.spec.layout import contiguity
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Operand
 
@@ -65,12 +66,14 @@ def tensor_for(
     )
 
 
-def part_of_larger(operand: Operand, shape: Sequence[int], name: str, role: str) -> View:
-    """A view as contiguous as the operand says: of a tensor that is larger where it is not packed.
+def part_of_larger(
+    operand: Operand, packing: int, shape: Sequence[int], name: str, role: str
+) -> View:
+    """A view that is packed like this: of a tensor that is larger where it is not.
 
     A part of a tensor begins one element from its border, and leaves one at the other.
     """
-    split = len(operand.layout) - operand.contiguity
+    split = len(operand.layout) - contiguity(packing)
     if split == 0:
         return whole(tensor_for(operand, shape, name, role))
     return inside(operand, shape, name, role, operand.layout[: split + 1])

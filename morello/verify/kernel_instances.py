@@ -16,9 +16,9 @@ from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
-from morello.rewriting.references import Sizes, registers
+from morello.rewriting.references import Point, Sizes, registers
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, row_major
+from morello.spec.layout import Layout, packed, row_major
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family, Operand
@@ -146,7 +146,7 @@ def _operands(
     levels = [target.level_by_name[name] for name in pattern.levels]
     for level, layout in product(levels, _layouts(pattern, rank)):
         for vector in _vectors(pattern, level):
-            yield Operand(dtype, level, layout, rank, False, vector)
+            yield Operand(dtype, level, layout, vector)
 
 
 def _layouts(pattern: ast.KernelOperand, rank: int) -> list[Layout]:
@@ -205,5 +205,6 @@ def _accepted(target: Target, match: KernelMatch, sizes: Sizes) -> bool:
     fits = all(used[v.name] <= v.capacity for v in target.bounded if v.capacity is not None)
     if not fits or not all(holds for _, holds in match.shape_conditions(sizes)):
         return False
-    scope = Scope(target, match.scope_variables(sizes), sizes, used)
+    packing = tuple(packed(len(o.layout)) for o in match.f.family.operands)
+    scope = Scope(target, match.scope_variables(Point(sizes, used, packing)), sizes, used)
     return all(evaluate(guard, scope) for guard in match.kernel.guards)

@@ -20,9 +20,9 @@ from morello.definitions import Definitions
 from morello.rewriting.alternatives import Context, RuleAlternative, alternatives, choice_text
 from morello.rewriting.bind import bind
 from morello.rewriting.rule import Rule
-from morello.search.box import Box
+from morello.search.box import one_cell
 from morello.spec.dtypes import DType
-from morello.spec.layout import row_major
+from morello.spec.layout import packed, row_major
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Spec
@@ -129,7 +129,9 @@ def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
     found = [a for a in alternatives(context, family) if isinstance(a, RuleAlternative)]
     for alternative in random.sample(found, min(len(found), ALTERNATIVES_OF_A_FAMILY)):
         for _ in range(SHAPES_OF_AN_ALTERNATIVE):
-            spec = Spec(family, _sizes(operation, random), _used(context.target, random))
+            packing = tuple(_packing(operand, random) for operand in family.operands)
+            used = _used(context.target, random)
+            spec = Spec(family, _sizes(operation, random), used, packing)
             legal = _legal_tiles(context, spec, alternative)
             if legal:
                 yield Instance(context, spec, alternative, random.choice(legal))
@@ -140,10 +142,17 @@ def _operand(dtype: DType, level: Level, rank: int, random: Random) -> Operand:
     layout = random.choice(sorted({row_major(rank), row_major(rank)[::-1]}))
     if not level.addressable:
         widths = [v for v in level.vectors if v % dtype.bytes == 0]
-        return Operand(dtype, level, layout, rank, False, random.choice(widths))
+        return Operand(dtype, level, layout, random.choice(widths))
+    return Operand(dtype, level, layout)
+
+
+def _packing(operand: Operand, random: Random) -> int:
+    rank = len(operand.layout)
+    if not operand.level.addressable:
+        return packed(rank)
     contiguity = random.randint(min(1, rank), rank)
     paged = contiguity < rank and random.random() < 0.25
-    return Operand(dtype, level, layout, contiguity, paged)
+    return 2 * contiguity + paged
 
 
 def _sizes(operation: Operation, random: Random) -> tuple[int, ...]:
@@ -166,15 +175,14 @@ def _legal_tiles(
     context: Context, spec: Spec, alternative: RuleAlternative
 ) -> Sequence[int | None]:
     """Tile sizes with which guards and limits hold; ``(None,)`` if they do and there is none."""
-    box = Box(tuple(np.asarray([n]) for n in spec.sizes), tuple(np.asarray([u]) for u in spec.used))
-    grid, rank = box.open_grid, len(spec.sizes)
+    box = one_cell(spec)
     tiles: tuple[int, ...] = ()
     if alternative.axis is not None:
         largest = max(spec.sizes, default=1)
         tiles = tuple(t for t in context.target.sizes if t < largest)
         if not tiles:
             return ()
-    bound = bind(context, spec.family, alternative, grid[:rank], grid[rank:], tiles)
+    bound = bind(context, spec.family, alternative, box.open_grid, tiles)
     if alternative.axis is None:
         return (None,) if bound.mask.all() else ()
     masks = np.broadcast_to(bound.mask, (len(tiles), *box.shape)).reshape(-1)

@@ -130,7 +130,13 @@ class _Execution:
         family = self.spec.family
         last = len(family.operands) - 1
         return tuple(
-            part_of_larger(o, self.spec.extents(p), name, "output" if p == last else "input")
+            part_of_larger(
+                o,
+                self.spec.packing[p],
+                self.spec.extents(p),
+                name,
+                "output" if p == last else "input",
+            )
             for p, (o, name) in enumerate(zip(family.operands, family.operation.names, strict=True))
         )
 

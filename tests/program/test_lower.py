@@ -18,7 +18,7 @@ from morello.rewriting.alternatives import RuleAlternative
 from morello.rewriting.steps import Leaf
 from morello.search.reconstruct import PlanNode, reconstruct
 from morello.search.search import search
-from morello.spec.layout import Layout
+from morello.spec.layout import Layout, contiguity, paged
 from morello.spec.machine import Target
 from morello.spec.spec import Operand
 from tests.search.budget import examples
@@ -147,7 +147,7 @@ def _visit(
     visited.append(plan)
     for position, (operand, view) in enumerate(zip(plan.spec.family.operands, views, strict=True)):
         assert plan.spec.extents(position) == view.sizes
-        _assert_agree(operand, view, target)
+        _assert_agree(operand, plan.spec.packing[position], view, target)
     alternative = plan.decision.alternative
     if not isinstance(alternative, RuleAlternative):
         return lower_plan(plan, views, Names())
@@ -162,7 +162,7 @@ def _visit(
     return node
 
 
-def _assert_agree(operand: Operand, view: View, target: Target) -> None:
+def _assert_agree(operand: Operand, packing: int, view: View, target: Target) -> None:
     tensor = view.tensor
     assert (operand.dtype, operand.layout, operand.vector) == (
         tensor.dtype,
@@ -172,10 +172,10 @@ def _assert_agree(operand: Operand, view: View, target: Target) -> None:
     assert operand.level.name == view.level
     if not target.moves_lines_from(operand.level) or not operand.level.addressable:
         return  # how it lies there is asked by nobody, and not kept
-    assert operand.contiguity <= _contiguity(view)
-    if len(tensor.shape) == 2 and operand.contiguity == 1:
+    assert contiguity(packing) <= _contiguity(view)
+    if len(tensor.shape) == 2 and contiguity(packing) == 1:
         row = tensor.shape[operand.layout[-1]] * operand.dtype.bytes
-        assert operand.paged == (row % target.page == 0)
+        assert paged(packing) == (row % target.page == 0)
 
 
 def _contiguity(view: View) -> int:

@@ -27,9 +27,9 @@ DIMS = ("i", "j", "k")
 
 def tensor(layout: Layout, contiguity: int, level: Level = MEMORY, vector: int = 0) -> TensorRef:
     """A tensor with a dimension for each entry of the layout."""
-    operand = Operand(F32, level, layout, contiguity, vector=vector)
+    operand = Operand(F32, level, layout, vector)
     indices = tuple(OperandIndex(((DIMS[d], 1),)) for d in range(len(layout)))
-    return TensorRef("0", "X", operand, indices)
+    return TensorRef("0", "X", operand, indices, 2 * contiguity)
 
 
 @st.composite

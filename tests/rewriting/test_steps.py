@@ -7,6 +7,7 @@ import pytest
 from morello.rewriting.alternatives import RuleAlternative, alternatives, choice_text
 from morello.rewriting.steps import Placed, Sequence, Step, Tiled, flatten
 from morello.search.reconstruct import concrete_step, leaf_spec, leaves
+from morello.spec.layout import packed
 from morello.spec.spec import Spec
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import context
@@ -64,11 +65,11 @@ def test_a_part_of_rows_is_no_longer_packed() -> None:
     """Whole rows stay packed together; parts of rows are packed one by one, or alias (8 bytes)."""
     rows = _step("tiny.flat", elementwise("relu", 4, 3), "tile_output", 2, d="i0")
     (spec, _), *_ = _specs(rows)
-    assert [(2, False)] * 2 == [(o.contiguity, o.paged) for o in spec.family.operands]
-    for width, paged in ((3, False), (4, True)):
+    assert (packed(2), packed(2)) == spec.packing
+    for width, aliasing in ((3, 0), (4, 1)):
         columns = _step("tiny.flat", elementwise("relu", 4, width), "tile_output", 1, d="i1")
         (spec, _), *_ = _specs(columns)
-        assert [(1, paged)] * 2 == [(o.contiguity, o.paged) for o in spec.family.operands]
+        assert (2 + aliasing, 2 + aliasing) == spec.packing
 
 
 @pytest.mark.parametrize(("size", "taken", "fits"), [(2, 1, True), (6, 3, True), (7, 4, False)])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from typing import Any
 
 from morello.language.evaluate import evaluate
 from morello.rewriting.alternatives import (
@@ -17,11 +16,12 @@ from morello.rewriting.alternatives import (
     KernelAlternative,
     RuleAlternative,
     alternatives,
+    scope_at,
 )
 from morello.rewriting.functions import Scope
-from morello.rewriting.references import spec_ref
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, Variants
-from morello.search.reconstruct import concrete_step
+from morello.rewriting.references import point
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.spec.spec import Family, Spec
 
 
@@ -52,28 +52,19 @@ class BruteForce:
     def _tiles(self, spec: Spec) -> list[int | None]:
         return [tile for tile in self.context.target.sizes if tile < max(spec.sizes)]
 
-    def _scope(self, spec: Spec, variables: dict[str, Any]) -> Scope:
-        sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
-        bounded = self.context.target.bounded
-        used = {level.name: n for level, n in zip(bounded, spec.used, strict=True)}
-        return Scope(self.context.target, variables, sizes, used)
-
     def _kernel(self, spec: Spec, alternative: KernelAlternative) -> float:
         match = alternative.match
-        sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
-        scope = self._scope(spec, match.scope_variables(sizes))
-        fits = all(bool(holds) for _, holds in match.shape_conditions(sizes))
+        at = point(self.context.target, spec.family, spec.coordinates)
+        scope = Scope(self.context.target, match.scope_variables(at), at.sizes, at.used)
+        fits = all(bool(holds) for _, holds in match.shape_conditions(at.sizes))
         if not fits or not all(evaluate(guard, scope) for guard in match.kernel.guards):
             return inf
         return float(evaluate(match.kernel.cost, scope))
 
     def _rule(self, spec: Spec, alternative: RuleAlternative, tile: int | None) -> float:
         declaration = alternative.rule.declaration
-        f = spec_ref(spec.family)
-        variables = {**dict(alternative.choices), declaration.match.variable: f}
-        if alternative.axis is not None:
-            variables[alternative.axis] = tile
-        scope = self._scope(spec, variables)
+        at = point(self.context.target, spec.family, spec.coordinates)
+        scope = scope_at(self.context.target, spec.family, alternative, at, tile)
         if not all(evaluate(guard, scope) for guard in declaration.guards):
             return inf
         below = self._below(concrete_step(self.context, spec, alternative, tile))
@@ -83,15 +74,10 @@ class BruteForce:
     def _below(self, step: Step) -> float:
         """Cycles of a rule's result, or infinity where it is not allowed."""
         match step:
-            case Leaf(family=family, sizes=sizes, used=used):
-                assert sizes is not None
-                assert used is not None
-                return self.cycles(Spec(family, tuple(map(int, sizes)), tuple(map(int, used))))
+            case Leaf():
+                return self.cycles(leaf_spec(step))
             case Sequence(steps=steps):
                 return sum(self._below(inner) for inner in steps)
-            case Variants(options=options):
-                (chosen,) = [inner for condition, inner in options if condition]
-                return self._below(chosen)
             case Placed(fits=fits, body=body):
                 return self._below(body) if fits else inf
             case Tiled():

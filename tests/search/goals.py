@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, row_major
+from morello.spec.layout import Layout, packed, row_major
 from morello.spec.machine import Target
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Spec
@@ -46,9 +46,10 @@ class Wanted:
             operation.names, operation.operands, self.operand_dtypes(), strict=True
         ):
             layout = layouts.get(name, row_major(len(indices)))
-            operands.append(Operand(dtype, target.farthest, layout, len(layout)))
+            operands.append(Operand(dtype, target.farthest, layout))
         family = Family(operation, tuple(operands), self.threads)
-        return Spec(family, self.sizes, (0,) * len(target.bounded))
+        packing = tuple(packed(len(operand.layout)) for operand in operands)
+        return Spec(family, self.sizes, (0,) * len(target.bounded), packing)
 
     def __str__(self) -> str:
         parts = [self.operator, "x".join(map(str, self.sizes)), "-".join(self.dtypes)]

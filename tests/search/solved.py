@@ -48,11 +48,12 @@ def cell(
     Of a level that is no coordinate of the family nothing is in use, or, if ``full``, all.
     """
     values = [int(axis[rank]) for axis, rank in zip(box.axes, ranks, strict=True)]
-    sizes, used = values[: len(box.sizes)], values[len(box.sizes) :]
+    packing, values = values[: box.operands], values[box.operands :]
+    sizes, used = values[: box.dimensions], values[box.dimensions :]
     for position, level in enumerate(target.bounded):
         if used[position] == IRRELEVANT:
             used[position] = (level.capacity or 0) if full else 0
-    return Spec(family, tuple(sizes), tuple(used))
+    return Spec(family, tuple(sizes), tuple(used), tuple(packing))
 
 
 def cells(solution: Solution, *, full: bool = False) -> Iterator[Spec]:

@@ -7,6 +7,7 @@ from math import inf, isclose
 
 import pytest
 
+from morello.spec.layout import paged
 from tests.search.brute_force import BruteForce
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import TINY, context
@@ -67,10 +68,11 @@ def test_the_tiny_spaces_are_not_trivial() -> None:
     """They have paged operands, tails, Specs that do not fit, and a choice of vector widths."""
     solutions = [solved(name, goal) for name in TINY for goal in GOALS[name]]
     operands = {o for s in solutions for family in s.tables for o in family.operands}
-    assert {False, True} == {operand.paged for operand in operands}
+    boxes = [box for s in solutions for box in s.boxes.values()]
+    assert {0, 1} == {paged(int(p)) for b in boxes for axis in b.axes[: b.operands] for p in axis}
     assert {0, 4, 8} == {operand.vector for operand in operands}
     assert any(inf == table.max() for s in solutions for table in s.tables.values())
-    sizes = {int(n) for s in solutions for box in s.boxes.values() for n in box.sizes[0]}
+    sizes = {int(n) for box in boxes for n in box.sizes[0]}
     assert sizes > {size for name in TINY for size in context(name).target.sizes}
 
 

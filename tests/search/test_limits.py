@@ -14,6 +14,7 @@ from morello.language.evaluate import evaluate
 from morello.plan import Plan
 from morello.rewriting.alternatives import Context, KernelAlternative
 from morello.rewriting.functions import Scope
+from morello.rewriting.references import point
 from morello.search.reconstruct import PlanNode, leaves, reconstruct
 from morello.search.refusals import NoImplementationError
 from morello.search.search import search
@@ -54,7 +55,7 @@ def test_more_in_use_never_costs_less(name: str, goal: Wanted) -> None:
     """Within the tables: along the axis of every level."""
     solution = solved(name, goal)
     for family, box in solution.boxes.items():
-        for axis in range(len(box.sizes), len(box.axes)):
+        for axis in range(box.operands + box.dimensions, len(box.axes)):
             table = np.moveaxis(solution.tables[family], axis, 0)
             for less, more in pairwise(table):
                 assert (less <= more).all(), family
@@ -111,12 +112,12 @@ def _asked(target: Target, node: PlanNode) -> dict[str, int]:
     if not isinstance(alternative, KernelAlternative):
         return asked
     match = alternative.match
-    sizes = dict(zip(node.spec.family.operation.dims, node.spec.sizes, strict=True))
+    at = point(target, node.spec.family, node.spec.coordinates)
     for level in target.bounded:
         assert level.capacity is not None
         for free in range(level.capacity + 1):
             used = {other.name: 0 for other in target.bounded} | {level.name: level.capacity - free}
-            scope = Scope(target, match.scope_variables(sizes), sizes, used)
+            scope = Scope(target, match.scope_variables(at), at.sizes, used)
             if all(evaluate(guard, scope) for guard in match.kernel.guards):
                 asked[level.name] = free
                 break

@@ -118,3 +118,14 @@ def test_hash_seeds_change_nothing(project: Path) -> None:
     ]
     assert len(SPECS) == len(json.loads(found[0]))
     assert found[0] == found[1] == found[2]
+
+
+def test_the_number_of_workers_does_not_matter() -> None:
+    """Families that are solved at the same time do not see each other."""
+    wanted = matmul(5, 4, 3)
+    known = context("tiny.cached")
+    spec = wanted.spec(known.target)
+    alone, together = (search(known, spec, workers=count) for count in (1, 4))
+    for family, expected in alone.solved.items():
+        np.testing.assert_array_equal(expected.costs, together.solved[family].costs)
+        np.testing.assert_array_equal(expected.choices, together.solved[family].choices)

@@ -9,6 +9,7 @@ import pytest
 from morello.definitions import Definitions
 from morello.rewriting.progress import operator_ranks
 from morello.spec.dtypes import F32
+from morello.spec.layout import packed
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Spec
 from morello.verify.measure import decreases
@@ -19,8 +20,9 @@ def spec(definitions: Definitions) -> Spec:
     """A product of which everything could still be decided."""
     target = definitions.targets["x86.scalar"]
     operation = Operation(definitions.operators["matmul"], 0)
-    far = Operand(F32, target.farthest, (0, 1), 2)
-    return Spec(Family(operation, (far,) * 3, threads=2), (4, 5, 6), (0,) * len(target.bounded))
+    far = Operand(F32, target.farthest, (0, 1))
+    family = Family(operation, (far,) * 3, threads=2)
+    return Spec(family, (4, 5, 6), (0,) * len(target.bounded), (packed(2),) * 3)
 
 
 def test_each_component_comes_before_the_next(spec: Spec, definitions: Definitions) -> None:
@@ -54,6 +56,6 @@ def test_another_operator_must_be_of_lower_rank(spec: Spec, definitions: Definit
     """Whatever its sizes are."""
     ranks = operator_ranks(definitions.operators, definitions.rules)
     fill = Operation(definitions.operators["fill"], 2, False, (("value", 0.0),))
-    initial = Spec(Family(fill, spec.family.operands[-1:], 2), (99, 99), spec.used)
+    initial = Spec(Family(fill, spec.family.operands[-1:], 2), (99, 99), spec.used, (packed(2),))
     assert decreases(spec, initial, ranks)
     assert not decreases(initial, spec, ranks)
