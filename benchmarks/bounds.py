@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
 
-from morello.memo.memory import Memo
-from morello.rewriting.alternatives import Context
 from morello.search.box import Box, Ints
 from morello.search.solution import Solution
 from morello.spec.machine import Target
-from morello.spec.spec import Family, Spec
-
-
-class WatchedMemo(Memo):
-    """A memo that hands back the solution which it gave last."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.last: Solution | None = None
-
-    def solution(self, context: Context, goal: Spec, solve: Callable[[], Solution]) -> Solution:
-        """As `Memo.solution`."""
-        self.last = super().solution(context, goal, solve)
-        return self.last
+from morello.spec.spec import Family
 
 
 def counts(solution: Solution) -> dict[str, int]:

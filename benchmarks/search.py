@@ -49,19 +49,22 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
     pin(1)
     start = time.perf_counter()
     import morello  # noqa: PLC0415 - its time is measured
-    from benchmarks.bounds import WatchedMemo, axes, counts  # noqa: PLC0415
+    from benchmarks.bounds import axes, counts  # noqa: PLC0415
     from morello.definitions import load_definitions  # noqa: PLC0415
+    from morello.memo.memo import Memo  # noqa: PLC0415
+    from morello.search.solution import Solution  # noqa: PLC0415
 
     definitions = load_definitions()
     loaded = time.perf_counter()
-    memo, started = WatchedMemo(), time.process_time()
+    memo, started = Memo(), time.process_time()
     kernel = morello.compile(
         spec_text(target, 1), defines=case.defines, definitions=definitions, memo=memo
     )
     seconds, cpu_seconds = time.perf_counter() - loaded, time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     statistics = kernel.statistics
-    assert memo.last is not None
+    solution = kernel.plan.answers
+    assert isinstance(solution, Solution)
     return {
         "case": str(case),
         "load_seconds": loaded - start,
@@ -71,8 +74,8 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
         "cells": statistics.cells,
         "cells_per_second": statistics.cells / cpu_seconds,
         "peak_mib": peak,
-        "bounds": counts(memo.last),
-        "level_axes": axes(memo.last),
+        "bounds": counts(solution),
+        "level_axes": axes(solution),
         "predicted_cycles": kernel.cost,
     }
 

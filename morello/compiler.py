@@ -24,14 +24,16 @@ from morello.language.diagnostics import Collector, suggestion
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
-from morello.memo.memory import Memo, process_memo
-from morello.plan import Plan, considered, refused
+from morello.memo.memo import Memo, process_memo
+from morello.plan import Plan
 from morello.program.lower import Names, lower_plan
 from morello.program.source import CSource, EmitOptions
 from morello.program.tree import Program
 from morello.reference.inputs import make_all
+from morello.search.known import Known
 from morello.search.reconstruct import reconstruct
 from morello.search.search import Progress, search
+from morello.search.solution import Solution
 from morello.spec.goal import Goal
 from morello.spec.machine import Target
 from morello.toolchain.build import build
@@ -53,7 +55,10 @@ __all__ = ["Kernel", "Progress", "SearchStatistics", "compile_spec"]
 
 @dataclass(frozen=True, slots=True)
 class SearchStatistics:
-    """What the search did: families, Specs in their tables, seconds until the program was there."""
+    """What the search did: families, Specs in their tables, seconds until the program was there.
+
+    Where everything was recalled from a memo, there are none of either.
+    """
 
     families: int
     cells: int
@@ -215,21 +220,18 @@ def compile_spec(
     context = context_for(definitions, chosen)
     wanted = goal_spec(chosen, goal)
     memo = memo if memo is not None else process_memo()
-    solution = memo.solution(context, wanted, lambda: search(context, wanted, progress=progress))
-    plan = Plan(
-        reconstruct(solution, wanted),
-        chosen,
-        considered(solution, wanted),
-        refused(context, wanted.family),
-    )
+
+    def solve(known: Known) -> Solution:
+        return search(context, wanted, progress=progress, known=known)
+
+    answers = memo.answers(context, wanted, solve)
+    plan = Plan(reconstruct(answers, wanted), answers)
     arguments, views = argument_tensors(chosen, goal)
     names = Names({t.name: 1 for t in arguments})
     body = lower_plan(plan.root, views, names)
     program = Program(goal.name, arguments, body, goal.threads, chosen, title(goal))
     c_source = definitions.emitters[chosen.emitter].emit(program, EmitOptions(annotate=annotate))
-    statistics = SearchStatistics(
-        len(solution.tables), solution.cells, time.perf_counter() - started
-    )
+    statistics = SearchStatistics(answers.families, answers.cells, time.perf_counter() - started)
     return Kernel(goal, program, plan, c_source, statistics)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
 from morello.rewriting.alternatives import Context, KernelAlternative, Refusal, alternatives
 from morello.rewriting.patterns import implements
+from morello.search.answers import Answers
 from morello.search.reconstruct import PlanNode, candidates, own_features
-from morello.search.solution import Solution
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Spec
 
@@ -40,11 +41,13 @@ class Considered:
     cycles: float
 
 
-def considered(solution: Solution, spec: Spec) -> tuple[Considered, ...]:
+def considered(answers: Answers, spec: Spec) -> tuple[Considered, ...]:
     """Everything that a Spec could begin with, the cheapest first: that is the choice itself."""
     volume = prod(spec.sizes)
-    found = sorted(candidates(solution, spec), key=lambda d: d.order)
-    return tuple(Considered(d.name, d.parameters, d.intensity * volume) for d in found)
+    found = sorted(candidates(answers, spec), key=lambda c: c.order)
+    return tuple(
+        Considered(c.option.name, c.option.parameters, c.intensity * volume) for c in found
+    )
 
 
 def refused(context: Context, family: Family) -> tuple[Refusal, ...]:
@@ -61,16 +64,25 @@ def refused(context: Context, family: Family) -> tuple[Refusal, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """The decisions of a solved Spec.
-
-    ``root`` is the goal's; ``considered`` and ``refused`` are what else the goal could, or could
-    not, have begun with.
-    """
+    """What was chosen for a solved Spec and for those below it."""
 
     root: PlanNode
-    target: Target
-    considered: tuple[Considered, ...] = field(default=(), repr=False)
-    refused: tuple[Refusal, ...] = field(default=(), repr=False)
+    answers: Answers = field(repr=False)
+
+    @property
+    def target(self) -> Target:
+        """Where it runs."""
+        return self.answers.context.target
+
+    @cached_property
+    def considered(self) -> tuple[Considered, ...]:
+        """What the goal could have begun with, the cheapest first."""
+        return considered(self.answers, self.root.spec)
+
+    @cached_property
+    def refused(self) -> tuple[Refusal, ...]:
+        """What the goal could not have begun with, and why."""
+        return refused(self.answers.context, self.root.spec.family)
 
     def render(self) -> str:
         """An indented tree: decision, parameters, sizes, cycles; one line a node."""
@@ -91,7 +103,7 @@ class Plan:
         """Shares of all coefficients, the largest first. They add up to the plan's cycles."""
         totals: dict[str, float] = {}
         for node, count in _occurrences(self.root):
-            for name, own in own_features(self.target, node.spec, node.decision).items():
+            for name, own in own_features(self.target, node.spec, node.option).items():
                 totals[name] = totals.get(name, 0.0) + own * count
         values = {n: c.value for n, c in self.target.coefficients.items()}
         for level in self.target.levels:
@@ -124,9 +136,9 @@ def _occurrences(root: PlanNode) -> list[tuple[PlanNode, float]]:
 
 
 def _line(node: PlanNode, count: int) -> str:
-    decision = node.decision
-    parameters = ", ".join(f"{n} = {v}" for n, v in decision.parameters)
-    name = f"{decision.name}({parameters})" if parameters else decision.name
+    option = node.option
+    parameters = ", ".join(f"{n} = {v}" for n, v in option.parameters)
+    name = f"{option.name}({parameters})" if parameters else option.name
     dims = zip(node.spec.family.operation.dims, node.spec.sizes, strict=True)
     sizes = " ".join(f"{d}={n}" for d, n in dims)
     times = f"{count:,} x " if count > 1 else ""
@@ -141,9 +153,9 @@ def _json(node: PlanNode, count: int) -> dict[str, Any]:
         "operands": {
             name: node.spec.operand_text(position) for position, name in enumerate(operation.names)
         },
-        "kind": "kernel" if isinstance(node.decision.alternative, KernelAlternative) else "rule",
-        "name": node.decision.name,
-        "parameters": dict(node.decision.parameters),
+        "kind": "kernel" if isinstance(node.option.alternative, KernelAlternative) else "rule",
+        "name": node.option.name,
+        "parameters": dict(node.option.parameters),
         "count": count,
         "cycles": node.cycles,
         "own_cycles": node.own,

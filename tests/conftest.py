@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import settings
 from morello.definitions import Definitions, load_definitions
 
 settings.register_profile("long", max_examples=1000, deadline=None)
+
+os.environ["MORELLO_MEMO"] = "off"  # tests that want one name it
 
 PROJECT = Path(__file__).resolve().parent.parent
 

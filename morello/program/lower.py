@@ -50,7 +50,7 @@ def whole(tensor: Tensor) -> View:
 
 def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names) -> Node:
     """The program of a plan on these operands, inputs first."""
-    alternative = plan.decision.alternative
+    alternative = plan.option.alternative
     if isinstance(alternative, KernelAlternative):
         sizes = dict(zip(plan.spec.family.operation.dims, plan.spec.sizes, strict=True))
         bindings = tuple((n, int(v)) for n, v in alternative.match.bindings(sizes).items())

@@ -8,7 +8,7 @@ children. Only what a mask lets through counts: an operand that must fit in a le
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,17 +18,23 @@ from morello.rewriting.bind import Array, Bound, BoundUse, bind
 from morello.rewriting.references import spec_ref
 from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
 from morello.search.graph import FamilyGraph, Node
+from morello.search.known import Chosen, Known
+from morello.search.options import Option
 from morello.search.packings import packing_closure
 from morello.spec.spec import Family, Spec
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A family to be solved: its box, and its alternatives on it."""
+    """A family to be solved: its box, and its alternatives on it.
+
+    ``recalled``: choices are known, so that alternatives apply only where they were chosen.
+    """
 
     family: Family
     box: Box
     bounds: tuple[Bound, ...]
+    recalled: bool
 
     @property
     def children(self) -> Set[Family]:
@@ -46,6 +52,7 @@ def plan_tasks(
     goal: Spec,
     limit: int,
     report: Callable[[int], None],
+    known: Known,
 ) -> list[Task]:
     """Tasks in topological order, goal first.
 
@@ -55,6 +62,7 @@ def plan_tasks(
         goal: What is to be solved.
         limit: Largest number of cells to accept.
         report: Called with the number of families planned so far.
+        known: Where choices may be known from.
 
     Raises:
         MorelloError: There are more cells than the limit.
@@ -73,7 +81,7 @@ def plan_tasks(
                 f"the search would have to solve more than {limit:,} Specs",
                 help="make the sizes smaller, or choose a target with fewer sizes",
             )
-        task = _task(context, node, box)
+        task = _task(context, node, box, known.find(context, node.family, box))
         for bound in task.bounds:
             for use in bound.uses:
                 if use.family != node.family:
@@ -104,19 +112,25 @@ def _sorted(values: set[int]) -> Ints:
     return np.asarray(sorted(values), dtype=np.int64)
 
 
-def _task(context: Context, node: Node, box: Box) -> Task:
+def _task(context: Context, node: Node, box: Box, chosen: Chosen | None) -> Task:
+    largest = max((int(sizes[-1]) for sizes in box.sizes), default=1)
+    below = tuple(t for t in context.target.sizes if t < largest)
     bounds = []
     for alternative in node.alternatives:
-        tiles: tuple[int, ...] = ()
-        if alternative.axis is not None:
-            largest = max(int(s[-1]) for s in box.sizes)
-            tiles = tuple(t for t in context.target.sizes if t < largest)
-            if not tiles:
-                continue
-        bound = bind(context, node.family, alternative, box.open_grid, tiles)
+        tiles: tuple[int | None, ...] = (None,) if alternative.axis is None else below
+        options = [Option(alternative, tile) for tile in tiles]
+        if chosen is not None:
+            options = [option for option in options if chosen.has(option)]
+        if not options:
+            continue
+        sizes = tuple(o.tile for o in options if o.tile is not None)
+        bound = bind(context, node.family, alternative, box.open_grid, sizes)
+        if chosen is not None:
+            where = chosen.where(options)
+            bound = replace(bound, mask=bound.mask & (where if sizes else where[0]))
         if bound.mask.any():
             bounds.append(bound)
-    return Task(node.family, box, tuple(bounds))
+    return Task(node.family, box, tuple(bounds), chosen is not None)
 
 
 def _add_need(

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from morello.resources import available_cores
 from morello.rewriting.alternatives import Context
+from morello.search.box import Box
 from morello.search.graph import discover
+from morello.search.known import Known, Nothing
 from morello.search.needs import Task, plan_tasks
+from morello.search.options import Option
 from morello.search.refusals import no_family, no_program
 from morello.search.schedule import run
 from morello.search.solution import Solution
-from morello.search.solve import Solved, solve_family
+from morello.search.solve import Choices, Solved, solve_family
 from morello.search.sweep import Scratch, SweepPlanner
 from morello.spec.spec import Family, Spec
+
+NOTHING_KNOWN = Nothing()
 
 CELL_LIMIT = 2_000_000_000
 """Specs that a search may have: eight gigabytes of tables."""
@@ -37,6 +43,7 @@ def search(
     progress: Callable[[Progress], None] | None = None,
     cell_limit: int = CELL_LIMIT,
     workers: int | None = None,
+    known: Known = NOTHING_KNOWN,
 ) -> Solution:
     """Solve a goal and everything below it.
 
@@ -46,6 +53,7 @@ def search(
         progress: Called now and then.
         cell_limit: Largest number of Specs to solve.
         workers: Families to solve at a time; by default as many as there are cores.
+        known: What was solved before, and where to leave what is solved now.
 
     Raises:
         NoImplementationError: Nothing implements the goal; it says what was refused and why.
@@ -57,11 +65,12 @@ def search(
     if goal.family not in graph:
         raise no_family(context, goal)
     tasks = plan_tasks(
-        context, graph, goal, cell_limit, lambda _: report(Progress(0, 0, "planning"))
+        context, graph, goal, cell_limit, lambda _: report(Progress(0, 0, "planning")), known
     )
-    solved = _solve(tasks, workers or available_cores(), report)
+    keep = partial(known.keep, context)
+    solved = _solve(tasks, workers or available_cores(), report, keep)
     tried = {task.family: tuple(bound.alternative for bound in task.bounds) for task in tasks}
-    solution = Solution(context, tried, solved)
+    solution = Solution(context, tried, solved, not any(task.recalled for task in tasks))
     if solution.intensity(goal) == float("inf"):
         raise no_program(solution, goal)
     return solution
@@ -75,7 +84,10 @@ class _Workspace(threading.local):
 
 
 def _solve(
-    tasks: list[Task], workers: int, report: Callable[[Progress], None]
+    tasks: list[Task],
+    workers: int,
+    report: Callable[[Progress], None],
+    keep: Callable[[Family, Box, Sequence[Option], Choices], None],
 ) -> dict[Family, Solved]:
     """Solve all tasks, children before parents."""
     by_family = {task.family: task for task in reversed(tasks)}
@@ -89,7 +101,10 @@ def _solve(
         nonlocal done
         task = by_family[family]
         tables = {child: solved[child].costs for child in task.children if child in solved}
-        solved[family] = solve_family(task, boxes, tables, planner, workspace.scratch)
+        found = solve_family(task, boxes, tables, planner, workspace.scratch)
+        solved[family] = found
+        if not task.recalled:
+            keep(family, found.box, found.options, found.choices)
         with lock:
             done += task.box.cells
             report(Progress(done, total, "searching"))

@@ -11,7 +11,8 @@ import numpy as np
 from morello.rewriting.alternatives import Alternative, Context
 from morello.search.box import IRRELEVANT, Box
 from morello.search.gather import Table
-from morello.search.solve import NOTHING, Option, Solved
+from morello.search.options import Option
+from morello.search.solve import NOTHING, Solved
 from morello.spec.spec import Family, Spec
 
 
@@ -20,11 +21,13 @@ class Solution:
     """Solved families with all that is needed to read them.
 
     ``alternatives``: those of every family that lead to kernels, in the order that breaks ties.
+    ``complete``: all of them were tried; otherwise some families were recalled from a memo.
     """
 
     context: Context
     alternatives: Mapping[Family, tuple[Alternative, ...]]
     solved: Mapping[Family, Solved]
+    complete: bool
 
     @cached_property
     def boxes(self) -> Mapping[Family, Box]:
@@ -35,6 +38,10 @@ class Solution:
     def tables(self) -> Mapping[Family, Table]:
         """Costs of every family."""
         return {family: solved.costs for family, solved in self.solved.items()}
+
+    def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
+        """Alternatives of a family that lead to kernels, in the order that breaks ties."""
+        return self.alternatives[family]
 
     def canonical(self, spec: Spec) -> Spec:
         """The Spec without the levels that are no coordinates of its family."""
@@ -53,6 +60,11 @@ class Solution:
             axis[0] == IRRELEVANT or value in axis
             for axis, value in zip(self.solved[spec.family].box.axes, spec.coordinates, strict=True)
         )
+
+    @property
+    def families(self) -> int:
+        """Number of families that were solved."""
+        return len(self.solved)
 
     @property
     def cells(self) -> int:

@@ -11,9 +11,7 @@ is concerned; sweeps over the dimensions are repeated until each has changed not
 point is unique, since every Spec depends on smaller ones only, and it is reached from above, so
 that the result does not depend on the order of anything.
 
-The choice of a Spec is the first of its options that attains the least cost. Options are in the one
-order that breaks ties: kernels before rules, then the rule's name, its parameters as text, and the
-smaller tile.
+The choice of a Spec is the first of its options, in `Option.order`, that attains the least cost.
 """
 
 from __future__ import annotations
@@ -24,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from morello.rewriting.alternatives import Alternative
 from morello.rewriting.bind import Bound
 from morello.search.box import Box
 from morello.search.gather import Table
 from morello.search.needs import Task
+from morello.search.options import Option
 from morello.search.sweep import Scratch, Sweep, SweepPlanner
 from morello.search.updates import Update, updates
 from morello.spec.spec import Family
@@ -43,9 +41,6 @@ UNDECIDED = np.iinfo(np.int16).max
 
 Step = Sweep | Update
 """Something that improves a table."""
-
-Option = tuple[Alternative, int | None]
-"""An alternative with its tile size, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +78,7 @@ def solve_family(
     options: list[Option] = []
     for bound in task.bounds:
         first = len(options)
-        options += [(bound.alternative, tile) for tile in bound.tiles or (None,)]
+        options += [Option(bound.alternative, tile) for tile in bound.tiles or (None,)]
         for step in _steps(bound, task.box, boxes, planner):
             if step.leads_to(task.family):
                 again.append((first, step))

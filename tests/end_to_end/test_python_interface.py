@@ -9,7 +9,7 @@ import pytest
 
 import morello
 from morello.errors import UsageError
-from morello.memo.memory import Memo
+from morello.memo.memo import Memo
 
 from .kernels import EXAMPLES, SPECS, compiled, runnable, small_inputs
 

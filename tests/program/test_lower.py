@@ -148,7 +148,7 @@ def _visit(
     for position, (operand, view) in enumerate(zip(plan.spec.family.operands, views, strict=True)):
         assert plan.spec.extents(position) == view.sizes
         _assert_agree(operand, plan.spec.packing[position], view, target)
-    alternative = plan.decision.alternative
+    alternative = plan.option.alternative
     if not isinstance(alternative, RuleAlternative):
         return lower_plan(plan, views, Names())
     children = iter(plan.children)

@@ -13,7 +13,7 @@ from morello.plan import Plan
 from morello.search.reconstruct import PlanNode
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
-from tests.search.solved import nodes, plan_of
+from tests.search.solved import nodes, plan_of, solved
 
 CASES: tuple[tuple[str, Wanted], ...] = (
     ("tiny.cached", matmul(5, 4, 3, threads=3)),
@@ -25,7 +25,7 @@ IDS = [f"{name} {wanted}" for name, wanted in CASES]
 
 
 def _plan(name: str, wanted: Wanted) -> Plan:
-    return Plan(plan_of(name, wanted), context(name).target)
+    return Plan(plan_of(name, wanted), solved(name, wanted))
 
 
 @pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
@@ -56,7 +56,7 @@ def test_the_rendered_tree_has_a_line_for_every_use(name: str, wanted: Wanted) -
     lines = plan.render().splitlines()
     assert _uses(plan.root) == len(lines)
     assert f"{plan.root.spec.family.operation} [" in lines[0]
-    assert f"{plan.root.decision.name}" in lines[0]
+    assert f"{plan.root.option.name}" in lines[0]
     assert lines[0].endswith(f"# {plan.root.cycles:,.0f} cycles")
     depths = [(len(line) - len(line.lstrip(" "))) // 2 for line in lines]
     assert 0 == depths[0]
@@ -80,8 +80,8 @@ def _same(node: PlanNode, tree: dict[str, Any]) -> None:
     assert str(operation) == tree["operation"]
     assert dict(zip(operation.dims, node.spec.sizes, strict=True)) == tree["sizes"]
     assert list(operation.names) == list(tree["operands"])
-    assert node.decision.name == tree["name"]
-    assert dict(node.decision.parameters) == tree["parameters"]
+    assert node.option.name == tree["name"]
+    assert dict(node.option.parameters) == tree["parameters"]
     assert ("kernel" if node.step is None else "rule") == tree["kind"]
     assert (node.cycles, node.own) == (tree["cycles"], tree["own_cycles"])
     assert list(node.counts) == [child["count"] for child in tree["children"]]
@@ -96,11 +96,11 @@ def test_decisions_name_rules_and_kernels_that_there_are(name: str, wanted: Want
     rules = {rule.name: rule for rule in known.rules}
     kernels = {kernel.name for kernel in known.target.kernels}
     for node in nodes(plan_of(name, wanted)):
-        parameters = [parameter for parameter, _ in node.decision.parameters]
+        parameters = [parameter for parameter, _ in node.option.parameters]
         if node.step is None:
-            assert node.decision.name in kernels
+            assert node.option.name in kernels
             assert [] == parameters
             continue
-        rule = rules[node.decision.name]
+        rule = rules[node.option.name]
         assert sorted((*rule.operand_variables, *rule.choice_variables)) == sorted(parameters)
-        assert all(isinstance(value, str) for _, value in node.decision.parameters)
+        assert all(isinstance(value, str) for _, value in node.option.parameters)

@@ -11,15 +11,16 @@ import pytest
 
 import morello
 from morello.definitions import Definitions
-from morello.memo.memory import Memo, decisions
+from morello.memo.memo import Memo
 from morello.rewriting.alternatives import Context
+from morello.search.known import Known
 from morello.search.refusals import NoImplementationError
 from morello.search.search import search
 from morello.search.solution import Solution
 from morello.spec.spec import Spec
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target
-from tests.search.solved import nodes, plan_of, solved
+from tests.search.solved import solved
 
 NAME = "tiny.flat"
 RELU, ADD = elementwise("relu", 7), elementwise("add", 3, 2)
@@ -35,8 +36,8 @@ class _Searches:
     def __init__(self) -> None:
         self.count = 0
 
-    def of(self, goal: Wanted) -> Callable[[], Solution]:
-        def solve() -> Solution:
+    def of(self, goal: Wanted) -> Callable[[Known], Solution]:
+        def solve(_: Known) -> Solution:
             self.count += 1
             return solved(NAME, goal)
 
@@ -93,7 +94,7 @@ def test_the_least_recently_used_is_forgotten_first() -> None:
     """By bytes of tables: room for two of three."""
     goals = [elementwise("relu", 7), elementwise("relu", 11), elementwise("relu", 13)]
     sizes = [solved(NAME, goal).bytes for goal in goals]
-    memo, searches = Memo(sum(sizes) - 1), _Searches()
+    memo, searches = Memo(budget=sum(sizes) - 1), _Searches()
     for goal in (goals[0], goals[1], goals[0], goals[2]):  # the second is the oldest in use
         memo.solution(context(NAME), _spec(goal), searches.of(goal))
     assert (3, 2) == (searches.count, memo.solutions)
@@ -104,7 +105,7 @@ def test_the_least_recently_used_is_forgotten_first() -> None:
 
 
 def test_what_exceeds_the_budget_is_answered_but_not_kept() -> None:
-    memo, searches = Memo(solved(NAME, RELU).bytes - 1), _Searches()
+    memo, searches = Memo(budget=solved(NAME, RELU).bytes - 1), _Searches()
     found = memo.solution(context(NAME), _spec(RELU), searches.of(RELU))
     assert found.covers(_spec(RELU))
     assert (1, 0) == (searches.count, memo.solutions)
@@ -116,7 +117,7 @@ def test_threads_may_share_it_and_search_at_the_same_time() -> None:
     both = threading.Barrier(2, timeout=60)
 
     def solve(goal: Wanted) -> Solution:
-        def waiting() -> Solution:
+        def waiting(_: Known) -> Solution:
             both.wait()
             return solved(NAME, goal)
 
@@ -130,11 +131,11 @@ def test_threads_may_share_it_and_search_at_the_same_time() -> None:
 
 
 def test_many_threads_find_the_same() -> None:
-    memo = Memo(3 * solved(NAME, RELU).bytes)
+    memo = Memo(budget=3 * solved(NAME, RELU).bytes)
     goals = [elementwise("relu", size) for size in (3, 5, 7, 11)] * 8
 
     def ask(goal: Wanted) -> bool:
-        found = memo.solution(context(NAME), _spec(goal), lambda: solved(NAME, goal))
+        found = memo.solution(context(NAME), _spec(goal), lambda _: solved(NAME, goal))
         expected = solved(NAME, goal).intensity(_spec(goal))
         return found.intensity(_spec(goal)) == expected
 
@@ -148,7 +149,7 @@ def test_a_failed_search_leaves_nothing_behind() -> None:
     spec = RELU.spec(without_kernels.target)
     for _ in range(2):
         with pytest.raises(NoImplementationError):
-            memo.solution(without_kernels, spec, lambda: search(without_kernels, spec))
+            memo.solution(without_kernels, spec, lambda _: search(without_kernels, spec))
     assert 0 == memo.solutions
 
 
@@ -160,19 +161,10 @@ def test_a_goal_below_another_that_nothing_implements_is_refused() -> None:
     known = replace(known, target=replace(known.target, kernels=kernels))
     memo, four, one = Memo(), elementwise("relu", 4), elementwise("relu", 1)
     spec = four.spec(known.target)
-    large = memo.solution(known, spec, lambda: search(known, spec))
+    large = memo.solution(known, spec, lambda _: search(known, spec))
     assert large.covers(one.spec(known.target))
     with pytest.raises(NoImplementationError, match="'n == 2' does not hold"):
-        memo.solution(known, one.spec(known.target), lambda: large)
-
-
-def test_decisions_are_by_spec_name_and_parameters() -> None:
-    plan = plan_of(NAME, matmul(5, 3, 4))
-    found = decisions(plan)
-    assert {node.spec for node in nodes(plan)} == set(found)
-    assert plan.decision == found[plan.spec]
-    for decision in found.values():
-        assert all(isinstance(text, str) for pair in decision.parameters for text in pair)
+        memo.solution(known, one.spec(known.target), lambda _: large)
 
 
 TEXT = """target {target}

@@ -1,0 +1,232 @@
+"""Fingerprints: what the solved table of a family can depend on, in sixteen bytes.
+
+Two contexts with the same fingerprint of a family have the same table of it, cell by cell. So a
+memo may answer from a table whose fingerprint is that of the question, whatever else was added to
+the definitions meanwhile. What goes in, and nothing else:
+
+* the operators that the family can lead to: its own, and what rules that may match one of those
+  yield, and so on (*reach*);
+* the rules that may match one of these; those for parallel work only where there are threads;
+* the kernels that implement one of these for element types of the family's operands. No rule makes
+  an operand of another type. Of a kernel for other types its patterns of single operands count,
+  where they have one of the family's types: `layouts` and `vectors` offer what such patterns want;
+* of the target: levels with their coefficients, tile sizes, the page, the coefficients that these
+  rules and kernels name, and which primitives there are, at which coefficient, for the operators'
+  meanings where one is asked for;
+* the version of the engine.
+
+Left out are sentences, places, the C text of kernels and primitives, a target's name and flags,
+and every order. The names of rules and kernels are in it, since they break ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from morello.language import ast
+from morello.language.canonical import Canonical, canonical, nodes
+from morello.rewriting.alternatives import Context
+from morello.rewriting.patterns import implements
+from morello.rewriting.rule import Rule
+from morello.spec.dtypes import DTYPES
+from morello.spec.machine import Kernel, Level
+from morello.spec.operators import Operator
+from morello.spec.primitives import PRIMITIVE_OF_OPERATOR, primitives_in
+from morello.spec.spec import Family
+
+ENGINE = 1
+"""Raise it with every change of the engine after which some table has other numbers.
+
+That is a change of what rules, kernels, guards, layouts, coordinates or a function of the languages
+mean, of how costs are rounded, or of how ties are broken. Whatever is only faster leaves it.
+"""
+
+BYTES = 16
+"""Length of a fingerprint: two different ones of 2^40 agree with a chance below 2^-48."""
+
+ANY = "any"
+"""In a kernel's pattern: every element type."""
+
+
+class Fingerprints:
+    """Fingerprints of the families of one context, each kind of family worked out once.
+
+    It may be used from several threads: at worst one fingerprint is worked out twice.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._known: dict[tuple[str, frozenset[str], bool], bytes] = {}
+
+    def of(self, family: Family) -> bytes:
+        """The fingerprint of what a family's table depends on; the family itself is not in it.
+
+        Families of one operator with the same element types share theirs, apart from those that
+        may use threads.
+        """
+        dtypes = frozenset(o.dtype.name for o in family.operands)
+        key = (family.operation.operator.name, dtypes, family.threads > 1)
+        if key not in self._known:
+            reach = _reach(self._context, *key)
+            text = repr((ENGINE, *_parts(self._context, reach)))
+            self._known[key] = blake2b(text.encode(), digest_size=BYTES).digest()
+        return self._known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Definitions that a family can lead to. ``near`` are kernels for other types as well."""
+
+    dtypes: frozenset[str]
+    operators: tuple[Operator, ...]
+    rules: tuple[Rule, ...]
+    kernels: tuple[Kernel, ...]
+    near: tuple[Kernel, ...]
+
+
+def _reach(context: Context, operator: str, dtypes: frozenset[str], parallel: bool) -> _Reach:
+    usable = [r for r in context.rules if parallel or not r.declaration.match.parallel]
+    found: dict[str, Operator] = {}
+    pending = [operator]
+    while pending:
+        name = pending.pop()
+        if name in found:
+            continue
+        found[name] = context.operators[name]
+        for rule in usable:
+            if rule.may_match(found[name]):
+                pending += _yielded(rule)
+    operators = tuple(found[name] for name in sorted(found))
+    near = _implementing(context.target.kernels, operators)
+    return _Reach(
+        dtypes,
+        operators,
+        tuple(r for r in usable if any(map(r.may_match, operators))),
+        tuple(k for k in near if all(_occurs(p, dtypes) for p in k.match.operands)),
+        near,
+    )
+
+
+def _yielded(rule: Rule) -> Iterator[str]:
+    """Operators that a rule's result applies, beside the matched one."""
+    return (n.operator for n in nodes(rule.declaration.result) if isinstance(n, ast.Apply))
+
+
+def _implementing(kernels: Iterable[Kernel], operators: tuple[Operator, ...]) -> tuple[Kernel, ...]:
+    return tuple(k for k in kernels if any(implements(k, o) for o in operators))
+
+
+def _occurs(pattern: ast.KernelOperand, dtypes: frozenset[str]) -> bool:
+    return pattern.dtype == ANY or pattern.dtype in dtypes
+
+
+def _parts(context: Context, reach: _Reach) -> Iterator[Canonical]:
+    """Everything that counts, in an order that depends on names only."""
+    target = context.target
+    primitives = _primitives(context, reach)
+    named = {n.id for n in _expressions(reach) if isinstance(n, ast.Name)}
+    named |= {coefficient for *_, coefficient in primitives if coefficient is not None}
+    yield tuple(map(_operator, reach.operators))
+    yield _sorted((rule.name, canonical(rule.declaration)) for rule in reach.rules)
+    yield _sorted(map(_kernel, reach.kernels))
+    yield _sorted(_wanted(reach))
+    yield tuple(map(_level, target.levels))
+    yield (target.page, *target.sizes)
+    yield _sorted((n, c.value) for n, c in target.coefficients.items() if n in named)
+    yield _sorted(primitives)
+
+
+def _sorted(parts: Iterable[Canonical]) -> Canonical:
+    return tuple(sorted(set(parts), key=repr))
+
+
+def _operator(operator: Operator) -> Canonical:
+    parts = (operator.inputs, operator.output, operator.scalars, operator.statement)
+    return (operator.name, canonical(parts))
+
+
+def _kernel(kernel: Kernel) -> Canonical:
+    """Whether it is written from the meaning counts, for then it needs primitives."""
+    said = canonical((kernel.match, kernel.guards, kernel.cost))
+    return (kernel.name, said, kernel.template is None)
+
+
+def _wanted(reach: _Reach) -> Iterator[Canonical]:
+    """What patterns ask of single operands, whatever the other operands are."""
+    for kernel in reach.near:
+        for p in kernel.match.operands:
+            if _occurs(p, reach.dtypes):
+                wants = (p.levels, len(p.shape), p.layout, p.vector)
+                yield (kernel.match.kind, kernel.match.operator, p.name, *wants)
+
+
+def _level(level: Level) -> Canonical:
+    return (
+        level.name,
+        level.distance,
+        level.capacity,
+        level.grain,
+        level.line,
+        level.cache,
+        level.addressable,
+        level.vectors,
+        _sorted((name, c.value) for name, c in level.coefficients.items()),
+    )
+
+
+def _expressions(reach: _Reach) -> Iterator[ast.Node]:
+    """Nodes of everything that is evaluated."""
+    for rule in reach.rules:
+        yield from nodes(rule.declaration)
+    for kernel in reach.kernels:
+        yield from nodes((kernel.guards, kernel.cost))
+
+
+# ------------------------------------------------------------------------- primitives
+
+
+def _primitives(context: Context, reach: _Reach) -> set[tuple[str, int, str, str | None]]:
+    """(dtype, lanes, primitive, coefficient) of what meanings can need and the target has."""
+    needed: set[tuple[int, str]] = set()
+    for kernel in reach.kernels:
+        if kernel.template is None or _asks_meaning((kernel.guards, kernel.cost)):
+            needed |= _needed(reach, _implemented(kernel, reach), _lanes(kernel, reach.dtypes))
+    for rule in reach.rules:
+        if _asks_meaning(rule.declaration):
+            every = {lanes for _, lanes in context.target.primitives}
+            needed |= _needed(reach, filter(rule.may_match, reach.operators), every)
+    return {
+        (dtype, lanes, name, primitives.entries[name][1])
+        for (dtype, lanes), primitives in context.target.primitives.items()
+        for wanted, name in needed
+        if dtype in reach.dtypes and wanted == lanes and name in primitives.entries
+    }
+
+
+def _asks_meaning(value: object) -> bool:
+    """Whether an expression asks what one evaluation of the meaning costs."""
+    return any(isinstance(n, ast.Call) and n.function == "arithmetic" for n in nodes(value))
+
+
+def _implemented(kernel: Kernel, reach: _Reach) -> Iterator[Operator]:
+    return (o for o in reach.operators if implements(kernel, o))
+
+
+def _lanes(kernel: Kernel, dtypes: frozenset[str]) -> set[int]:
+    """Lanes in which a kernel's meaning may be evaluated: one, or those of its registers."""
+    vectors = {p.vector for p in kernel.match.operands if p.vector}
+    return {1, *(v // DTYPES[d].bytes for v in vectors for d in dtypes)}
+
+
+def _needed(
+    reach: _Reach, operators: Iterable[Operator], lanes: Iterable[int]
+) -> set[tuple[int, str]]:
+    """(lanes, primitive) for the meanings of operators, with whatever may be reduced or cast."""
+    names = {f"cast_{dtype}" for dtype in reach.dtypes} if len(reach.dtypes) > 1 else set()
+    for operator in operators:
+        names |= set(primitives_in(operator.statement.value))
+        if operator.reduction is not None:
+            names.add(PRIMITIVE_OF_OPERATOR.get(operator.reduction, operator.reduction))
+    return {(count, name) for count in lanes for name in names}

@@ -1,0 +1,137 @@
+"""What was solved: whole searches in memory, and choices of families in a file.
+
+A search for one goal solves every Spec below it. A later goal that is among those is answered from
+its tables, or, in another process, from the pages of the file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from cachetools import Cache, LRUCache
+
+from morello.memo.pages import Pages
+from morello.memo.place import is_off
+from morello.memo.recall import Recalled
+from morello.memo.store import Store
+from morello.rewriting.alternatives import Context
+from morello.rewriting.bind import Array
+from morello.search.box import Box
+from morello.search.known import Chosen, Known, Nothing
+from morello.search.options import Option
+from morello.search.refusals import no_program
+from morello.search.solution import Solution
+from morello.spec.spec import Family, Spec
+
+BUDGET = 1 << 30
+"""Bytes of tables that are kept in memory."""
+
+Search = Callable[[Known], Solution]
+"""A search for one goal that asks a memo for families, and leaves there what it solves."""
+
+
+class Memo:
+    """Solved tables within a budget of bytes, the least recently used forgotten first; and a file.
+
+    It may be used from several threads; a search runs outside of the lock.
+    """
+
+    def __init__(self, store: Store | None = None, budget: int = BUDGET) -> None:
+        """A memo in memory, and in a store if there is one."""
+        self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
+        self._pages = None if store is None else Pages(store)
+        self._lock = threading.Lock()
+        self._next = 0
+
+    def answers(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled:
+        """What is known of a goal and of what is below it; it is searched if need be.
+
+        Raises:
+            NoImplementationError: Nothing implements the goal, as is known or turns out.
+        """
+        known = self._known(context, goal)
+        if known is not None:
+            return _implemented(known, goal)
+        if self._pages is None:
+            return self._keep(search(Nothing()))
+        recalled = Recalled(context, self._pages, lambda: self._complete(search))
+        if recalled.covers(goal):
+            return recalled
+        found = search(self._pages)
+        if found.complete:
+            return self._keep(found)
+        recalled = Recalled(found.context, self._pages, lambda: self._complete(search))
+        return recalled if recalled.covers(goal) else self._complete(search)
+
+    def solution(self, context: Context, goal: Spec, search: Search) -> Solution:
+        """Tables of a goal and of everything below it, for those who need the costs of many Specs.
+
+        Raises:
+            NoImplementationError: Nothing implements the goal, as is known or turns out.
+        """
+        known = self._known(context, goal)
+        return self._complete(search) if known is None else _implemented(known, goal)
+
+    def _complete(self, search: Search) -> Solution:
+        """Search without recalling anything; what is found is kept."""
+        return self._keep(search(Nothing() if self._pages is None else _WriteOnly(self._pages)))
+
+    def _known(self, context: Context, goal: Spec) -> Solution | None:
+        with self._lock:
+            for key in list(self._solutions):
+                known = Cache.__getitem__(self._solutions, key)  # only looks: that is no use
+                if known.context.same_definitions(context) and known.covers(goal):
+                    return self._solutions[key]  # this look-up marks it as used
+        return None
+
+    def _keep(self, found: Solution) -> Solution:
+        with self._lock:
+            self._next += 1
+            if found.bytes <= self._solutions.maxsize:
+                self._solutions[self._next] = found
+        return found
+
+    @property
+    def solutions(self) -> int:
+        """Number of searches whose tables are kept in memory."""
+        return len(self._solutions)
+
+
+@cache
+def process_memo() -> Memo:
+    """Shared by all compiles of this process that do not bring their own.
+
+    Its file is the user's; what is wrong with that is a `RuntimeWarning`.
+    """
+    if is_off():
+        return Memo()
+    store = Store.open(warn=lambda message: warnings.warn(message, RuntimeWarning, stacklevel=2))
+    atexit.register(store.close)
+    return Memo(store)
+
+
+class _WriteOnly:
+    """Pages as a search sees them that is to try everything itself."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def find(self, context: Context, family: Family, box: Box) -> Chosen | None:
+        """Nothing is recalled."""
+        return None
+
+    def keep(
+        self, context: Context, family: Family, box: Box, options: Sequence[Option], choices: Array
+    ) -> None:
+        """Write the choices of a box."""
+        self._pages.keep(context, family, box, options, choices)
+
+
+def _implemented(known: Solution, goal: Spec) -> Solution:
+    if known.intensity(goal) == float("inf"):
+        raise no_program(known, goal)
+    return known

@@ -1,0 +1,129 @@
+"""Answers from pages alone: a plan is read off choices, page by page, without any search.
+
+Costs are not in the memo. Those of single Specs are computed again from their choices, by the
+recurrence that the search evaluates, in the same operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from morello.memo.page import ANY, Page
+from morello.memo.pages import Pages
+from morello.rewriting.alternatives import Alternative, Context, alternatives
+from morello.search.options import Option
+from morello.search.single import application
+from morello.search.solution import Solution
+from morello.spec.spec import Family, Spec
+
+
+class Recalled:
+    """Solved Specs as a memo has them.
+
+    Where a page is missing after all, the goal is searched, and the search answers from then on:
+    the same answers, later.
+    """
+
+    def __init__(self, context: Context, pages: Pages, solve: Callable[[], Solution]) -> None:
+        self._context = context
+        self._pages = pages
+        self._solve = solve
+        self._solution: Solution | None = None
+        self._alternatives: dict[Family, tuple[Alternative, ...]] = {}
+        self._found: dict[Family, list[Page]] = {}
+        self._intensities: dict[Spec, float] = {}
+
+    @property
+    def context(self) -> Context:
+        """What the search could use."""
+        return self._solution.context if self._solution else self._context
+
+    @property
+    def families(self) -> int:
+        """Families that had to be solved: none, if no page was missing."""
+        return self._solution.families if self._solution else 0
+
+    @property
+    def cells(self) -> int:
+        """Specs that had to be solved."""
+        return self._solution.cells if self._solution else 0
+
+    def covers(self, spec: Spec) -> bool:
+        """Whether a page says what to choose for the Spec."""
+        page = self._page(spec)
+        return page is not None and page.choice_at(spec.coordinates) is not None
+
+    def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
+        """Alternatives of a family, in the order that breaks ties; some may lead nowhere."""
+        if family not in self._alternatives:
+            self._alternatives[family] = tuple(alternatives(self.context, family))
+        return self._alternatives[family]
+
+    def canonical(self, spec: Spec) -> Spec:
+        """The Spec without the levels that are no coordinates of its family."""
+        page = None if self._solution else self._page(spec)
+        if page is None:
+            return self._search().canonical(spec)
+        axes = page.axes[-len(spec.used) :]
+        used = (ANY if axis == (ANY,) else u for axis, u in zip(axes, spec.used, strict=True))
+        return replace(spec, used=tuple(used))
+
+    def choice(self, spec: Spec) -> Option | None:
+        """What attains the least cost, the first in the order that breaks ties; if anything."""
+        page = None if self._solution else self._page(spec)
+        if page is None:
+            return self._search().choice(spec)
+        choice = page.choice_at(spec.coordinates)
+        if choice is None:
+            return None
+        option = self._option(spec.family, choice.name, choice.parameters)
+        return option or self._search().choice(spec)
+
+    def intensity(self, spec: Spec) -> float:
+        """Least cost in cycles per iteration, float32; infinite if nothing implements it."""
+        if self._solution is not None:
+            return self._solution.intensity(spec)
+        key = self.canonical(spec)
+        if key not in self._intensities:
+            self._intensities[key] = self._intensity(key)
+        return self._intensities[key]
+
+    def _intensity(self, spec: Spec) -> float:
+        option = self.choice(spec)
+        if option is None:
+            return float("inf")
+        applied = application(self.context, spec, option)
+        below = [np.float32(self.intensity(child)) for child, _ in applied.uses]
+        return float(applied.intensity(below))
+
+    def _option(
+        self, family: Family, name: str, parameters: tuple[tuple[str, str], ...]
+    ) -> Option | None:
+        """What a recorded choice names, of the family's alternatives."""
+        texts = dict(parameters)
+        for alternative in self.alternatives_of(family):
+            tile = texts.get(alternative.axis, "") if alternative.axis is not None else None
+            if tile is not None and not tile.isdecimal():
+                continue
+            option = Option(alternative, None if tile is None else int(tile))
+            if (option.name, option.parameters) == (name, parameters):
+                return option
+        return None
+
+    def _page(self, spec: Spec) -> Page | None:
+        known = self._found.setdefault(spec.family, [])
+        axes = tuple((value,) for value in spec.coordinates)
+        page = next((page for page in known if page.covers(axes)), None)
+        if page is None:
+            page = self._pages.page(self._context, spec)
+            if page is not None:
+                known.append(page)
+        return page
+
+    def _search(self) -> Solution:
+        if self._solution is None:
+            self._solution = self._solve()
+        return self._solution

@@ -1,0 +1,145 @@
+"""The memo's file: an SQLite database with one table. How it is told from others, and set up.
+
+The database's header names the application and the version of the schema, so that neither a foreign
+file nor a newer one is ever written to, nor even opened. What to do about either is decided in
+``database.py``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+
+APPLICATION_ID = int.from_bytes(b"Mrlo", "big")
+"""In the header of the database (https://www.sqlite.org/fileformat.html, offset 68)."""
+
+VERSION = 1
+"""Of the schema; in the header at offset 60. There is none before it: what says 0 is damaged."""
+
+BUSY_SECONDS = 10.0
+"""How long to wait while another process writes. A transaction takes milliseconds."""
+
+PAGES = """CREATE TABLE pages (
+  fingerprint BLOB NOT NULL,  -- of the definitions that the page depends on
+  family TEXT NOT NULL,
+  axes BLOB NOT NULL,         -- what the page answers for, readable without decoding it
+  cells INTEGER NOT NULL,
+  boxes INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,     -- of this row
+  created INTEGER NOT NULL,   -- seconds since 1970
+  used INTEGER NOT NULL,
+  data BLOB NOT NULL,         -- the page, checked against fingerprint and family
+  UNIQUE (fingerprint, family, axes)
+)"""
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_LONGEST_BLOB = 1 << 28
+
+
+class Kind(Enum):
+    """What a path holds, by the file's first bytes."""
+
+    NEW = "nothing, or an empty file"
+    OURS = "a memo"
+    DAMAGED = "a memo that is damaged"
+    NEWER = "a memo of a newer version"
+    FOREIGN = "something else"
+
+
+def kind_of(path: Path) -> Kind:
+    """What is there. The content behind the header may be damaged all the same.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER)
+    except FileNotFoundError:
+        return Kind.NEW
+    if not header:
+        return Kind.NEW
+    database = header.startswith(_MAGIC)
+    ours = header[68:72] == APPLICATION_ID.to_bytes(4, "big")
+    if len(header) < _HEADER and _MAGIC.startswith(header[: len(_MAGIC)]):
+        return Kind.DAMAGED  # cut off: no database is that short
+    if not ours:
+        return Kind.FOREIGN
+    if database and int.from_bytes(header[60:64], "big") > VERSION:
+        return Kind.NEWER
+    return Kind.OURS if database else Kind.DAMAGED
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection for several threads, which takes its own care of transactions.
+
+    Args:
+        path: An absolute path.
+        mode: As in SQLite's URIs: ``rw``, ``rwc``, ``ro``, perhaps with more parameters.
+
+    Raises:
+        sqlite3.Error: It cannot be opened, or its schema cannot be read.
+    """
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.text_factory = bytes  # a damaged text need not be UTF-8
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_BLOB)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def set_up(connection: sqlite3.Connection) -> None:
+    """Make an empty database a memo, in one transaction; one that is not empty stays as it is.
+
+    Only then is the journal switched to write-ahead, where the file system can do that: so the
+    header is in the file itself, whatever happens.
+
+    Raises:
+        sqlite3.Error: It is empty and cannot be written.
+    """
+    if not _tables(connection):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if not _tables(connection):
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.execute(PAGES)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+    with suppress(sqlite3.OperationalError):  # in use as it is, or a directory without write access
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
+def is_intact(connection: sqlite3.Connection) -> bool:
+    """Whether header and schema are those of this version."""
+    ((application,),) = connection.execute("PRAGMA application_id")
+    ((version,),) = connection.execute("PRAGMA user_version")
+    return (application, version, [PAGES.encode()]) == (
+        APPLICATION_ID,
+        VERSION,
+        _tables(connection),
+    )
+
+
+def _tables(connection: sqlite3.Connection) -> list[bytes]:
+    """All that the schema declares; the index of the table's key has no text of its own."""
+    rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return [sql for (sql,) in rows]

@@ -1,0 +1,304 @@
+"""The store: pages of solved families in one file, and the latest of them decoded in memory.
+
+A page is kept under a fingerprint of the definitions that it depends on and the text of its family;
+it answers for every box that its axes cover. Each page is written in a transaction of its own, so
+that a process that ends at any moment loses no more than the family it was solving. What can be
+wrong with the file is dealt with in ``database.py``: here, it finds nothing and keeps nothing.
+
+The store neither solves nor looks into families and fingerprints. Copies of it to ship are made in
+``transfer.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cachetools import LRUCache
+
+from morello.memo.codec import DamagedPageError, decode_axes, encode_axes
+from morello.memo.database import Database, Rows, Statement, Warn
+from morello.memo.page import Axes, Page, covers
+from morello.memo.place import default_path, named_path
+from morello.memo.records import SELECT, Record, insertion, record_of
+
+BUDGET = 1 << 28
+"""Bytes of decoded pages that are kept in memory."""
+
+USE_SECONDS = 3600
+"""Uses within this time of the last one noted are not noted: most runs then write nothing."""
+
+_AXES = "SELECT axes, used FROM pages WHERE fingerprint = ? AND family = ? ORDER BY cells, axes"
+_ROW = f"{SELECT} WHERE fingerprint = ? AND family = ? AND axes = ?"
+_DELETE = "DELETE FROM pages WHERE fingerprint = ? AND family = ? AND axes = ?"
+_DELETE_ROW = "DELETE FROM pages WHERE rowid = ?"
+_USE = "UPDATE pages SET used = ? WHERE fingerprint = ? AND family = ? AND axes = ?"
+_STATS = """
+  SELECT CAST(fingerprint AS BLOB), CAST(family AS TEXT), count(*),
+    CAST(total(cells) AS INTEGER), CAST(total(boxes) AS INTEGER), CAST(total(bytes) AS INTEGER)
+  FROM pages GROUP BY fingerprint, family ORDER BY family, fingerprint
+"""
+_BY_USE = """
+  SELECT rowid, fingerprint, CAST(bytes AS INTEGER), CAST(used AS INTEGER)
+  FROM pages ORDER BY used, rowid
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyStats:
+    """What the file holds of one family under one fingerprint; ``bytes`` are those of its rows."""
+
+    fingerprint: bytes
+    family: str
+    pages: int
+    cells: int
+    boxes: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was removed from the file."""
+
+    pages: int
+    bytes: int
+
+
+class Store:
+    """Pages in a file. It may be used from several threads, but not across a fork."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        warn: Warn,
+        budget: int = BUDGET,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Use an open database; ``Store.open`` opens one as well."""
+        self._database = database
+        self._warn = warn
+        self._clock = clock
+        self._decoded: LRUCache[tuple[bytes, str], Page] = LRUCache(
+            budget, getsizeof=lambda page: page.bytes
+        )
+        self._used: dict[tuple[bytes, str, bytes], int] = {}
+        self._mutex = threading.RLock()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | None = None,
+        *,
+        warn: Warn,
+        budget: int = BUDGET,
+        clock: Callable[[], float] = time.time,
+    ) -> Store:
+        """Open a file, or begin it. Only a path that makes no sense is an error.
+
+        Args:
+            path: The file that the user names; None for that of the environment, or the default.
+            warn: Takes a message, one sentence, about anything that is wrong with the file.
+            budget: Bytes of decoded pages that are kept in memory.
+            clock: Seconds since 1970.
+
+        Raises:
+            UsageError: The path that the user named holds something else.
+        """
+        named = path or named_path()
+        database = Database(named or default_path(), named=named is not None, warn=warn)
+        return cls(database, warn=warn, budget=budget, clock=clock)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None where work goes on without one."""
+        return self._database.path
+
+    @property
+    def writable(self) -> bool:
+        """Whether what is written is kept, as far as is known."""
+        return self._database.writable
+
+    def find(self, fingerprint: bytes, family: str, axes: Axes) -> Page | None:
+        """A page that covers the axes: the one in memory, else the smallest of the file.
+
+        A page that turns out to be damaged is deleted, and that is said.
+        """
+        with self._mutex:
+            page = self._decoded.get((fingerprint, family))
+            if page is not None and page.covers(axes):
+                return page
+            for known, used in self._rows(fingerprint, family):
+                page = self._load(fingerprint, family, known) if _covers(known, axes) else None
+                if page is not None:
+                    self._note_use((fingerprint, family, known), used)
+                    self._keep(fingerprint, family, page)
+                    return page
+        return None
+
+    def covers(self, fingerprint: bytes, family: str, axes: Axes) -> bool:
+        """Whether the file says that it has a page that covers the axes; nothing is decoded."""
+        with self._mutex:
+            rows = self._rows(fingerprint, family)
+        return any(_covers(known, axes) for known, _ in rows)
+
+    def write(self, fingerprint: bytes, family: str, page: Page) -> bool:
+        """Keep a page, in place of those of its family that it covers.
+
+        Returns:
+            Whether the file has it, or had one that covers it. If not, why was said once.
+        """
+        insert = insertion(Record(fingerprint, family, page), int(self._clock()))
+        own = encode_axes(page.axes)
+        with self._mutex:
+            self._keep(fingerprint, family, page)
+            others = [known for known, _ in self._rows(fingerprint, family) if known != own]
+            if any(_covers(known, page.axes) for known in others):
+                return True
+            deletes: list[Statement] = [
+                (_DELETE, (fingerprint, family, known))
+                for known in others
+                if _is_covered(known, page.axes)
+            ]
+            return self._database.write([*deletes, insert])
+
+    def delete(self, fingerprint: bytes, family: str, axes: Axes) -> None:
+        """Forget the page of exactly these axes, if there is one."""
+        with self._mutex:
+            self._decoded.pop((fingerprint, family), None)
+            self._database.write([(_DELETE, (fingerprint, family, encode_axes(axes)))])
+
+    def records(self) -> Iterator[Record]:
+        """Every page of the file with its key, one in memory at a time, by family.
+
+        Damaged ones are left out, deleted, and that is said.
+        """
+        with self._mutex:
+            keys = self._database.read(
+                "SELECT fingerprint, family, axes FROM pages ORDER BY family, fingerprint, cells"
+            )
+        for key in keys:
+            with self._mutex:
+                record = self._record(*key)
+            if record is not None:
+                yield record
+
+    def stats(self) -> list[FamilyStats]:
+        """What the file holds, a row for each family and fingerprint, by the family's text."""
+        with self._mutex:
+            rows = self._database.read(_STATS)
+        return [FamilyStats(key, name.decode(errors="replace"), *n) for key, name, *n in rows]
+
+    def gc(
+        self,
+        *,
+        max_bytes: int | None = None,
+        older_than: float | None = None,
+        keep: Collection[bytes] | None = None,
+    ) -> Removed:
+        """Remove pages, and give their room back.
+
+        Args:
+            max_bytes: As many bytes of rows may stay; the least recently used go first.
+            older_than: Pages that were not used for so many seconds go.
+            keep: Pages of all other fingerprints go.
+        """
+        with self._mutex:
+            self._write_uses()
+            oldest = None if older_than is None else self._clock() - older_than
+            doomed = _doomed(self._database.read(_BY_USE), max_bytes, oldest, keep)
+            if not doomed or not self._database.write([(_DELETE_ROW, (row,)) for row in doomed]):
+                return Removed(0, 0)
+            self._decoded.clear()
+            self._database.shrink()
+        return Removed(len(doomed), sum(doomed.values()))
+
+    def close(self) -> None:
+        """Note when pages were used, and close the file. Then it finds what is in memory only."""
+        with self._mutex:
+            self._write_uses()
+            self._database.close()
+
+    # -------------------------------------------------------------------- inside the mutex
+
+    def _rows(self, fingerprint: bytes, family: str) -> list[tuple[bytes, int]]:
+        """Axes of the pages of a family, as they are in the file, and when each was used."""
+        return [(axes, used) for axes, used in self._database.read(_AXES, (fingerprint, family))]
+
+    def _load(self, fingerprint: bytes, family: str, axes: bytes) -> Page | None:
+        record = self._record(fingerprint, family.encode(), axes)
+        return record.page if record else None
+
+    def _record(self, fingerprint: bytes, family: bytes, axes: bytes) -> Record | None:
+        name = family.decode(errors="replace")
+        for row in self._database.read(_ROW, (fingerprint, name, axes)):
+            try:
+                return record_of(row)
+            except DamagedPageError as error:
+                self._warn(f"{error}; it is deleted (family: {name})")
+                self._database.write([(_DELETE, (fingerprint, name, axes))])
+        return None
+
+    def _keep(self, fingerprint: bytes, family: str, page: Page) -> None:
+        if page.bytes <= self._decoded.maxsize:
+            self._decoded[fingerprint, family] = page
+
+    def _note_use(self, key: tuple[bytes, str, bytes], used: int) -> None:
+        now = int(self._clock())
+        if not isinstance(used, int) or abs(now - used) > USE_SECONDS:
+            self._used[key] = now
+
+    def _write_uses(self) -> None:
+        """In one transaction; where it fails, pages only look older than they are."""
+        self._database.try_to_write([(_USE, (now, *key)) for key, now in self._used.items()])
+        self._used.clear()
+
+
+def _covers(known: object, axes: Axes) -> bool:
+    """Whether a page of the file covers axes; what cannot be read covers nothing."""
+    own = _axes_of(known)
+    return own is not None and covers(own, axes)
+
+
+def _is_covered(known: object, axes: Axes) -> bool:
+    """Whether axes cover a page of the file; what cannot be read is no loss."""
+    own = _axes_of(known)
+    return own is None or covers(axes, own)
+
+
+def _axes_of(column: object) -> Axes | None:
+    """The column is not checked against damage: it may hold anything."""
+    if not isinstance(column, bytes):
+        return None
+    with suppress(DamagedPageError):
+        return decode_axes(column)
+    return None
+
+
+def _doomed(
+    rows: Rows, max_bytes: int | None, oldest: float | None, keep: Collection[bytes] | None
+) -> dict[int, int]:
+    """Bytes of the rows that a collection removes, by row; ``rows`` as `_BY_USE` gives them."""
+    doomed = {
+        row: size
+        for row, fingerprint, size, used in rows
+        if (keep is not None and fingerprint not in keep) or (oldest is not None and used < oldest)
+    }
+    left = sum(size for row, _, size, _ in rows if row not in doomed)
+    for row, _, size, _ in rows:
+        if max_bytes is None or left <= max_bytes:
+            break
+        if row not in doomed:
+            doomed[row] = size
+            left -= size
+    return doomed

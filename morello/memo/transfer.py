@@ -1,0 +1,140 @@
+"""A memo as a file to ship: copies of its pages in a new file, and pages of such a file copied in.
+
+Every page is decoded on the way, in both directions, so that a damaged one is never passed on. An
+imported page is believed to be right for its fingerprint: a search still applies the choices that
+it names through their rules and kernels, so that a wrong one can cost time, but not correctness.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from morello.errors import MorelloError, UsageError
+from morello.memo.codec import DamagedPageError
+from morello.memo.database import Warn
+from morello.memo.records import SELECT, Record, insertion, record_of
+from morello.memo.schema import Kind, connect, is_intact, kind_of, set_up
+from morello.memo.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Numbers of pages: copied, covered by what was there, and damaged."""
+
+    copied: int
+    known: int
+    damaged: int
+
+
+def export_memo(store: Store, path: Path) -> int:
+    """Write every page of the store to a new file, which appears when it is complete.
+
+    Returns:
+        The number of pages.
+
+    Raises:
+        UsageError: There is something at the path.
+        MorelloError: It cannot be written.
+    """
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{str(path)!r} exists", help="name a file that does not exist yet")
+    partial = path.absolute().with_name(f".{path.name}.{os.getpid()}")
+    try:
+        pages = _write(store.records(), partial)
+        partial.replace(path)
+    except (sqlite3.Error, OSError) as error:
+        raise MorelloError(
+            f"cannot write {str(path)!r}: {error}", help="is there a directory, and room in it?"
+        ) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return pages
+
+
+def _write(records: Iterator[Record], path: Path) -> int:
+    pages = 0
+    with closing(connect(path, "rwc")) as connection:
+        set_up(connection)
+        connection.execute("PRAGMA journal_mode = DELETE")  # one file, readable in any directory
+        connection.execute("BEGIN")
+        for record in records:
+            connection.execute(*insertion(record, int(time.time())))
+            pages += 1
+        connection.execute("COMMIT")
+    return pages
+
+
+def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
+    """Copy the pages of another file into the store. That file is only read.
+
+    Args:
+        store: Where to.
+        path: A file that ``export_memo`` wrote, or any memo.
+        warn: Takes a message for each page that is damaged, and left out.
+
+    Raises:
+        UsageError: The path is no memo of this version.
+        MorelloError: The file is damaged, or the store cannot be written; what had been copied
+            before stays.
+    """
+    _check(path)
+    counts = {"copied": 0, "known": 0, "damaged": 0}
+    try:
+        with closing(_reading(path.resolve())) as connection:
+            if not is_intact(connection):
+                raise _damaged(path, "its schema is not that of a memo", 0)
+            for (row,) in connection.execute("SELECT rowid FROM pages").fetchall():
+                counts[_copy(store, connection, row, warn)] += 1
+    except sqlite3.Error as error:
+        raise _damaged(path, str(error), counts["copied"]) from error
+    return Imported(**counts)
+
+
+def _check(path: Path) -> None:
+    try:
+        kind = kind_of(path) if path.is_file() or not path.exists() else Kind.FOREIGN
+    except OSError as error:
+        raise UsageError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if kind is not Kind.OURS:
+        raise UsageError(
+            f"expected a memo of this version in {str(path)!r}, found {kind.value}",
+            help="write one with 'morello memo export'",
+        )
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """Without any file beside it, unless there is one already: then the memo may be in use."""
+    in_use = Path(f"{path}-wal").exists()
+    return connect(path, "ro" if in_use else "ro&immutable=1")
+
+
+def _copy(store: Store, connection: sqlite3.Connection, row: int, warn: Warn) -> str:
+    """Copy one row; which of the counts it adds to."""
+    found = connection.execute(f"{SELECT} WHERE rowid = ?", (row,)).fetchone()
+    try:
+        record = record_of(found or ())
+    except DamagedPageError as error:
+        warn(f"{error}; it is left out")
+        return "damaged"
+    if store.covers(record.fingerprint, record.family, record.page.axes):
+        return "known"
+    if not store.write(record.fingerprint, record.family, record.page):
+        raise MorelloError(
+            "the pages cannot be copied: the memo cannot be written",
+            help="name another one with --memo",
+        )
+    return "copied"
+
+
+def _damaged(path: Path, reason: str, copied: int) -> MorelloError:
+    return MorelloError(
+        f"{str(path)!r} is damaged ({reason}); {copied} of its pages were copied",
+        help="ask for a new copy of the file",
+    )

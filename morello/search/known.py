@@ -1,0 +1,70 @@
+"""What a search may ask of a memo and leave in it: the choices of whole boxes.
+
+Costs are not asked for: with the choices known, they follow from the same recurrence, restricted to
+what was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from morello.rewriting.alternatives import Context
+from morello.rewriting.bind import Array
+from morello.search.box import Box
+from morello.search.options import Option
+from morello.spec.spec import Family
+
+Name = tuple[str, tuple[tuple[str, str], ...]]
+"""An option as it is written down: a rule or kernel, and its parameters."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The choices of every Spec of a box: ``table`` holds places in ``names``, or -1 for none."""
+
+    names: tuple[Name, ...]
+    table: npt.NDArray[np.signedinteger[Any]]
+
+    @cached_property
+    def _places(self) -> dict[Name, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def has(self, option: Option) -> bool:
+        """Whether it was chosen anywhere."""
+        return (option.name, option.parameters) in self._places
+
+    def where(self, options: Sequence[Option]) -> Array:
+        """For each option, which Specs of the box chose it: an axis in front of the table's."""
+        places = [self._places[option.name, option.parameters] for option in options]
+        return np.stack([self.table == place for place in places])
+
+
+class Known(Protocol):
+    """A memo, as the search sees it. It is called from several threads."""
+
+    def find(self, context: Context, family: Family, box: Box) -> Chosen | None:
+        """Choices of a family on a box, if all of it was solved under the same definitions."""
+
+    def keep(
+        self, context: Context, family: Family, box: Box, options: Sequence[Option], choices: Array
+    ) -> None:
+        """Remember the choices of a box: places in ``options``, or -1 for none."""
+
+
+class Nothing:
+    """The memo of those who have none."""
+
+    def find(self, context: Context, family: Family, box: Box) -> Chosen | None:
+        """Nothing is known."""
+        return None
+
+    def keep(
+        self, context: Context, family: Family, box: Box, options: Sequence[Option], choices: Array
+    ) -> None:
+        """Nothing is kept."""

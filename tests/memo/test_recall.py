@@ -1,0 +1,135 @@
+"""A second process answers from the file: the same plans, without a search, or with less of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from morello.memo.memo import Memo
+from morello.memo.pages import Pages, family_text
+from morello.memo.recall import Recalled
+from morello.memo.store import Store
+from morello.plan import Plan, considered
+from morello.rewriting.alternatives import Context
+from morello.search.known import Known, Nothing
+from morello.search.reconstruct import reconstruct
+from morello.search.search import search
+from morello.search.solution import Solution
+from morello.spec.spec import Spec
+from tests.search.goals import Wanted, copy, elementwise, matmul
+from tests.search.machines import context
+from tests.search.solved import cells, plan_of, solved
+
+CASES: tuple[tuple[str, Wanted], ...] = (
+    ("tiny.cached", matmul(5, 4, 3, threads=3)),
+    ("tiny.buffered", elementwise("add", 5, 3, Z=(1, 0))),
+    ("tiny.flat", copy(3, 5, X=(1, 0))),
+    ("x86.avx512", matmul(17, 41, 12)),
+)
+IDS = [f"{name} {wanted}" for name, wanted in CASES]
+
+
+def _store(path: Path) -> Store:
+    return Store.open(path / "memo.sqlite", warn=pytest.fail)
+
+
+def _filled(path: Path, known: Context, spec: Spec) -> None:
+    with _store(path) as store:
+        Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
+
+
+def _never(_: Known) -> Solution:
+    raise AssertionError("there was no need to search")
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+def test_a_solved_goal_is_answered_without_a_search(
+    name: str, wanted: Wanted, tmp_path: Path
+) -> None:
+    """The same plan, alternatives with the same costs to the last bit, and for the goals below."""
+    known, spec = context(name), wanted.spec(context(name).target)
+    _filled(tmp_path, known, spec)
+    expected = solved(name, wanted)
+    with _store(tmp_path) as store:
+        found = Memo(store).answers(known, spec, _never)
+        assert isinstance(found, Recalled)
+        assert Plan(plan_of(name, wanted), expected).to_json() == (
+            Plan(reconstruct(found, spec), found).to_json()
+        )
+        assert considered(expected, spec) == considered(found, spec)
+        assert (0, 0) == (found.families, found.cells)
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES[:3], ids=IDS[:3])
+def test_every_cell_is_recalled(name: str, wanted: Wanted, tmp_path: Path) -> None:
+    """Choices and costs are those of the tables, for every Spec of every family."""
+    known, spec = context(name), wanted.spec(context(name).target)
+    _filled(tmp_path, known, spec)
+    expected = solved(name, wanted)
+    with _store(tmp_path) as store:
+        found = Recalled(known, Pages(store), lambda: _never(Nothing()))
+        for cell in cells(expected):
+            assert expected.choice(cell) == found.choice(cell)
+            assert expected.intensity(cell) == found.intensity(cell)
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+def test_what_is_missing_is_solved_from_what_is_there(
+    name: str, wanted: Wanted, tmp_path: Path
+) -> None:
+    """Without the goal's own pages, the rest is recalled, and every table is the same."""
+    known, spec = context(name), wanted.spec(context(name).target)
+    _filled(tmp_path, known, spec)
+    expected = solved(name, wanted)
+    with _store(tmp_path) as store:
+        pages = Pages(store)
+        families = sorted(expected.solved, key=lambda f: f.key)
+        for family in families[::2]:
+            for record in list(store.records()):
+                if record.family == family_text(family):
+                    store.delete(record.fingerprint, record.family, record.page.axes)
+        found = search(known, spec, known=pages)
+    assert not found.complete
+    for family, actual in found.solved.items():
+        wanted_box = expected.solved[family]
+        picked = np.ix_(
+            *(
+                np.searchsorted(own, part)
+                for own, part in zip(wanted_box.box.axes, actual.box.axes, strict=True)
+            )
+        )
+        np.testing.assert_array_equal(wanted_box.costs[picked], actual.costs)
+        for place, option in enumerate(actual.options):
+            chosen = actual.choices == place
+            same = [i for i, o in enumerate(wanted_box.options) if o == option]
+            np.testing.assert_array_equal(chosen, wanted_box.choices[picked] == same[0])
+
+
+def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:
+    """The goal's page is there, another one of its plan is not: the same plan, later."""
+    name, wanted = CASES[0]
+    known, spec = context(name), wanted.spec(context(name).target)
+    _filled(tmp_path, known, spec)
+    plan = plan_of(name, wanted)
+    lost = plan.children[0].spec.family
+    with _store(tmp_path) as store:
+        for record in list(store.records()):
+            if record.family == family_text(lost):
+                store.delete(record.fingerprint, record.family, record.page.axes)
+        found = Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
+        again = reconstruct(found, spec)
+    assert Plan(plan, solved(name, wanted)).to_json() == Plan(again, found).to_json()
+    assert found.families > 0
+
+
+def test_other_coefficients_are_not_answered_from(tmp_path: Path) -> None:
+    name, wanted = CASES[0]
+    known, spec = context(name), wanted.spec(context(name).target)
+    _filled(tmp_path, known, spec)
+    dearer = {n: replace(c, value=2 * c.value) for n, c in known.target.coefficients.items()}
+    other = replace(known, target=replace(known.target, coefficients=dearer))
+    with _store(tmp_path) as store, pytest.raises(AssertionError, match="no need to search"):
+        Memo(store).answers(other, wanted.spec(other.target), _never)
