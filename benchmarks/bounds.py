@@ -10,7 +10,7 @@ import numpy as np
 from morello.search.box import Box, Ints
 from morello.search.solution import Solution
 from morello.spec.machine import Target
-from morello.spec.spec import Family
+from morello.spec.spec import Variant
 
 
 def counts(solution: Solution) -> dict[str, int]:
@@ -23,8 +23,8 @@ def counts(solution: Solution) -> dict[str, int]:
     """
     target = solution.context.target
     boxes = solution.boxes
-    sizes = {family: prod(map(len, box.sizes)) for family, box in boxes.items()}
-    levels = {family: prod(map(len, used_lists(box))) for family, box in boxes.items()}
+    sizes = {variant: prod(map(len, box.sizes)) for variant, box in boxes.items()}
+    levels = {variant: prod(map(len, used_lists(box))) for variant, box in boxes.items()}
     wide = _all_sizes(boxes)
     grid = _all_levels(target)
     return {
@@ -37,7 +37,7 @@ def counts(solution: Solution) -> dict[str, int]:
 
 def used_lists(box: Box) -> tuple[Ints, ...]:
     """Amounts in use of every bounded level."""
-    return box.axes[box.operands + box.dimensions :]
+    return box.axes[box.dimensions :]
 
 
 def axes(solution: Solution) -> dict[str, int]:
@@ -46,15 +46,17 @@ def axes(solution: Solution) -> dict[str, int]:
     return {str(n): numbers.count(n) for n in sorted(set(numbers))}
 
 
-def _all_sizes(boxes: Mapping[Family, Box]) -> dict[Family, int]:
+def _all_sizes(boxes: Mapping[Variant, Box]) -> dict[Variant, int]:
     lists: dict[tuple[str, int], np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
-    for family, box in boxes.items():
+    for variant, box in boxes.items():
         for axis, own in enumerate(box.sizes):
-            key = family.operation.operator.name, axis
+            key = variant.family.operation.operator.name, axis
             lists[key] = np.union1d(lists.get(key, own), own)
     return {
-        family: prod(len(lists[family.operation.operator.name, a]) for a in range(len(box.sizes)))
-        for family, box in boxes.items()
+        variant: prod(
+            len(lists[variant.family.operation.operator.name, a]) for a in range(len(box.sizes))
+        )
+        for variant, box in boxes.items()
     }
 
 

@@ -151,7 +151,8 @@ def _json(node: PlanNode, count: int) -> dict[str, Any]:
         "operation": str(operation),
         "sizes": dict(zip(operation.dims, node.spec.sizes, strict=True)),
         "operands": {
-            name: node.spec.operand_text(position) for position, name in enumerate(operation.names)
+            name: node.spec.variant.operand_text(position)
+            for position, name in enumerate(operation.names)
         },
         "kind": "kernel" if isinstance(node.option.alternative, KernelAlternative) else "rule",
         "name": node.option.name,

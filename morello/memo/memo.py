@@ -25,7 +25,7 @@ from morello.search.known import Chosen, Known, Nothing
 from morello.search.options import Option
 from morello.search.refusals import no_program
 from morello.search.solution import Solution
-from morello.spec.spec import Family, Spec
+from morello.spec.spec import Spec, Variant
 
 BUDGET = 1 << 30
 """Bytes of tables that are kept in memory."""
@@ -120,15 +120,20 @@ class _WriteOnly:
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    def find(self, context: Context, family: Family, box: Box) -> Chosen | None:
+    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Nothing is recalled."""
         return None
 
     def keep(
-        self, context: Context, family: Family, box: Box, options: Sequence[Option], choices: Array
+        self,
+        context: Context,
+        variant: Variant,
+        box: Box,
+        options: Sequence[Option],
+        choices: Array,
     ) -> None:
         """Write the choices of a box."""
-        self._pages.keep(context, family, box, options, choices)
+        self._pages.keep(context, variant, box, options, choices)
 
 
 def _implemented(known: Solution, goal: Spec) -> Solution:

@@ -1,4 +1,4 @@
-"""The store as the search sees it: families with the fingerprints of what they depend on."""
+"""The store as the search sees it: variants with the fingerprints of what they depend on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from morello.rewriting.alternatives import Context
 from morello.search.box import Box
 from morello.search.known import Chosen
 from morello.search.options import Option
-from morello.spec.spec import Family, Spec
+from morello.spec.spec import Spec, Variant
 
 
 class Pages:
@@ -26,9 +26,9 @@ class Pages:
         self._lock = threading.Lock()
         self._fingerprints: list[tuple[Context, Fingerprints]] = []
 
-    def find(self, context: Context, family: Family, box: Box) -> Chosen | None:
-        """Choices of a family on a box, if all of it was solved under the same definitions."""
-        page = self._find(context, family, _axes(box))
+    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
+        """Choices of a variant on a box, if all of it was solved under the same definitions."""
+        page = self._find(context, variant, _axes(box))
         if page is None:
             return None
         names = tuple((choice.name, choice.parameters) for choice in page.choices)
@@ -36,12 +36,12 @@ class Pages:
 
     def page(self, context: Context, spec: Spec) -> Page | None:
         """A page that answers for a Spec."""
-        return self._find(context, spec.family, tuple((value,) for value in spec.coordinates))
+        return self._find(context, spec.variant, tuple((value,) for value in spec.coordinates))
 
     def keep(
         self,
         context: Context,
-        family: Family,
+        variant: Variant,
         box: Box,
         options: Sequence[Option],
         choices: np.ndarray[Any, np.dtype[Any]],
@@ -49,32 +49,31 @@ class Pages:
         """Write the choices of a box."""
         names = [Choice(option.name, option.parameters) for option in options]
         page = page_of(_axes(box), names, choices)
-        self.store.write(self.fingerprint(context, family), family_text(family), page)
+        self.store.write(self.fingerprint(context, variant), variant_text(variant), page)
 
-    def fingerprint(self, context: Context, family: Family) -> bytes:
-        """What the family's page is kept under."""
+    def fingerprint(self, context: Context, variant: Variant) -> bytes:
+        """What the variant's pages are kept under."""
         with self._lock:
             known = next((f for c, f in self._fingerprints if c is context), None)
             if known is None:
                 known = Fingerprints(context)
                 self._fingerprints.append((context, known))
-            return known.of(family)
+            return known.of(variant.family)
 
-    def _find(self, context: Context, family: Family, axes: Axes) -> Page | None:
-        return self.store.find(self.fingerprint(context, family), family_text(family), axes)
+    def _find(self, context: Context, variant: Variant, axes: Axes) -> Page | None:
+        return self.store.find(self.fingerprint(context, variant), variant_text(variant), axes)
 
 
-def family_text(family: Family) -> str:
-    """What tells a family from all others under one fingerprint."""
-    operation = family.operation
-    scalars = "".join(f" {name}={value!r}" for name, value in operation.scalars)
-    operands = ", ".join(
-        f"{name}: {o.dtype} {o.level} {list(o.layout)}"
-        + (f" vector {o.vector}" if o.vector else "")
-        for name, o in zip(operation.names, family.operands, strict=True)
-    )
-    threads = f" threads {family.threads}" if family.threads > 1 else ""
-    return f"{operation}({operands}){scalars}{threads}"
+def variant_text(variant: Variant) -> str:
+    """What tells a variant from all others under one fingerprint."""
+    family = variant.family
+    operands = [
+        f"{o.dtype} {o.level} {list(o.layout)} "
+        + (f"vector {o.vector}" if o.vector else f"packing {packing}")
+        for o, packing in zip(family.operands, variant.packing, strict=True)
+    ]
+    scalars = "".join(f" {name}={value!r}" for name, value in family.operation.scalars)
+    return f"{family.text(operands)}{scalars}"
 
 
 def _axes(box: Box) -> Axes:

@@ -17,7 +17,7 @@ from morello.rewriting.alternatives import Alternative, Context, alternatives
 from morello.search.options import Option
 from morello.search.single import application
 from morello.search.solution import Solution
-from morello.spec.spec import Family, Spec
+from morello.spec.spec import Family, Spec, Variant
 
 
 class Recalled:
@@ -33,7 +33,7 @@ class Recalled:
         self._solve = solve
         self._solution: Solution | None = None
         self._alternatives: dict[Family, tuple[Alternative, ...]] = {}
-        self._found: dict[Family, list[Page]] = {}
+        self._found: dict[Variant, list[Page]] = {}
         self._intensities: dict[Spec, float] = {}
 
     @property
@@ -114,7 +114,7 @@ class Recalled:
         return None
 
     def _page(self, spec: Spec) -> Page | None:
-        known = self._found.setdefault(spec.family, [])
+        known = self._found.setdefault(spec.variant, [])
         axes = tuple((value,) for value in spec.coordinates)
         page = next((page for page in known if page.covers(axes)), None)
         if page is None:

@@ -11,7 +11,9 @@ wider than what it depends on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -29,7 +31,7 @@ from morello.rewriting.alternatives import (
 from morello.rewriting.references import Point, Size, point
 from morello.rewriting.sized import is_sized
 from morello.rewriting.steps import Use, flatten
-from morello.spec.spec import Family
+from morello.spec.spec import Family, Variant
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,7 +44,7 @@ class BoundUse:
     arrays or numbers, in the order of a table's axes.
     """
 
-    family: Family
+    variant: Variant
     weight: Array
     coordinates: tuple[Size, ...]
 
@@ -65,7 +67,7 @@ class Bound:
 
 def bind(
     context: Context,
-    family: Family,
+    variant: Variant,
     alternative: Alternative,
     grid: tuple[Array, ...],
     tiles: tuple[int, ...],
@@ -74,15 +76,15 @@ def bind(
 
     Args:
         context: Target, operators, rules.
-        family: The family whose box it is.
+        variant: The variant whose box it is.
         alternative: One of its alternatives.
         grid: The coordinates of the box, an int64 array each, along its own axis.
         tiles: Tile sizes to try where the alternative leaves the tile size open.
     """
-    at = point(context.target, family, grid)
+    at = point(context.target, variant, grid)
     if isinstance(alternative, KernelAlternative):
-        return _bind_kernel(context, family, alternative, at)
-    return _bind_rule(context, family, alternative, at, tiles, len(grid))
+        return _bind_kernel(context, variant.family, alternative, at)
+    return _bind_rule(context, variant.family, alternative, at, tiles, len(grid))
 
 
 def _bind_kernel(
@@ -115,22 +117,30 @@ def _bind_rule(
         alternative,
         _all(conditions + flat.required),
         np.asarray(cost, dtype=np.float64),
-        tuple(_bound_use(u, tuple(at.sizes.values())) for u in flat.uses if _exists(u)),
+        tuple(
+            bound
+            for use in flat.uses
+            if np.any(use.active)
+            for bound in _bound_uses(use, tuple(at.sizes.values()))
+        ),
         tiles if alternative.axis is not None else (),
     )
 
 
-def _exists(use: Use) -> bool:
-    return bool(np.any(use.active))
-
-
-def _bound_use(use: Use, parent: tuple[Size, ...]) -> BoundUse:
+def _bound_uses(use: Use, parent: tuple[Size, ...]) -> Iterator[BoundUse]:
+    """A sub-Spec, once for every way in which its operands can be packed."""
     leaf = use.leaf
     assert leaf.sizes is not None
     assert leaf.used is not None
     count = np.where(use.active, use.count, 0)
     weight = np.asarray(count * _volume_ratio(leaf.sizes, parent), dtype=np.float64)
-    return BoundUse(leaf.family, weight, (*leaf.packing, *leaf.sizes, *leaf.used))
+    for packing in product(*(np.unique(p).tolist() for p in leaf.packing)):
+        here = weight
+        for own, value in zip(leaf.packing, packing, strict=True):
+            if np.size(own) > 1:
+                here = np.where(own == value, here, 0.0)
+        if here is weight or here.any():
+            yield BoundUse(Variant(leaf.family, packing), here, (*leaf.sizes, *leaf.used))
 
 
 def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:

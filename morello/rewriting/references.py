@@ -16,7 +16,7 @@ import numpy as np
 from morello.spec.layout import Packing, contiguity
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
-from morello.spec.spec import Family, Operand
+from morello.spec.spec import Family, Operand, Variant
 
 Size = Any
 """An int, or an int64 array that broadcasts over the axes of a box."""
@@ -28,8 +28,8 @@ Sizes = Mapping[str, Size]
 class Point:
     """Coordinates by name: numbers for one Spec, open-grid arrays for a box of Specs.
 
-    ``used`` maps a bounded level's name to the grains in use; ``packing`` is in the order of the
-    operands.
+    ``used`` maps a bounded level's name to the grains in use; ``packing``, numbers, is in the
+    order of the operands.
     """
 
     sizes: Sizes
@@ -88,14 +88,14 @@ def spec_ref(family: Family, packing: Sequence[Packing] | None = None) -> SpecRe
     return SpecRef(family, tuple(TensorRef(str(p), *part) for p, part in enumerate(parts)))
 
 
-def point(target: Target, family: Family, coordinates: Sequence[Size]) -> Point:
+def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Point:
     """Coordinates, in the order of a table's axes, by name."""
-    operands, dims = len(family.operands), family.operation.dims
-    used = coordinates[operands + len(dims) :]
+    dims = variant.family.operation.dims
+    used = coordinates[len(dims) :]
     return Point(
-        dict(zip(dims, coordinates[operands:], strict=False)),
+        dict(zip(dims, coordinates, strict=False)),
         {level.name: grains for level, grains in zip(target.bounded, used, strict=True)},
-        tuple(coordinates[:operands]),
+        variant.packing,
     )
 
 

@@ -301,18 +301,16 @@ class Instantiation:
         """A strict part of a tensor along ``dim``: what it becomes in a loop."""
         operand = tensor.operand
         dimensions = tensor.indexed_by(dim)
-        if not dimensions or not self.target.moves_lines_from(operand.level):
+        if self.structural or not dimensions or not self.target.moves_lines_from(operand.level):
             return tensor
-        rank = len(operand.layout)
+        rank, before = len(operand.layout), contiguity(tensor.packing)
         part = contiguity_of_part(operand.layout, dimensions)
-        if part == rank:
+        if np.all(before <= part):
             return tensor
         length, _ = inner_and_outer(replace(tensor, packing=2 * part), sizes)
         aliasing = length * operand.dtype.bytes % self.target.page == 0
-        before = contiguity(tensor.packing)
         rows = np.where(before == rank, aliasing, paged(tensor.packing))
-        packing = np.where(before > part, 2 * part + rows, tensor.packing)
-        return replace(tensor, packing=packing)
+        return replace(tensor, packing=np.where(before > part, 2 * part + rows, tensor.packing))
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 A coordinate is a rank in a sorted list. The list of a dimension holds every size that some Spec
 below the goal has there, closed under tiling: the tile sizes below a size, and the remainders that
 they leave. The list of a bounded level holds the grains in use that can occur; a level that nothing
-below the family asks for has a list of one. The list of an operand holds how it can be packed.
+below the family asks for has a list of one.
 """
 
 from __future__ import annotations
@@ -41,19 +41,18 @@ def tiling_closure(sizes: Iterable[int], tiles: Sequence[int]) -> set[int]:
 
 @dataclass(frozen=True)
 class Box:
-    """Lists of one family, sorted, in the order of `Spec.coordinates`: packing, sizes, used.
+    """Lists of one variant, sorted, in the order of `Spec.coordinates`: sizes, then used.
 
-    ``operands`` is the number of operands, ``dimensions`` that of iteration dimensions.
+    ``dimensions`` is the number of iteration dimensions.
     """
 
     axes: tuple[Ints, ...]
-    operands: int
     dimensions: int
 
     @property
     def sizes(self) -> tuple[Ints, ...]:
         """Lists of the iteration dimensions."""
-        return self.axes[self.operands : self.operands + self.dimensions]
+        return self.axes[: self.dimensions]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,9 +76,7 @@ class Box:
     @cached_property
     def volume(self) -> npt.NDArray[np.float64]:
         """Iterations of every Spec, on the open grid."""
-        return np.asarray(
-            prod(self.open_grid[self.operands :][: self.dimensions], start=np.float64(1))
-        )
+        return np.asarray(prod(self.open_grid[: self.dimensions], start=np.float64(1)))
 
     @cached_property
     def _ranks(self) -> tuple[Ints | None, ...]:
@@ -100,7 +97,7 @@ class Box:
 def one_cell(spec: Spec) -> Box:
     """The box of a single Spec."""
     axes = tuple(np.asarray([value]) for value in spec.coordinates)
-    return Box(axes, len(spec.packing), len(spec.sizes))
+    return Box(axes, len(spec.sizes))
 
 
 def _rank_table(values: Ints) -> Ints:

@@ -18,7 +18,7 @@ from morello.rewriting.alternatives import Context
 from morello.rewriting.bind import Array
 from morello.search.box import Box
 from morello.search.options import Option
-from morello.spec.spec import Family
+from morello.spec.spec import Variant
 
 Name = tuple[str, tuple[tuple[str, str], ...]]
 """An option as it is written down: a rule or kernel, and its parameters."""
@@ -48,11 +48,16 @@ class Chosen:
 class Known(Protocol):
     """A memo, as the search sees it. It is called from several threads."""
 
-    def find(self, context: Context, family: Family, box: Box) -> Chosen | None:
-        """Choices of a family on a box, if all of it was solved under the same definitions."""
+    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
+        """Choices of a variant on a box, if all of it was solved under the same definitions."""
 
     def keep(
-        self, context: Context, family: Family, box: Box, options: Sequence[Option], choices: Array
+        self,
+        context: Context,
+        variant: Variant,
+        box: Box,
+        options: Sequence[Option],
+        choices: Array,
     ) -> None:
         """Remember the choices of a box: places in ``options``, or -1 for none."""
 
@@ -60,11 +65,16 @@ class Known(Protocol):
 class Nothing:
     """The memo of those who have none."""
 
-    def find(self, context: Context, family: Family, box: Box) -> Chosen | None:
+    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Nothing is known."""
         return None
 
     def keep(
-        self, context: Context, family: Family, box: Box, options: Sequence[Option], choices: Array
+        self,
+        context: Context,
+        variant: Variant,
+        box: Box,
+        options: Sequence[Option],
+        choices: Array,
     ) -> None:
         """Nothing is kept."""

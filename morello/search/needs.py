@@ -1,6 +1,7 @@
-"""From the goal downwards: which cells of which family have to be solved.
+"""From the goal downwards: which cells of which variant have to be solved.
 
-Families come in topological order, so that all needs of a family are known when its turn comes. Its
+Families come in topological order, and of a family those variants first whose operands lie closer
+together: loops only take them apart. So all needs of a variant are known when its turn comes. Its
 alternatives are then bound to its box, and what they refer to is added to the needs of their
 children. Only what a mask lets through counts: an operand that must fit in a level bounds the box.
 """
@@ -15,35 +16,34 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.rewriting.alternatives import Context
 from morello.rewriting.bind import Array, Bound, BoundUse, bind
-from morello.rewriting.references import spec_ref
 from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
 from morello.search.graph import FamilyGraph, Node
 from morello.search.known import Chosen, Known
 from morello.search.options import Option
-from morello.search.packings import packing_closure
-from morello.spec.spec import Family, Spec
+from morello.spec.layout import contiguity
+from morello.spec.spec import Family, Spec, Variant
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A family to be solved: its box, and its alternatives on it.
+    """A variant to be solved: its box, and its alternatives on it.
 
     ``recalled``: choices are known, so that alternatives apply only where they were chosen.
     """
 
-    family: Family
+    variant: Variant
     box: Box
     bounds: tuple[Bound, ...]
     recalled: bool
 
     @property
-    def children(self) -> Set[Family]:
-        """Families that its alternatives lead to, without itself."""
-        return {use.family for bound in self.bounds for use in bound.uses} - {self.family}
+    def children(self) -> Set[Variant]:
+        """Variants that its alternatives lead to, without itself."""
+        return {use.variant for bound in self.bounds for use in bound.uses} - {self.variant}
 
 
-_Needs = list[set[int]]
-"""Values that each coordinate of a family must have."""
+_Needs = dict[tuple[int, ...], list[set[int]]]
+"""For every packing of a family, the values that each coordinate must have."""
 
 
 def plan_tasks(
@@ -61,58 +61,53 @@ def plan_tasks(
         graph: Live families.
         goal: What is to be solved.
         limit: Largest number of cells to accept.
-        report: Called with the number of families planned so far.
+        report: Called with the number of variants planned so far.
         known: Where choices may be known from.
 
     Raises:
         MorelloError: There are more cells than the limit.
     """
-    needs: dict[Family, _Needs] = {goal.family: [{value} for value in goal.coordinates]}
+    needs: dict[Family, _Needs] = {family: {} for family in graph.nodes}
+    needs[goal.family][goal.packing] = [{value} for value in goal.coordinates]
     tasks: list[Task] = []
     cells = 0
     for node in graph.nodes.values():
-        need = needs.pop(node.family, None)
-        if need is None:
-            continue
-        box = _box(context, node, need)
-        cells += box.cells
-        if cells > limit:
-            raise MorelloError(
-                f"the search would have to solve more than {limit:,} Specs",
-                help="make the sizes smaller, or choose a target with fewer sizes",
-            )
-        task = _task(context, node, box, known.find(context, node.family, box))
-        for bound in task.bounds:
-            for use in bound.uses:
-                if use.family != node.family:
-                    _add_need(context, needs, graph, bound, use)
-        tasks.append(task)
-        report(len(tasks))
+        waiting = needs[node.family]
+        while waiting:
+            packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
+            box = _box(context, node, waiting.pop(packing))
+            cells += box.cells
+            if cells > limit:
+                raise MorelloError(
+                    f"the search would have to solve more than {limit:,} Specs",
+                    help="make the sizes smaller, or choose a target with fewer sizes",
+                )
+            variant = Variant(node.family, packing)
+            task = _task(context, node, variant, box, known.find(context, variant, box))
+            for bound in task.bounds:
+                for use in bound.uses:
+                    if use.variant != variant:
+                        _add_need(context, needs, graph, bound, use)
+            tasks.append(task)
+            report(len(tasks))
     return tasks
 
 
-def _box(context: Context, node: Node, need: _Needs) -> Box:
-    target, family = context.target, node.family
-    operands, dims = len(family.operands), family.operation.dims
-    first = operands + len(dims)
-    sizes = [_sorted(tiling_closure(values, target.sizes)) for values in need[operands:first]]
+def _box(context: Context, node: Node, need: list[set[int]]) -> Box:
+    dims = len(node.family.operation.dims)
+    sizes = [tiling_closure(values, context.target.sizes) for values in need[:dims]]
     used = [
-        _sorted(values) if level.name in node.consumes else _sorted({IRRELEVANT})
-        for level, values in zip(target.bounded, need[first:], strict=True)
+        values if level.name in node.consumes else {IRRELEVANT}
+        for level, values in zip(context.target.bounded, need[dims:], strict=True)
     ]
-    by_dim = dict(zip(dims, sizes, strict=True))
-    packing = [
-        _sorted(packing_closure(target, tensor, values, by_dim))
-        for tensor, values in zip(spec_ref(family).tensors, need[:operands], strict=True)
-    ]
-    return Box((*packing, *sizes, *used), operands, len(dims))
+    return Box(tuple(_sorted(values) for values in (*sizes, *used)), dims)
 
 
 def _sorted(values: set[int]) -> Ints:
     return np.asarray(sorted(values), dtype=np.int64)
 
 
-def _task(context: Context, node: Node, box: Box, chosen: Chosen | None) -> Task:
+def _task(context: Context, node: Node, variant: Variant, box: Box, chosen: Chosen | None) -> Task:
     largest = max((int(sizes[-1]) for sizes in box.sizes), default=1)
     below = tuple(t for t in context.target.sizes if t < largest)
     bounds = []
@@ -124,13 +119,14 @@ def _task(context: Context, node: Node, box: Box, chosen: Chosen | None) -> Task
         if not options:
             continue
         sizes = tuple(o.tile for o in options if o.tile is not None)
-        bound = bind(context, node.family, alternative, box.open_grid, sizes)
+        bound = bind(context, variant, alternative, box.open_grid, sizes)
         if chosen is not None:
             where = chosen.where(options)
             bound = replace(bound, mask=bound.mask & (where if sizes else where[0]))
         if bound.mask.any():
-            bounds.append(bound)
-    return Task(node.family, box, tuple(bounds), chosen is not None)
+            uses = tuple(use for use in bound.uses if (bound.mask & (use.weight > 0)).any())
+            bounds.append(replace(bound, uses=uses))
+    return Task(variant, box, tuple(bounds), chosen is not None)
 
 
 def _add_need(
@@ -141,14 +137,13 @@ def _add_need(
     use: BoundUse,
 ) -> None:
     exists = bound.mask & (use.weight > 0)
-    if not exists.any():
-        return
-    need = needs.setdefault(use.family, [set() for _ in use.coordinates])
-    bounded = len(use.family.operands) + len(use.family.operation.dims)
+    family = use.variant.family
+    need = needs[family].setdefault(use.variant.packing, [set() for _ in use.coordinates])
+    first = len(family.operation.dims)
     ignored = {
-        bounded + position
+        first + position
         for position, level in enumerate(context.target.bounded)
-        if level.name not in graph.nodes[use.family].consumes
+        if level.name not in graph.nodes[family].consumes
     }
     for axis, (found, values) in enumerate(zip(need, use.coordinates, strict=True)):
         if axis not in ignored:

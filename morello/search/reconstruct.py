@@ -100,7 +100,7 @@ def concrete_step(
     context: Context, spec: Spec, alternative: RuleAlternative, tile: int | None
 ) -> Step:
     """A rule's result for one Spec, with numbers for sizes."""
-    at = point(context.target, spec.family, spec.coordinates)
+    at = point(context.target, spec.variant, spec.coordinates)
     return result_in(
         context, alternative, scope_at(context.target, spec.family, alternative, at, tile)
     )
@@ -167,7 +167,7 @@ def _unit_target(target: Target) -> tuple[list[str], Target]:
 
 def _own_cost(target: Target, spec: Spec, option: Option) -> Any:
     alternative = option.alternative
-    at = point(target, spec.family, spec.coordinates)
+    at = point(target, spec.variant, spec.coordinates)
     scope = scope_at(target, spec.family, alternative, at, option.tile)
     if isinstance(alternative, KernelAlternative):
         return evaluate(alternative.match.kernel.cost, scope)

@@ -142,7 +142,7 @@ def _follow(
 
 def _kernel_refusals(target: Target, spec: Spec, alternative: KernelAlternative) -> list[Refusal]:
     match = alternative.match
-    at = point(target, spec.family, spec.coordinates)
+    at = point(target, spec.variant, spec.coordinates)
     scope = scope_at(target, spec.family, alternative, at)
     reasons = [
         f"it wants that {text}" for text, holds in match.shape_conditions(at.sizes) if not holds
@@ -169,7 +169,7 @@ def _rule_refusals(
     declaration = alternative.rule.declaration
     if alternative.axis is not None:
         shown = (*shown, (alternative.axis, str(tile)))
-    at = point(context.target, spec.family, spec.coordinates)
+    at = point(context.target, spec.variant, spec.coordinates)
     scope = scope_at(context.target, spec.family, alternative, at, tile)
     reasons = [
         _guard_text(g, context.target, spec) for g in declaration.guards if not evaluate(g, scope)

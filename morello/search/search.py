@@ -17,9 +17,9 @@ from morello.search.options import Option
 from morello.search.refusals import no_family, no_program
 from morello.search.schedule import run
 from morello.search.solution import Solution
-from morello.search.solve import Choices, Solved, solve_family
+from morello.search.solve import Choices, Solved, solve_variant
 from morello.search.sweep import Scratch, SweepPlanner
-from morello.spec.spec import Family, Spec
+from morello.spec.spec import Spec, Variant
 
 NOTHING_KNOWN = Nothing()
 
@@ -69,7 +69,7 @@ def search(
     )
     keep = partial(known.keep, context)
     solved = _solve(tasks, workers or available_cores(), report, keep)
-    tried = {task.family: tuple(bound.alternative for bound in task.bounds) for task in tasks}
+    tried = {family: node.alternatives for family, node in graph.nodes.items()}
     solution = Solution(context, tried, solved, not any(task.recalled for task in tasks))
     if solution.intensity(goal) == float("inf"):
         raise no_program(solution, goal)
@@ -87,29 +87,29 @@ def _solve(
     tasks: list[Task],
     workers: int,
     report: Callable[[Progress], None],
-    keep: Callable[[Family, Box, Sequence[Option], Choices], None],
-) -> dict[Family, Solved]:
+    keep: Callable[[Variant, Box, Sequence[Option], Choices], None],
+) -> dict[Variant, Solved]:
     """Solve all tasks, children before parents."""
-    by_family = {task.family: task for task in reversed(tasks)}
-    boxes = {family: task.box for family, task in by_family.items()}
-    solved: dict[Family, Solved] = {}
+    by_variant = {task.variant: task for task in reversed(tasks)}
+    boxes = {variant: task.box for variant, task in by_variant.items()}
+    solved: dict[Variant, Solved] = {}
     planner, workspace, lock = SweepPlanner(), _Workspace(), threading.Lock()
     total = sum(box.cells for box in boxes.values())
     done = 0
 
-    def work(family: Family) -> None:
+    def work(variant: Variant) -> None:
         nonlocal done
-        task = by_family[family]
+        task = by_variant[variant]
         tables = {child: solved[child].costs for child in task.children if child in solved}
-        found = solve_family(task, boxes, tables, planner, workspace.scratch)
-        solved[family] = found
+        found = solve_variant(task, boxes, tables, planner, workspace.scratch)
+        solved[variant] = found
         if not task.recalled:
-            keep(family, found.box, found.options, found.choices)
+            keep(variant, found.box, found.options, found.choices)
         with lock:
             done += task.box.cells
             report(Progress(done, total, "searching"))
 
-    waits = {f: task.children & by_family.keys() for f, task in by_family.items()}
+    waits = {v: task.children & by_variant.keys() for v, task in by_variant.items()}
     run(waits, work, workers)
     return solved
 

@@ -63,7 +63,7 @@ def _with_tiles(
     context: Context, spec: Spec, alternative: Alternative, tiles: tuple[int, ...]
 ) -> Iterator[Application]:
     box = one_cell(spec)
-    bound = bind(context, spec.family, alternative, box.open_grid, tiles)
+    bound = bind(context, spec.variant, alternative, box.open_grid, tiles)
     for position, tile in enumerate(tiles or (None,)):
         if _at(bound.mask, position, box.shape):
             yield _application(bound, position, tile, spec)
@@ -85,13 +85,8 @@ def _application(bound: Bound, position: int, tile: int | None, spec: Spec) -> A
 def _child(use: BoundUse, position: int, spec: Spec) -> Spec:
     shape = (1,) * len(spec.coordinates)
     values = [int(_at(np.asarray(v), position, shape)) for v in use.coordinates]
-    operands, dims = len(use.family.operands), len(use.family.operation.dims)
-    return Spec(
-        use.family,
-        packing=tuple(values[:operands]),
-        sizes=tuple(values[operands : operands + dims]),
-        used=tuple(values[operands + dims :]),
-    )
+    dims = len(use.variant.family.operation.dims)
+    return Spec(use.variant.family, tuple(values[:dims]), tuple(values[dims:]), use.variant.packing)
 
 
 def _at(array: Array, position: int, shape: tuple[int, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""Solved families, and how to look a Spec up in them."""
+"""Solved variants, and how to look a Spec up in them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from morello.search.box import IRRELEVANT, Box
 from morello.search.gather import Table
 from morello.search.options import Option
 from morello.search.solve import NOTHING, Solved
-from morello.spec.spec import Family, Spec
+from morello.spec.spec import Family, Spec, Variant
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Solved families with all that is needed to read them.
+    """Solved variants with all that is needed to read them.
 
     ``alternatives``: those of every family that lead to kernels, in the order that breaks ties.
     ``complete``: all of them were tried; otherwise some families were recalled from a memo.
@@ -26,18 +26,18 @@ class Solution:
 
     context: Context
     alternatives: Mapping[Family, tuple[Alternative, ...]]
-    solved: Mapping[Family, Solved]
+    solved: Mapping[Variant, Solved]
     complete: bool
 
     @cached_property
-    def boxes(self) -> Mapping[Family, Box]:
-        """Coordinates of every family."""
-        return {family: solved.box for family, solved in self.solved.items()}
+    def boxes(self) -> Mapping[Variant, Box]:
+        """Coordinates of every variant."""
+        return {variant: solved.box for variant, solved in self.solved.items()}
 
     @cached_property
-    def tables(self) -> Mapping[Family, Table]:
-        """Costs of every family."""
-        return {family: solved.costs for family, solved in self.solved.items()}
+    def tables(self) -> Mapping[Variant, Table]:
+        """Costs of every variant."""
+        return {variant: solved.costs for variant, solved in self.solved.items()}
 
     def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
         """Alternatives of a family that lead to kernels, in the order that breaks ties."""
@@ -45,7 +45,7 @@ class Solution:
 
     def canonical(self, spec: Spec) -> Spec:
         """The Spec without the levels that are no coordinates of its family."""
-        axes = self.solved[spec.family].box.axes[-len(spec.used) :]
+        axes = self.solved[spec.variant].box.axes[-len(spec.used) :]
         used = tuple(
             IRRELEVANT if axis[0] == IRRELEVANT else u
             for axis, u in zip(axes, spec.used, strict=True)
@@ -54,17 +54,18 @@ class Solution:
 
     def covers(self, spec: Spec) -> bool:
         """Whether the Spec is one of those that were solved."""
-        if spec.family not in self.solved:
+        if spec.variant not in self.solved:
             return False
+        axes = self.solved[spec.variant].box.axes
         return all(
             axis[0] == IRRELEVANT or value in axis
-            for axis, value in zip(self.solved[spec.family].box.axes, spec.coordinates, strict=True)
+            for axis, value in zip(axes, spec.coordinates, strict=True)
         )
 
     @property
     def families(self) -> int:
         """Number of families that were solved."""
-        return len(self.solved)
+        return len({variant.family for variant in self.solved})
 
     @property
     def cells(self) -> int:
@@ -78,16 +79,16 @@ class Solution:
 
     def intensity(self, spec: Spec) -> float:
         """Least cost in cycles per iteration, as solved; infinite if nothing implements it."""
-        if spec.family not in self.solved:
+        if spec.variant not in self.solved:
             return float("inf")
-        return float(self.solved[spec.family].costs[self._index(spec)])
+        return float(self.solved[spec.variant].costs[self._index(spec)])
 
     def choice(self, spec: Spec) -> Option | None:
         """What attains the least cost, the first in the order that breaks ties."""
-        solved = self.solved[spec.family]
+        solved = self.solved[spec.variant]
         choice = int(solved.choices[self._index(spec)])
         return None if choice == NOTHING else solved.options[choice]
 
     def _index(self, spec: Spec) -> tuple[int, ...]:
-        box = self.solved[spec.family].box
+        box = self.solved[spec.variant].box
         return tuple(int(box.rank(a, np.asarray(v))) for a, v in enumerate(spec.coordinates))

@@ -1,11 +1,11 @@
-"""From the leaves upwards: the least cost of every Spec of a family, and what attains it.
+"""From the leaves upwards: the least cost of every Spec of a variant, and what attains it.
 
 In units of cycles per iteration the recurrence over the alternatives ``a`` of a Spec ``x`` is
 
     I(x) = min over a of ( sum over uses u of weight_u(x) * I(child_u(x)) + base_a(x) )
 
-evaluated for all x of a family at once, in float32. Alternatives that lead to other families are
-evaluated once, since those are solved. Tilings lead to smaller Specs of the same family: for one
+evaluated for all x of a variant at once, in float32. Alternatives that lead to other variants are
+evaluated once, since those are solved. Tilings lead to smaller Specs of the same variant: for one
 dimension, tile sizes in increasing order see only cells that are final as far as that dimension
 is concerned; sweeps over the dimensions are repeated until each has changed nothing. That fixed
 point is unique, since every Spec depends on smaller ones only, and it is reached from above, so
@@ -29,7 +29,7 @@ from morello.search.needs import Task
 from morello.search.options import Option
 from morello.search.sweep import Scratch, Sweep, SweepPlanner
 from morello.search.updates import Update, updates
-from morello.spec.spec import Family
+from morello.spec.spec import Variant
 
 Choices = npt.NDArray[np.int16]
 
@@ -45,7 +45,7 @@ Step = Sweep | Update
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A family's box, solved.
+    """A variant's box, solved.
 
     ``costs``: cycles per iteration, float32, infinite where nothing implements the Spec.
     ``choices``: what attains them, as positions in ``options``.
@@ -57,30 +57,30 @@ class Solved:
     options: tuple[Option, ...]
 
 
-def solve_family(
+def solve_variant(
     task: Task,
-    boxes: Mapping[Family, Box],
-    tables: Mapping[Family, Table],
+    boxes: Mapping[Variant, Box],
+    tables: Mapping[Variant, Table],
     planner: SweepPlanner,
     scratch: Scratch,
 ) -> Solved:
-    """Solve every Spec of the family's box.
+    """Solve every Spec of the variant's box.
 
     Args:
-        task: The family.
-        boxes: Boxes of all families of the search.
-        tables: Costs of the family's children.
-        planner: Shared by the families of one search.
+        task: The variant.
+        boxes: Boxes of all variants of the search.
+        tables: Costs of the variant's children.
+        planner: Shared by the variants of one search.
         scratch: For this thread alone.
     """
-    solver = _Solver(task.box, task.family, tables, scratch)
+    solver = _Solver(task.box, task.variant, tables, scratch)
     again: list[tuple[int, Step]] = []
     options: list[Option] = []
     for bound in task.bounds:
         first = len(options)
         options += [Option(bound.alternative, tile) for tile in bound.tiles or (None,)]
         for step in _steps(bound, task.box, boxes, planner):
-            if step.leads_to(task.family):
+            if step.leads_to(task.variant):
                 again.append((first, step))
             else:
                 solver.take(first, step)
@@ -90,21 +90,21 @@ def solve_family(
 
 
 def _steps(
-    bound: Bound, box: Box, boxes: Mapping[Family, Box], planner: SweepPlanner
+    bound: Bound, box: Box, boxes: Mapping[Variant, Box], planner: SweepPlanner
 ) -> Iterable[Step]:
     sweep = planner.plan(bound, box, boxes)
     return updates(bound, box, boxes) if sweep is None else (sweep,)
 
 
 class _Solver:
-    """The tables of one family while it is being solved."""
+    """The tables of one variant while it is being solved."""
 
     def __init__(
-        self, box: Box, family: Family, tables: Mapping[Family, Table], scratch: Scratch
+        self, box: Box, variant: Variant, tables: Mapping[Variant, Table], scratch: Scratch
     ) -> None:
         self.costs = np.full(box.shape, np.inf, dtype=np.float32)
         self.choices = np.full(box.shape, NOTHING, dtype=np.int16)
-        self.known = {**tables, family: self.costs}
+        self.known = {**tables, variant: self.costs}
         self.scratch = scratch
 
     def take(self, first: int, step: Step) -> None:
@@ -119,7 +119,7 @@ class _Solver:
                 view[where], chosen[where] = there, option
 
     def settle(self, steps: list[tuple[int, Step]]) -> None:
-        """Improve by steps that lead to the family itself until none does, and attribute.
+        """Improve by steps that lead to the variant itself until none does, and attribute.
 
         Args:
             steps: Each with the position of its first option.

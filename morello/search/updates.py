@@ -16,14 +16,14 @@ from morello.rewriting.bind import Array, Bound, BoundUse
 from morello.search.box import Box
 from morello.search.gather import Gather, Table, plan_gather
 from morello.search.sweep import Scratch
-from morello.spec.spec import Family
+from morello.spec.spec import Variant
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
     """``weight * I(child)``; no weight is 1."""
 
-    family: Family
+    variant: Variant
     weight: Table | None
     gather: Gather
 
@@ -42,32 +42,32 @@ class Update:
     base: Table
     terms: tuple[_Term, ...]
 
-    def costs(self, tables: Mapping[Family, Table]) -> Table:
+    def costs(self, tables: Mapping[Variant, Table]) -> Table:
         """Costs of this alternative on the region."""
         result: Table | None = None
         for term in self.terms:
-            value = term.gather.read(tables[term.family][None])[0]
+            value = term.gather.read(tables[term.variant])
             if term.weight is not None:
                 value = value * term.weight
             result = value if result is None else result + value
         return self.base if result is None else result + self.base
 
-    def leads_to(self, family: Family) -> bool:
-        """Whether a family is among the children."""
-        return any(term.family == family for term in self.terms)
+    def leads_to(self, variant: Variant) -> bool:
+        """Whether a variant is among the children."""
+        return any(term.variant == variant for term in self.terms)
 
     def view(self, table: Array) -> Array:
-        """A table of the family with its axes where the results have them."""
+        """A table of the variant with its axes where the results have them."""
         return table
 
     def results(
-        self, tables: Mapping[Family, Table], _: Scratch
+        self, tables: Mapping[Variant, Table], _: Scratch
     ) -> Iterator[tuple[int, Any, bool, Table]]:
         """The position of the tile size, where, if sliced, and the costs: one result."""
         yield self.position, self.region, self.sliced, self.costs(tables)
 
 
-def updates(bound: Bound, box: Box, children: Mapping[Family, Box]) -> Iterator[Update]:
+def updates(bound: Bound, box: Box, children: Mapping[Variant, Box]) -> Iterator[Update]:
     """An alternative cut into updates: one for every tile size and pattern of existing uses.
 
     Where a tail does not exist its term must not be there, rather than be there with weight 0: the
@@ -84,11 +84,11 @@ def updates(bound: Bound, box: Box, children: Mapping[Family, Box]) -> Iterator[
             return array
 
         uses = [
-            BoundUse(use.family, at(use.weight), tuple(map(at, use.coordinates)))
+            BoundUse(use.variant, at(use.weight), tuple(map(at, use.coordinates)))
             for use in bound.uses
         ]
         for where, existing in _patterns(at(bound.mask), uses):
-            if all(use.family in children for use in existing):
+            if all(use.variant in children for use in existing):
                 yield _update(bound, position, where, at(bound.cost), existing, box, children)
 
 
@@ -113,7 +113,7 @@ def _update(
     cost: Array,
     uses: list[BoundUse],
     box: Box,
-    children: Mapping[Family, Box],
+    children: Mapping[Variant, Box],
 ) -> Update:
     region, sliced = _region(mask, box.shape)
 
@@ -128,7 +128,7 @@ def _update(
     base = (cut(cost) / cut(box.volume)).astype(np.float32)
     if not here.all():
         base = np.where(here, base, np.float32(np.inf))
-    terms = tuple(_term(use, cut, here, children[use.family]) for use in uses)
+    terms = tuple(_term(use, cut, here, children[use.variant]) for use in uses)
     return Update(bound, position, region, sliced, base, terms)
 
 
@@ -136,8 +136,9 @@ def _term(use: BoundUse, cut: Callable[[Array], Array], here: Array, child: Box)
     weight = cut(use.weight).astype(np.float32)
     weight = np.where(weight > 0, weight, np.float32(1))  # only where base is infinite anyway
     indices = [child.rank(axis, cut(np.asarray(v))) for axis, v in enumerate(use.coordinates)]
+    indices = [i.reshape((1,) * (here.ndim - i.ndim) + i.shape) for i in indices]
     gather = plan_gather(indices, child.shape, here.ndim)
-    return _Term(use.family, None if (weight == 1).all() else weight, gather)
+    return _Term(use.variant, None if (weight == 1).all() else weight, gather)
 
 
 def _region(mask: Array, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], bool]:

@@ -1,13 +1,15 @@
 """Specs: what is to be computed, on operands at which levels, with how much memory in use.
 
-A Spec splits in two. Its *family* says what it is made of: the operation and, per operand, dtype,
-level, layout and vector width. Its *coordinates* are numbers: how every operand is packed, the
-size of every iteration dimension, and how much of every bounded level is in use. Rules apply
-to a family and a whole box of coordinates at once.
+A Spec splits in three. Its *family* says what it is made of: the operation and, per operand, dtype,
+level, layout and vector width; what rules do with it follows from that. How its operands are
+*packed* in memory depends on sizes, and makes no difference but for costs: a family packed in one
+way is a *variant*. Its *coordinates* are the size of every iteration dimension, and how much of
+every bounded level is in use. Rules apply to a variant and a whole box of coordinates at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -82,19 +84,51 @@ class Family:
         return replace(self, operands=operands)
 
     def __str__(self) -> str:
-        names = self.operation.names
-        parts = ", ".join(f"{n}: {o}" for n, o in zip(names, self.operands, strict=True))
+        return self.text(list(map(str, self.operands)))
+
+    def text(self, operands: Sequence[str]) -> str:
+        """The family, its operands written like this."""
+        parts = ", ".join(f"{n}: {o}" for n, o in zip(self.operation.names, operands, strict=True))
         threads = f" threads {self.threads}" if self.threads > 1 else ""
         return f"{self.operation}({parts}){threads}"
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A family, its operands packed in one way: see `morello.spec.layout`."""
+
+    family: Family
+    packing: tuple[int, ...]
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """A total order over variants."""
+        return (self.family.key, self.packing)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    def operand_text(self, position: int) -> str:
+        """An operand with how it is packed, if that is not whole."""
+        operand, packing = self.family.operands[position], self.packing[position]
+        if packing == packed(len(operand.layout)):
+            return str(operand)
+        return f"{operand} {'paged' if paged(packing) else 'packed'} {contiguity(packing)}"
+
+    def __str__(self) -> str:
+        return self.family.text([self.operand_text(p) for p in range(len(self.packing))])
+
+
+@dataclass(frozen=True)
 class Spec:
-    """A family and its coordinates.
+    """A family, how its operands are packed, and coordinates.
 
     ``sizes`` holds one size per iteration dimension, in the operation's order; ``used`` the grains
-    in use of every bounded level of the target, nearest first; ``packing`` how each operand is
-    packed, see `morello.spec.layout`.
+    in use of every bounded level of the target, nearest first.
     """
 
     family: Family
@@ -103,16 +137,14 @@ class Spec:
     packing: tuple[int, ...]
 
     @property
+    def variant(self) -> Variant:
+        """The Spec without its coordinates."""
+        return Variant(self.family, self.packing)
+
+    @property
     def coordinates(self) -> tuple[int, ...]:
         """All of them, in the order of a table's axes."""
-        return (*self.packing, *self.sizes, *self.used)
-
-    def operand_text(self, position: int) -> str:
-        """The operand with how it is packed, if that is not whole."""
-        operand, packing = self.family.operands[position], self.packing[position]
-        if packing == packed(len(operand.layout)):
-            return str(operand)
-        return f"{operand} {'paged' if paged(packing) else 'packed'} {contiguity(packing)}"
+        return (*self.sizes, *self.used)
 
     def extents(self, position: int) -> tuple[int, ...]:
         """Shape of the operand at this position."""
@@ -126,4 +158,4 @@ class Spec:
         dims = ", ".join(
             f"{d}={n}" for d, n in zip(self.family.operation.dims, self.sizes, strict=True)
         )
-        return f"{self.family} [{dims}]"
+        return f"{self.variant} [{dims}]"

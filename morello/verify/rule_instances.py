@@ -182,7 +182,7 @@ def _legal_tiles(
         tiles = tuple(t for t in context.target.sizes if t < largest)
         if not tiles:
             return ()
-    bound = bind(context, spec.family, alternative, box.open_grid, tiles)
+    bound = bind(context, spec.variant, alternative, box.open_grid, tiles)
     if alternative.axis is None:
         return (None,) if bound.mask.all() else ()
     masks = np.broadcast_to(bound.mask, (len(tiles), *box.shape)).reshape(-1)

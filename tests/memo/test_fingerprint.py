@@ -286,6 +286,6 @@ def test_a_family_below_a_goal_has_its_own() -> None:
     goal = copy(2, 2).spec(context("tiny.flat").target).family
     operator = goal.operation.operator
     below = solved("tiny.flat", MATMUL).tables
-    copies = [f for f in below if f.operation.operator == operator]
+    copies = [v.family for v in below if v.family.operation.operator == operator]
     assert copies
     assert {fingerprints.of(goal)} == {fingerprints.of(f) for f in copies}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from morello.memo.memo import Memo
-from morello.memo.pages import Pages, family_text
+from morello.memo.pages import Pages, variant_text
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.plan import Plan, considered
@@ -89,7 +89,7 @@ def test_what_is_missing_is_solved_from_what_is_there(
         families = sorted(expected.solved, key=lambda f: f.key)
         for family in families[::2]:
             for record in list(store.records()):
-                if record.family == family_text(family):
+                if record.family == variant_text(family):
                     store.delete(record.fingerprint, record.family, record.page.axes)
         found = search(known, spec, known=pages)
     assert not found.complete
@@ -114,10 +114,10 @@ def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:
     known, spec = context(name), wanted.spec(context(name).target)
     _filled(tmp_path, known, spec)
     plan = plan_of(name, wanted)
-    lost = plan.children[0].spec.family
+    lost = plan.children[0].spec.variant
     with _store(tmp_path) as store:
         for record in list(store.records()):
-            if record.family == family_text(lost):
+            if record.family == variant_text(lost):
                 store.delete(record.fingerprint, record.family, record.page.axes)
         found = Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
         again = reconstruct(found, spec)

@@ -20,7 +20,7 @@ NAME = "tiny.cached"
 
 def _families() -> list[Family]:
     goals = (matmul(3, 2, 2, threads=2), elementwise("add", 3, 2, Z=(1, 0)))
-    return [family for goal in goals for family in solved(NAME, goal).tables]
+    return [variant.family for goal in goals for variant in solved(NAME, goal).tables]
 
 
 def test_they_come_in_one_order_whatever_the_order_of_definitions() -> None:

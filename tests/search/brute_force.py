@@ -54,7 +54,7 @@ class BruteForce:
 
     def _kernel(self, spec: Spec, alternative: KernelAlternative) -> float:
         match = alternative.match
-        at = point(self.context.target, spec.family, spec.coordinates)
+        at = point(self.context.target, spec.variant, spec.coordinates)
         scope = Scope(self.context.target, match.scope_variables(at), at.sizes, at.used)
         fits = all(bool(holds) for _, holds in match.shape_conditions(at.sizes))
         if not fits or not all(evaluate(guard, scope) for guard in match.kernel.guards):
@@ -63,7 +63,7 @@ class BruteForce:
 
     def _rule(self, spec: Spec, alternative: RuleAlternative, tile: int | None) -> float:
         declaration = alternative.rule.declaration
-        at = point(self.context.target, spec.family, spec.coordinates)
+        at = point(self.context.target, spec.variant, spec.coordinates)
         scope = scope_at(self.context.target, spec.family, alternative, at, tile)
         if not all(evaluate(guard, scope) for guard in declaration.guards):
             return inf

@@ -14,7 +14,7 @@ from morello.search.refusals import NoImplementationError
 from morello.search.search import search
 from morello.search.solution import Solution
 from morello.spec.machine import Target
-from morello.spec.spec import Family, Spec
+from morello.spec.spec import Spec, Variant
 from tests.search.goals import Wanted
 from tests.search.machines import context
 
@@ -41,26 +41,25 @@ def cost(used: Context, wanted: Wanted) -> float:
 
 
 def cell(
-    target: Target, family: Family, box: Box, ranks: tuple[int, ...], *, full: bool = False
+    target: Target, variant: Variant, box: Box, ranks: tuple[int, ...], *, full: bool = False
 ) -> Spec:
     """The Spec at these ranks of a box.
 
     Of a level that is no coordinate of the family nothing is in use, or, if ``full``, all.
     """
     values = [int(axis[rank]) for axis, rank in zip(box.axes, ranks, strict=True)]
-    packing, values = values[: box.operands], values[box.operands :]
     sizes, used = values[: box.dimensions], values[box.dimensions :]
     for position, level in enumerate(target.bounded):
         if used[position] == IRRELEVANT:
             used[position] = (level.capacity or 0) if full else 0
-    return Spec(family, tuple(sizes), tuple(used), tuple(packing))
+    return Spec(variant.family, tuple(sizes), tuple(used), variant.packing)
 
 
 def cells(solution: Solution, *, full: bool = False) -> Iterator[Spec]:
-    """Every Spec of every family of a solution; ``full`` as in `cell`."""
-    for family, box in solution.boxes.items():
+    """Every Spec of every variant of a solution; ``full`` as in `cell`."""
+    for variant, box in solution.boxes.items():
         for ranks in product(*map(range, box.shape)):
-            yield cell(solution.context.target, family, box, ranks, full=full)
+            yield cell(solution.context.target, variant, box, ranks, full=full)
 
 
 def volume(spec: Spec) -> int:

@@ -67,9 +67,10 @@ def test_levels_that_are_no_coordinates_do_not_matter(name: str, goal: Wanted) -
 def test_the_tiny_spaces_are_not_trivial() -> None:
     """They have paged operands, tails, Specs that do not fit, and a choice of vector widths."""
     solutions = [solved(name, goal) for name in TINY for goal in GOALS[name]]
-    operands = {o for s in solutions for family in s.tables for o in family.operands}
+    variants = {variant for s in solutions for variant in s.tables}
+    operands = {operand for variant in variants for operand in variant.family.operands}
     boxes = [box for s in solutions for box in s.boxes.values()]
-    assert {0, 1} == {paged(int(p)) for b in boxes for axis in b.axes[: b.operands] for p in axis}
+    assert {0, 1} == {paged(packing) for variant in variants for packing in variant.packing}
     assert {0, 4, 8} == {operand.vector for operand in operands}
     assert any(inf == table.max() for s in solutions for table in s.tables.values())
     sizes = {int(n) for box in boxes for n in box.sizes[0]}

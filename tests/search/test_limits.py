@@ -55,7 +55,7 @@ def test_more_in_use_never_costs_less(name: str, goal: Wanted) -> None:
     """Within the tables: along the axis of every level."""
     solution = solved(name, goal)
     for family, box in solution.boxes.items():
-        for axis in range(box.operands + box.dimensions, len(box.axes)):
+        for axis in range(box.dimensions, len(box.axes)):
             table = np.moveaxis(solution.tables[family], axis, 0)
             for less, more in pairwise(table):
                 assert (less <= more).all(), family
@@ -114,7 +114,7 @@ def _asked(target: Target, node: PlanNode) -> dict[str, int]:
     if not isinstance(alternative, KernelAlternative):
         return asked
     match = alternative.match
-    at = point(target, node.spec.family, node.spec.coordinates)
+    at = point(target, node.spec.variant, node.spec.coordinates)
     for level in target.bounded:
         assert level.capacity is not None
         for free in range(level.capacity + 1):

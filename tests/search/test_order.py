@@ -77,7 +77,7 @@ def test_there_are_ties_to_break() -> None:
 PROGRAM = """
 import json, sys
 import morello
-from morello.memo.memory import Memo
+from morello.memo.memo import Memo
 found = []
 for text in json.load(sys.stdin):
     kernel = morello.compile(text, memo=Memo())

@@ -27,15 +27,15 @@ SAMPLES = 40
 
 
 def _samples(solution: Solution) -> list[Spec]:
-    """Specs of families drawn at random, every family as likely as another."""
+    """Specs of variants drawn at random, every one as likely as another."""
     random = Random(0)
-    families = sorted(solution.boxes, key=lambda f: f.key)
+    variants = sorted(solution.boxes, key=lambda v: v.key)
     found = []
     for _ in range(SAMPLES):
-        family = random.choice(families)
-        box = solution.boxes[family]
+        variant = random.choice(variants)
+        box = solution.boxes[variant]
         ranks = tuple(random.randrange(length) for length in box.shape)
-        found.append(cell(solution.context.target, family, box, ranks))
+        found.append(cell(solution.context.target, variant, box, ranks))
     return found
 
 
