@@ -22,7 +22,7 @@ from typing import Any
 
 from morello.errors import UsageError
 from morello.memo.aside import FileLock, move_aside
-from morello.memo.schema import Kind, connect, is_intact, kind_of, set_up
+from morello.memo.schema import FAILURES, Kind, connect, is_empty, is_intact, kind_of, set_up
 
 Warn = Callable[[str], None]
 Rows = list[tuple[Any, ...]]
@@ -80,7 +80,7 @@ class Database:
             return []
         try:
             return self._connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
+        except FAILURES as error:
             if _is_damage(error):
                 self._replace(str(error))
             else:
@@ -98,7 +98,7 @@ class Database:
             return False
         try:
             _transaction(self._connection, statements)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             if _is_damage(error):
                 self._replace(str(error))
                 return again and self.write(statements, again=False)
@@ -110,22 +110,21 @@ class Database:
     def try_to_write(self, statements: Sequence[Statement]) -> None:
         """Like ``write``, for what is not worth a message: where it fails, nothing is lost."""
         if self._connection and self._writable and statements:
-            with suppress(sqlite3.Error):
+            with suppress(*FAILURES):
                 _transaction(self._connection, statements)
 
     def shrink(self) -> None:
-        """Give the room of deleted rows back to the file system, as far as that is possible now."""
+        """Give the room of deleted rows back; where that fails, it is used for other rows."""
         if self._connection and self._writable:
-            with suppress(sqlite3.Error):
-                # As a script: a statement without columns would stop after the first page.
-                self._connection.executescript("PRAGMA incremental_vacuum")
+            with suppress(*FAILURES):
+                self._connection.execute("VACUUM")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Close the file. What is called after it finds nothing and writes nothing."""
         self._writable = False
         if self._connection:
-            with suppress(sqlite3.Error):
+            with suppress(*FAILURES):
                 self._connection.close()
         self._connection = None
         if self._lock:
@@ -181,7 +180,7 @@ class Database:
         """Open for writing, else for reading, else go without."""
         try:
             self._begin()
-        except (sqlite3.Error, OSError) as error:
+        except (*FAILURES, OSError) as error:
             if _is_damage(error):
                 self._replace(str(error))
                 return
@@ -192,8 +191,7 @@ class Database:
         """Open for writing, and set up what is empty.
 
         Raises:
-            sqlite3.Error: That is not possible.
-            OSError: The same.
+            sqlite3.Error, UnicodeError, OSError: That is not possible.
         """
         connection = connect(self._path, "rwc")
         self._connection, self._inode = connection, _inode(self._path)
@@ -207,8 +205,13 @@ class Database:
             self._go_without(f"cannot be opened ({error})")
             return
         for mode in ("ro", "ro&immutable=1"):  # a write-ahead journal needs files beside it
-            with suppress(sqlite3.Error):
+            try:
                 self._connection = connect(self._path, mode)
+            except FAILURES as last:
+                if _is_damage(last):
+                    self._replace(str(last))
+                    return
+            else:
                 self._stop_writing(str(error))
                 return
         self._go_without(f"cannot be opened ({error})")
@@ -217,11 +220,17 @@ class Database:
         if self._connection is None:
             return
         try:
-            intact, reason = is_intact(self._connection), "its schema is not that of a memo"
-        except sqlite3.Error as error:
-            intact, reason = False, str(error)
-        if not intact:
-            self._replace(reason)
+            intact, empty = is_intact(self._connection), is_empty(self._connection)
+        except FAILURES as error:
+            if _is_damage(error):
+                self._replace(str(error))
+            else:
+                self._go_without(f"cannot be read ({error})")
+            return
+        if empty and not self._writable:
+            self._go_without(f"cannot be begun ({self._unwritable})")
+        elif not intact:
+            self._replace("its schema is not that of a memo")
 
     # -------------------------------------------------------------------- what goes wrong
 
@@ -254,7 +263,7 @@ class Database:
     def _disconnect(self) -> None:
         self._writable = False
         if self._connection:
-            with suppress(sqlite3.Error):
+            with suppress(*FAILURES):
                 self._connection.close()
         self._connection = None
 
@@ -271,7 +280,7 @@ class Database:
             self._move_aside(reason)
             self._begin()
             self._lock.share()
-        except (OSError, sqlite3.Error) as error:
+        except (*FAILURES, OSError) as error:
             self._go_without(f"is damaged ({reason}) and cannot be replaced ({error})")
 
     def _move_aside(self, reason: str) -> None:
@@ -305,10 +314,10 @@ def _transaction(connection: sqlite3.Connection, statements: Sequence[Statement]
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
-            with suppress(sqlite3.Error):
+            with suppress(*FAILURES):
                 connection.execute("ROLLBACK")
 
 
 def _is_damage(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in _DAMAGE
+    return isinstance(error, UnicodeError) or (code is not None and code & 0xFF in _DAMAGE)

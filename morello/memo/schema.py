@@ -34,6 +34,9 @@ PAGES = """CREATE TABLE pages (
   UNIQUE (fingerprint, family, axes)
 )"""
 
+FAILURES = (sqlite3.Error, UnicodeError)
+"""What SQLite raises. Where a message quotes a damaged schema, it may not be text at all."""
+
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _LONGEST_BLOB = 1 << 28
@@ -81,7 +84,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         mode: As in SQLite's URIs: ``rw``, ``rwc``, ``ro``, perhaps with more parameters.
 
     Raises:
-        sqlite3.Error: It cannot be opened, or its schema cannot be read.
+        sqlite3.Error, UnicodeError: It cannot be opened, or its schema cannot be read.
     """
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode={mode}",
@@ -106,17 +109,19 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 def set_up(connection: sqlite3.Connection) -> None:
     """Make an empty database a memo, in one transaction; one that is not empty stays as it is.
 
+    Nothing may write before that transaction (``PRAGMA auto_vacuum`` would): a process that is
+    killed then would leave a file that nobody knows.
+
     Only then is the journal switched to write-ahead, where the file system can do that: so the
     header is in the file itself, whatever happens.
 
     Raises:
-        sqlite3.Error: It is empty and cannot be written.
+        sqlite3.Error, UnicodeError: It is empty and cannot be written.
     """
-    if not _tables(connection):
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    if is_empty(connection):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if not _tables(connection):
+            if is_empty(connection):
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 connection.execute(PAGES)
@@ -128,18 +133,22 @@ def set_up(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
 
 
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether nobody has set it up yet."""
+    return _state(connection) == (0, 0, [])
+
+
 def is_intact(connection: sqlite3.Connection) -> bool:
     """Whether header and schema are those of this version."""
+    return _state(connection) == (APPLICATION_ID, VERSION, [PAGES.encode()])
+
+
+def _state(connection: sqlite3.Connection) -> tuple[int, int, list[bytes]]:
+    """Application, version, and all that the schema declares.
+
+    The index of the table's key has no text of its own.
+    """
     ((application,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
-    return (application, version, [PAGES.encode()]) == (
-        APPLICATION_ID,
-        VERSION,
-        _tables(connection),
-    )
-
-
-def _tables(connection: sqlite3.Connection) -> list[bytes]:
-    """All that the schema declares; the index of the table's key has no text of its own."""
     rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-    return [sql for (sql,) in rows]
+    return application, version, [sql for (sql,) in rows]

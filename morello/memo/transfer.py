@@ -19,7 +19,7 @@ from morello.errors import MorelloError, UsageError
 from morello.memo.codec import DamagedPageError
 from morello.memo.database import Warn
 from morello.memo.records import SELECT, Record, insertion, record_of
-from morello.memo.schema import Kind, connect, is_intact, kind_of, set_up
+from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
 from morello.memo.store import Store
 
 
@@ -48,7 +48,7 @@ def export_memo(store: Store, path: Path) -> int:
     try:
         pages = _write(store.records(), partial)
         partial.replace(path)
-    except (sqlite3.Error, OSError) as error:
+    except (*FAILURES, OSError) as error:
         raise MorelloError(
             f"cannot write {str(path)!r}: {error}", help="is there a directory, and room in it?"
         ) from error
@@ -92,7 +92,7 @@ def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
                 raise _damaged(path, "its schema is not that of a memo", 0)
             for (row,) in connection.execute("SELECT rowid FROM pages").fetchall():
                 counts[_copy(store, connection, row, warn)] += 1
-    except sqlite3.Error as error:
+    except FAILURES as error:
         raise _damaged(path, str(error), counts["copied"]) from error
     return Imported(**counts)
 
