@@ -100,8 +100,8 @@ def test_a_file_that_is_cut_off_is_moved_aside(path: Path, healthy: bytes) -> No
 def test_a_flipped_bit_never_gives_a_wrong_page(path: Path, healthy: bytes) -> None:
     """Anywhere in the file, the header more often than elsewhere."""
     chance = random.Random(5)
-    header = [chance.randrange(8 * 100) for _ in range(40)]
-    for bit in header + [chance.randrange(8 * len(healthy)) for _ in range(80)]:
+    header = [chance.randrange(8 * 100) for _ in range(30)]
+    for bit in header + [chance.randrange(8 * len(healthy)) for _ in range(50)]:
         for file in path.parent.glob("memo.sqlite*"):
             file.unlink()
         flipped = bytearray(healthy)
@@ -117,7 +117,7 @@ def test_a_flipped_bit_never_gives_a_wrong_page(path: Path, healthy: bytes) -> N
 def test_damaged_areas_never_give_a_wrong_page(path: Path, healthy: bytes) -> None:
     """Blocks of the file are overwritten with other blocks of it, zeros or noise."""
     chance = random.Random(7)
-    for _ in range(40):
+    for _ in range(30):
         for file in path.parent.glob("memo.sqlite*"):
             file.unlink()
         damaged = bytearray(healthy)
@@ -138,7 +138,7 @@ def test_a_damaged_journal_never_gives_a_wrong_page(path: Path, tmp_path: Path) 
         _fill(store)
         journal = Path(f"{live}-wal").read_bytes()
         content = live.read_bytes()
-    for _ in range(40):
+    for _ in range(30):
         path.write_bytes(content)
         flipped = bytearray(journal)
         flipped[chance.randrange(len(journal))] ^= 1 << chance.randrange(8)
