@@ -1,31 +1,28 @@
 """All definitions that are in force: those of every plugin, and of files that the user adds.
 
-Reads, parses and checks them, all files together, so that all errors of a stage are reported at
-once. What a definition means is elsewhere.
+Reads them, and has them checked all together, or takes what an earlier process has checked: the
+same texts are checked once. Parsing and checking is `morello.checking.files`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
-from morello.checking.operators import check_operators
-from morello.checking.rules import check_rules
-from morello.checking.targets import check_targets
+from morello.checked import Checked, from_bytes, to_bytes
 from morello.errors import MorelloError
 from morello.language import ast
-from morello.language.diagnostics import Collector, DiagnosticsError, suggestion
-from morello.language.parse import parse_rules, parse_target
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.grammar_texts import grammar_texts
 from morello.language.source import Source
 from morello.plugins import BrokenPlugin, Emitter, PluginSet, load_plugins
-from morello.plugins.resources import DEFINITION_SUFFIXES, RULES_SUFFIX, load_resource
-from morello.rewriting.progress import check_progress
+from morello.plugins.resources import DEFINITION_SUFFIXES, load_resource
 from morello.rewriting.rule import Rule
 from morello.spec.machine import Target
 from morello.spec.operators import Operator
+from morello.startup_cache import entry, version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +34,6 @@ class Definitions:
     targets: Mapping[str, Target]
     emitters: Mapping[str, Emitter]
     broken: tuple[BrokenPlugin, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Trees:
-    """Parsed files, by kind."""
-
-    rules: Sequence[ast.RulesFile]
-    targets: Sequence[ast.TargetFile]
 
 
 def load_definitions(
@@ -78,17 +67,36 @@ def _installed() -> Definitions:
 
 
 def _load(extra: Sequence[Source], plugins: PluginSet) -> Definitions:
-    trees = _parse(_sources(extra, plugins))
-    collector = Collector()
-    operators = check_operators(trees.rules, collector)
-    targets = check_targets(trees.targets, operators, collector)
-    coefficients = {name for t in targets.values() for name in t.coefficients}
-    rules = check_rules(trees.rules, operators, collector, coefficients or None)
-    _check_emitters(trees.targets, plugins, collector)
-    collector.raise_if_any()
-    check_progress(operators, rules, collector)
-    collector.raise_if_any()
-    return Definitions(operators, rules, targets, plugins.emitters, plugins.broken)
+    sources = _sources(extra, plugins)
+    found = _checked(sources, plugins)
+    emitters, broken = plugins.emitters, plugins.broken
+    return Definitions(found.operators, found.rules, found.targets, emitters, broken)
+
+
+def _checked(sources: Sequence[Source], plugins: PluginSet) -> Checked:
+    """The definitions in these files, from the start-up cache where they have been checked."""
+    place = entry("definitions", *_key(sources, plugins))
+    kept = place.read()
+    checked = None if kept is None else from_bytes(kept)
+    if checked is None:
+        # Parsers and checks take longer to import than the cache takes to answer.
+        from morello.checking.files import check_files  # noqa: PLC0415
+
+        checked = check_files(sources, plugins.emitters)
+        data = to_bytes(checked)
+        if data is not None:
+            place.write(data)
+    return checked
+
+
+def _key(sources: Sequence[Source], plugins: PluginSet) -> Iterator[str]:
+    """All that checked definitions depend on, besides this package and Python."""
+    yield from map(version_of, ("jinja2", "lark"))  # parse and check
+    yield from grammar_texts().values()
+    yield from sorted({str(file.owner) for file in plugins.files})
+    yield from (f"emitter {name}" for name in plugins.emitters)
+    for source in sources:
+        yield from (source.name, str(source.path), source.text)
 
 
 def _sources(extra: Sequence[Source], plugins: PluginSet) -> list[Source]:
@@ -117,33 +125,3 @@ def check_target_of(file: ast.SpecFile, definitions: Definitions, collector: Col
     name, span = file.target.id, file.target.span
     advice = suggestion(name, definitions.targets) or "install the plugin that has it"
     collector.error("P002", f"unknown target '{name}'", span, "not a target", advice)
-
-
-def _parse(sources: Iterable[Source]) -> _Trees:
-    rules: list[ast.RulesFile] = []
-    targets: list[ast.TargetFile] = []
-    collector = Collector()
-    for source in sources:
-        try:
-            if source.name.endswith(RULES_SUFFIX):
-                rules.append(parse_rules(source))
-            else:
-                targets.append(parse_target(source))
-        except DiagnosticsError as error:
-            collector.diagnostics += error.diagnostics
-    collector.raise_if_any()
-    return _Trees(rules, targets)
-
-
-def _check_emitters(
-    files: Iterable[ast.TargetFile], plugins: PluginSet, collector: Collector
-) -> None:
-    for target in chain.from_iterable(file.targets for file in files):
-        if target.emitter is None or target.emitter in plugins.emitters:
-            continue
-        collector.error(
-            "P001",
-            f"target '{target.name}' names the emitter '{target.emitter}', which no plugin gives",
-            target.name_span,
-            help=suggestion(target.emitter, plugins.emitters) or "install the plugin that has it",
-        )

@@ -28,13 +28,15 @@ PACKAGES = {
 }
 
 ERRORS = {"morello.errors"}
-TEXT = {*ERRORS, "morello.language"}
+BASE = {*ERRORS, "morello.startup_cache"}
+TEXT = {*BASE, "morello.language"}
 DEFINED = {*TEXT, "morello.spec"}
 PROGRAM = {*DEFINED, "morello.program"}
 REWRITING = {*DEFINED, "morello.rewriting.rule", "morello.rewriting"}
 SEARCH = {*REWRITING, "morello.resources", "morello.search"}
 LOWERED = {*SEARCH, *PROGRAM, "morello.program.lower"}
-LOADING = {*REWRITING, *PROGRAM, "morello.checking", "morello.plugins"}
+LOADING = {*REWRITING, *PROGRAM, "morello.checked", "morello.checking", "morello.plugins"}
+CHECKS = {*REWRITING, "morello.checked", "morello.checking"}
 LOADED = {*LOADING, "morello.definitions"}
 RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
 SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
@@ -46,10 +48,13 @@ API = {*VERIFIED, "morello.memo", "morello.compiler"}
 ALLOWED: dict[str, set[str]] = {
     "morello.errors": set(),
     "morello.resources": ERRORS,  # what the machine has
-    "morello.language": ERRORS,  # text, syntax trees, expressions
+    "morello.startup_cache": set(),
+    "morello.language": BASE,  # text, syntax trees, expressions
     "morello.spec": TEXT,
     "morello.rewriting.rule": DEFINED,
+    "morello.checked": {*DEFINED, "morello.rewriting.rule"},
     "morello.checking": {*DEFINED, "morello.rewriting.rule"},  # trees to definitions
+    "morello.checking.files": CHECKS,  # all files, all stages
     "morello.program": DEFINED,
     "morello.rewriting": {*DEFINED, "morello.rewriting.rule"},
     "morello.search": {*REWRITING, "morello.resources"},
@@ -58,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.reference": PROGRAM,
     "morello.toolchain": PROGRAM,
     "morello.plugins": PROGRAM,
-    "morello.definitions": LOADING,
+    "morello.definitions": {*LOADING, "morello.checking.files"},
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
     "morello.verify": VERIFIED - {"morello.verify"},

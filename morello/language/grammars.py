@@ -1,26 +1,29 @@
-"""The parsers of the three kinds of file, built from the texts in the package `morello_grammar`.
+"""The parsers of the three kinds of file, built from `morello.language.grammar_texts`.
 
-One `lark.Lark` a kind, built when first asked for. What is done with a text, right or wrong, is in
-`morello.language.syntax`; trees are turned into nodes by the modules `build_*`.
+One `lark.Lark` a kind, when first asked for; its tables are kept in the start-up cache. What is
+done with a text, right or wrong, is in `morello.language.syntax`; trees are turned into nodes by
+the modules `build_*`.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
+import lark
 from lark import Lark, Token
 from lark.lark import PostLex
+
+from morello.language.grammar_texts import grammar_texts
+from morello.startup_cache import entry
 
 Kind = Literal["rules", "target", "mspec"]
 
 KINDS: tuple[Kind, ...] = ("rules", "target", "mspec")
 
 SUFFIXES: dict[Kind, str] = {"rules": ".mrules", "target": ".mtarget", "mspec": ".mspec"}
-
-GRAMMAR_PACKAGE = "morello_grammar"
 
 
 class _WholeWords(PostLex):
@@ -36,19 +39,18 @@ class _WholeWords(PostLex):
         return stream
 
 
-def _text(file_name: str) -> str:
-    return files(GRAMMAR_PACKAGE).joinpath(file_name).read_text(encoding="utf-8")
-
-
 def _import(_base: str | None, file_name: str) -> tuple[str, str]:
     """Resolve an ``%import``; lark tries its own library when this raises `OSError`."""
-    return file_name, _text(file_name)
+    try:
+        return file_name, grammar_texts()[file_name]
+    except KeyError:
+        raise FileNotFoundError(file_name) from None
 
 
 def build(kind: Kind, *, strict: bool = False) -> Lark:
     """A new parser; ``strict`` refuses grammars whose terminals collide (needs interegular)."""
     return Lark(
-        _text(f"{kind}.lark"),
+        grammar_texts()[f"{kind}.lark"],
         parser="lalr",
         lexer="contextual",
         propagate_positions=True,
@@ -61,5 +63,18 @@ def build(kind: Kind, *, strict: bool = False) -> Lark:
 
 @cache
 def parser(kind: Kind) -> Lark:
-    """The parser of one kind of file."""
-    return build(kind)
+    """The parser of one kind of file, one for the process."""
+    return load(kind)
+
+
+def load(kind: Kind) -> Lark:
+    """A parser from the tables in the start-up cache; they are made where they are not there."""
+    place = entry(f"parser-{kind}", lark.__version__, *grammar_texts().values())
+    tables = place.read()
+    if tables is not None:
+        return Lark.load(io.BytesIO(tables))
+    built = build(kind)
+    saved = io.BytesIO()
+    built.save(saved)
+    place.write(saved.getvalue())
+    return built
