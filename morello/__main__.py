@@ -1,6 +1,19 @@
-"""``python -m morello`` is the command ``morello``."""
+"""The command ``morello``, also as ``python -m morello``: what comes before all imports."""
 
-from morello.cli.main import main
+from __future__ import annotations
+
+from morello.cli import startup
+
+
+def main() -> None:
+    """Run the command and exit."""
+    startup.begin()
+    # Only now: they import for longer than it takes to think better of it and press Ctrl-C.
+    from morello.cli.main import main as command  # noqa: PLC0415
+    from morello.cli.session import Session  # noqa: PLC0415
+
+    command(prog_name="morello", obj=Session(started=startup.finish))
+
 
 if __name__ == "__main__":
-    main(prog_name="morello")
+    main()

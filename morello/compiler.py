@@ -2,17 +2,19 @@
 
 kernel = morello.compile("matmul.mspec", defines={"N": 512})
 c = kernel(a, b)
+
+What runs a kernel (compiler drivers, the reference) is imported when one is run: to compile takes
+less time than that.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,21 +31,18 @@ from morello.plan import Plan
 from morello.program.lower import Names, lower_plan
 from morello.program.source import CSource, EmitOptions
 from morello.program.tree import Program
-from morello.reference.inputs import make_all
 from morello.search.known import Known
 from morello.search.reconstruct import reconstruct
 from morello.search.search import Progress, search
 from morello.search.solution import Solution
 from morello.spec.goal import Goal
 from morello.spec.machine import Target
-from morello.toolchain.build import build
-from morello.toolchain.compilers import Compiler, find_compiler
-from morello.toolchain.driver import repeat_driver
-from morello.toolchain.host import host_lacks
-from morello.toolchain.library import CompiledFunction, load
-from morello.toolchain.signature import Signature, allocate, signature_of
-from morello.toolchain.timing import Timing, time_call
-from morello.verify.program import VerificationReport, verify_function
+from morello.toolchain.signature import Signature, signature_of
+
+if TYPE_CHECKING:
+    from morello.toolchain.library import CompiledFunction
+    from morello.toolchain.timing import Timing
+    from morello.verify.program import VerificationReport
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -124,18 +123,9 @@ class Kernel:
         Raises:
             MorelloError: There is no C compiler, it fails, or this machine lacks instructions.
         """
-        return self._build(find_compiler())
+        from morello.execution import build_function  # noqa: PLC0415
 
-    def _build(self, compiler: Compiler) -> CompiledFunction:
-        name = self._source.name
-        files = {
-            f"{name}.c": self._source.source,
-            f"{name}.h": self._source.header,
-            f"{name}_repeat.c": repeat_driver(self.signature, f"{name}.h"),
-        }
-        with tempfile.TemporaryDirectory(prefix="morello-") as directory:
-            library = build(files, compiler, self._source.flags, Path(directory, f"{name}.so"))
-            return load(library, self.signature, flags=self._source.flags, compiler=compiler)
+        return build_function(self._source, self.signature)
 
     def __call__(self, *inputs: Array, out: Array | None = None) -> Any:
         """Compute the output from numpy arrays.
@@ -156,25 +146,18 @@ class Kernel:
         Raises:
             MismatchError: A result is wrong; the worst element is named.
         """
+        from morello.verify.program import verify_function  # noqa: PLC0415
+
         return verify_function(self.goal, self.signature, self.function)
 
     def time(self, **options: Any) -> Timing:
         """Seconds a call, on random inputs; options as `morello.toolchain.timing.time_call`."""
-        arguments = [(a.shape, a.dtype) for a in self.signature.inputs]
-        arrays = make_all("random", arguments, 0)
-        packed = [_packed(a, v) for a, v in zip(self.signature.inputs, arrays, strict=True)]
-        outputs = [allocate(a) for a in self.signature.outputs]
-        return time_call(self.function, [*packed, *outputs], **options)
+        from morello.execution import time_function  # noqa: PLC0415
+
+        return time_function(self.function, self.signature, **options)
 
     def __repr__(self) -> str:
         return f"<kernel {title(self.goal)} for {self.program.target.name}>"
-
-
-def _packed(argument: Any, values: Array) -> Array:
-    """A copy of an array in an argument's layout."""
-    memory = allocate(argument)
-    memory[...] = values
-    return memory
 
 
 def compile_spec(
@@ -263,6 +246,8 @@ def native_target(definitions: Definitions) -> Target:
     Raises:
         MorelloError: It can run none.
     """
+    from morello.toolchain.host import host_lacks  # noqa: PLC0415
+
     runnable = [t for t in definitions.targets.values() if not host_lacks(t.flags)]
     if not runnable:
         raise MorelloError(

@@ -41,7 +41,7 @@ LOADED = {*LOADING, "morello.definitions"}
 RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
 SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
 VERIFIED = {*SOLVED, *RUN, "morello.verify"}
-API = {*VERIFIED, "morello.memo", "morello.compiler"}
+API = {*VERIFIED, "morello.execution", "morello.memo", "morello.compiler"}
 
 # Layer -> layers that it may import, besides itself. A layer is the modules whose name begins so;
 # the longest such name counts.
@@ -67,10 +67,12 @@ ALLOWED: dict[str, set[str]] = {
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
     "morello.verify": VERIFIED - {"morello.verify"},
-    "morello.compiler": {*VERIFIED, "morello.memo"},
+    "morello.execution": RUN,
+    "morello.compiler": {*VERIFIED, "morello.execution", "morello.memo"},
     "morello": API,  # __init__ exports the Python API
-    "morello.cli": {*API, "morello"},
-    "morello.__main__": {"morello.cli"},
+    "morello.cli": {*API, "morello", "morello.cli.startup"},
+    "morello.cli.startup": set(),
+    "morello.__main__": {"morello.cli", "morello.cli.startup"},
     "morello_grammar": set(),
     "morello_rules": {"morello.plugins"},
     "morello_x86": {*PROGRAM, "morello.plugins"},

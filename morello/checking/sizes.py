@@ -79,7 +79,7 @@ class Sizes:
             return
         value: int | None = None
         if name in defines:
-            value = self._integer(defines[name], parameter.span, f"parameter '{name}'")
+            value = self._defined(name, defines[name], parameter.span)
         elif parameter.default is not None:
             value = self.integer(parameter.default, f"parameter '{name}'")
         else:
@@ -90,6 +90,15 @@ class Sizes:
             self.unknown.add(name)
         else:
             self.values[name] = value
+
+    def _defined(self, name: str, value: object, span: Span) -> int | None:
+        """A value from Python, which may be of any type."""
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return int(value)
+        message = f"parameter '{name}' must be a whole number, found {value!r}"
+        help = f"give an integer: defines={{'{name}': 512}}"
+        self.collector.error("S005", message, span, f"defined as {value!r}", help)
+        return None
 
     def number(self, expr: ast.Expr, what: str) -> Value | None:
         """Value of an expression, or none after an error."""

@@ -7,38 +7,79 @@ from __future__ import annotations
 
 import errno
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import click
 
 from morello import __version__
-from morello.cli.bench import bench
-from morello.cli.check import check
-from morello.cli.compile import compile_
-from morello.cli.explain import explain
-from morello.cli.kernels import kernels
-from morello.cli.operators import operators
-from morello.cli.rules import rules
 from morello.cli.session import Session, error_json
-from morello.cli.targets import targets
+from morello.cli.startup import INTERRUPTED
 from morello.errors import MorelloError, UsageError
 
-INTERRUPTED = 130
+SUMMARIES = {
+    "bench": "Compile a spec, run it, and time it.",
+    "check": "Report every error in files.",
+    "compile": "Compile a spec to NAME.c and NAME.h.",
+    "explain": "Show the plan of a spec, its costs and its alternatives.",
+    "kernels": "List the microkernels.",
+    "operators": "List the operators.",
+    "rules": "List the rewrite rules.",
+    "targets": "List the targets, or all about one.",
+}
+"""The sub-commands, each in the module of its name, and what the list of commands says of them."""
+
+_JSON = "--json"
+_MISUSE_AS_JSON = f"{__name__}.misuse_as_json"
+"""Key in a context's ``meta``: whether ``--json`` is among the arguments, right or wrong."""
+
+
+class _Later(click.Command):
+    """Stands for a sub-command in the list of them, which needs no more than its name."""
+
+    def load(self) -> click.Command:
+        """The sub-command itself. Only the one that is called is imported."""
+        module = import_module(f"morello.cli.{self.name}")
+        found = next(c for c in vars(module).values() if _is_command(c, self.name))
+        assert isinstance(found, click.Command)
+        return found
+
+
+def _is_command(value: object, name: str | None) -> bool:
+    return isinstance(value, click.Command) and value.name == name
 
 
 class _Group(click.Group):
     """A group whose sub-commands never end in a traceback that was not asked for."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        options = args[: args.index("--")] if "--" in args else args
+        ctx.meta[_MISUSE_AS_JSON] = _JSON in options
+        try:
+            return super().parse_args(ctx, args)
+        except click.ClickException as error:
+            _document_misuse(ctx, error)
+            raise
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, _Later):
+            command = command.load()
+        _session(ctx).started()
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            _document(_session(ctx), [{"message": error.format_message(), "help": ""}])
+            _document_misuse(ctx, error)
             raise
         except (click.exceptions.Exit, click.Abort):
             raise
         except (KeyboardInterrupt, EOFError):
-            _session(ctx).err.print("interrupted")
+            click.echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
         except MorelloError as error:
             raise click.exceptions.Exit(_report(_session(ctx), error)) from error
@@ -63,6 +104,13 @@ def _report(session: Session, error: MorelloError) -> int:
     session.report(error)
     _document(session, error_json(error))
     return 2 if isinstance(error, UsageError) else 1
+
+
+def _document_misuse(ctx: click.Context, error: click.ClickException) -> None:
+    """A wrong use as JSON; the option may be where click did not get to reading it."""
+    session = _session(ctx)
+    session.json = session.json or ctx.meta[_MISUSE_AS_JSON]
+    _document(session, [{"message": error.format_message(), "help": ""}])
 
 
 def _report_unexpected(session: Session, error: Exception) -> None:
@@ -102,5 +150,5 @@ def main(ctx: click.Context, traceback: bool) -> None:
     _session(ctx).traceback = traceback
 
 
-for _command in (compile_, check, explain, bench, rules, operators, targets, kernels):
-    main.add_command(_command)
+for _name, _summary in SUMMARIES.items():
+    main.add_command(_Later(_name, short_help=_summary))

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
-from morello.compiler import Progress as Step
+    from morello.compiler import Progress as Step
 
 PATIENCE = 1.0
 """Seconds before anything is shown."""
 
 
 class ProgressBar:
-    """A callback for `compile_spec`; use it in a ``with`` statement."""
+    """A callback for `compile_spec`; use it in a ``with`` statement.
 
-    def __init__(self, console: Console) -> None:
+    ``console`` is asked for when there is something to show, and `rich` is imported then.
+    """
+
+    def __init__(self, console: Callable[[], Console]) -> None:
         self._console = console
         self._start = time.monotonic()
         self._display: Progress | None = None
-        self._task = TaskID(0)
+        self._task: TaskID | None = None
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -39,24 +45,31 @@ class ProgressBar:
         """Show how far the work is; the first second shows nothing."""
         if self._display is None and not self._due():
             return
-        if self._display is None:
-            self._display = self._begin()
+        if self._display is None or self._task is None:
+            self._display, self._task = self._begin()
         self._display.update(
             self._task, description=step.phase, completed=step.done_cells, total=step.total_cells
         )
 
     def _due(self) -> bool:
-        return self._console.is_terminal and time.monotonic() - self._start > PATIENCE
+        return time.monotonic() - self._start > PATIENCE and self._console().is_terminal
 
-    def _begin(self) -> Progress:
+    def _begin(self) -> tuple[Progress, TaskID]:
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
         display = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             TimeElapsedColumn(),
-            console=self._console,
+            console=self._console(),
             transient=True,
         )
-        self._task = display.add_task("", total=None)
+        task = display.add_task("", total=None)
         display.start()
-        return display
+        return display, task

@@ -53,7 +53,7 @@ def compile_request(session: Session, request: Request, *, annotate: bool = Fals
     """Compile what was asked for, with a progress bar."""
     source = read_source(request.file)
     definitions = definitions_for(session, map(read_source, request.rules_files))
-    with ProgressBar(session.err) as progress:
+    with ProgressBar(lambda: session.err) as progress:
         return compile_spec(
             source,
             spec=request.spec,

@@ -6,45 +6,66 @@ Results go to the standard output, everything else to the standard error.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from morello.errors import MorelloError
 from morello.language.diagnostics import Diagnostic, DiagnosticsError, render
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 WIDTH_OF_A_FILE = 400
 """Columns of a table that is not shown on a terminal: enough not to fold what scripts read."""
 
 
 def _console(stderr: bool) -> Console:
+    from rich.console import Console  # noqa: PLC0415
+
     console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = WIDTH_OF_A_FILE
     return console
 
 
-@dataclass(slots=True)
+@dataclass
 class Session:
-    """One run of the command. ``json``: the standard output holds one JSON document, no text."""
+    """One run of the command.
+
+    ``json``: the standard output holds one JSON document, no text. ``started`` is called once a
+    sub-command has been imported.
+
+    Most runs print a line or two: `rich`, which takes as long to import as these runs take to
+    think, is imported where something is to be laid out or coloured.
+    """
 
     traceback: bool = False
     json: bool = False
-    out: Console = field(default_factory=lambda: _console(stderr=False))
-    err: Console = field(default_factory=lambda: _console(stderr=True))
+    started: Callable[[], None] = lambda: None
+
+    @cached_property
+    def out(self) -> Console:
+        """The standard output."""
+        return _console(stderr=False)
+
+    @cached_property
+    def err(self) -> Console:
+        """The standard error."""
+        return _console(stderr=True)
 
     def say(self, text: str) -> None:
         """A line of the summary; nothing where JSON is asked for."""
         if not self.json:
-            self.out.print(text, soft_wrap=True)
+            click.echo(text)
 
     def warn(self, message: str) -> None:
         """Something that the user should know and that does not stop the work."""
-        self.err.print(Text.assemble(("warning", "bold yellow"), ": ", message), soft_wrap=True)
+        self._labelled("warning", "bold yellow", ": ", message)
 
     def document(self, document: dict[str, Any]) -> None:
         """The JSON document of this run."""
@@ -57,10 +78,14 @@ class Session:
             if closing_line:
                 self.closing_line(len(error.diagnostics))
         else:
-            message = Text.assemble(("error", "bold red"), ": ", str(error))
-            self.err.print(message, soft_wrap=True)
+            self._labelled("error", "bold red", ": ", str(error))
         if error.help:
-            self.err.print(Text.assemble((" = help: ", "cyan"), error.help), soft_wrap=True)
+            self._labelled(" = help: ", "cyan", error.help)
+
+    def _labelled(self, label: str, style: str, *texts: str) -> None:
+        from rich.text import Text  # noqa: PLC0415
+
+        self.err.print(Text.assemble((label, style), *texts), soft_wrap=True)
 
     def _diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
         for diagnostic in diagnostics:
@@ -97,6 +122,8 @@ def error_json(error: MorelloError) -> list[dict[str, Any]]:
 
 def _coloured(rendered: str) -> Text:
     """Colour the layout that `render` makes: message, place, source line, caret line, help."""
+    from rich.text import Text  # noqa: PLC0415
+
     text = Text(rendered)
     text.highlight_regex(r"^error\[\w+\]", "bold red")
     text.highlight_regex(r"(?m)^ *--> .*$", "blue")

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import morello.cli.request
-from morello.cli.main import main
+from morello.cli.main import SUMMARIES, _Later, main
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.plugins import BrokenPlugin
@@ -50,6 +50,14 @@ def test_the_list_of_commands_is_not_cut_off(command: str, run: Run) -> None:
     assert not line.endswith("...")
 
 
+@pytest.mark.parametrize("command", SUMMARIES)
+def test_the_list_of_commands_says_what_each_says_of_itself(command: str) -> None:
+    """The list is shown without importing what is in it."""
+    later = main.commands[command]
+    assert isinstance(later, _Later)
+    assert later.load().get_short_help_str(1000) == SUMMARIES[command]
+
+
 def test_an_unknown_command_is_a_usage_error(run: Run) -> None:
     """Status 2, on the standard error."""
     result = run("compil")
@@ -78,15 +86,33 @@ def test_errors_are_in_the_json_document_too(run: Run, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    "arguments", [("compile", "--json"), ("compile", "x.mspec", "-D", "M", "--json")]
+    ("arguments", "message"),
+    [
+        (("compile", "--json"), "Missing argument"),
+        (("compile", "x.mspec", "-D", "M", "--json"), "Invalid value"),
+        (("compile", "--frob", "--json"), "No such option"),
+        (("compile", "--json", "--frob"), "No such option"),
+        (("compile", "x.mspec", "--verify=no", "--json"), "Option '--verify'"),
+        (("--frob", "compile", "--json"), "No such option"),
+        (("--json", "compile"), "No such option"),
+        (("frobnicate", "--json"), "No such command"),
+    ],
 )
-def test_usage_errors_are_in_the_json_document_too(arguments: tuple[str, ...], run: Run) -> None:
-    """Wherever ``--json`` stands."""
+def test_usage_errors_are_in_the_json_document_too(
+    arguments: tuple[str, ...], message: str, run: Run
+) -> None:
+    """Wherever ``--json`` stands, and whatever is wrong before it."""
     result = run(*arguments)
     assert result.exit_code == 2
     (error,) = json.loads(result.stdout)["errors"]
-    assert error["message"].startswith(("Missing argument", "Invalid value"))
+    assert error["message"].startswith(message)
     assert error["message"] in result.stderr
+
+
+def test_what_is_no_option_asks_for_no_json(run: Run) -> None:
+    """After ``--`` everything is an argument."""
+    result = run("compile", "--frob", "--", "--json")
+    assert (result.exit_code, result.stdout) == (2, "")
 
 
 def test_errors_of_the_system_are_not_internal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

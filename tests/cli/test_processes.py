@@ -22,6 +22,20 @@ request.load_definitions = lambda files: os.kill(os.getpid(), signal.SIGINT)
 main(["rules"], prog_name="morello")
 """
 
+INTERRUPTED_IMPORT = """
+import importlib.abc, os, signal, sys
+signal.signal(signal.SIGINT, signal.{handler})
+class Interrupt(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "{module}":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["morello", "compile", "--help"]
+from morello.__main__ import main
+main()
+"""
+
 
 def _run(*arguments: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -109,6 +123,51 @@ def test_an_interrupt_ends_it_with_status_130(tmp_path: Path) -> None:
     )
     assert (finished.returncode, finished.stdout) == (130, "")
     assert finished.stderr.strip() == "interrupted"
+
+
+def _interrupted_import(module: str, handler: str) -> subprocess.CompletedProcess[str]:
+    program = INTERRUPTED_IMPORT.format(module=module, handler=handler)
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("module", ["click", "morello.cli.compile", "numpy", "numpy._core.umath"])
+def test_an_interrupt_while_it_starts_is_one_line(module: str) -> None:
+    """Whatever is being imported, and whatever that makes of exceptions."""
+    finished = _interrupted_import(module, "default_int_handler")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (130, "", "interrupted\n")
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored() -> None:
+    """As ``nohup`` and shells have it for what runs in the background."""
+    finished = _interrupted_import("numpy", "SIG_IGN")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.startswith("Usage: morello compile")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["--frob"]])
+def test_what_needs_no_compiler_imports_little(arguments: list[str]) -> None:
+    """Help is there at once."""
+    program = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print(sorted({'numpy', 'lark', 'rich'} & set(sys.modules))))\n"
+        f"sys.argv = ['morello', *{arguments!r}]\n"
+        "from morello.__main__ import main\n"
+        "main()\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert finished.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_hash_seed_changes_nothing(tmp_path: Path, small_spec: Path) -> None:

@@ -16,7 +16,7 @@ def _shown(terminal: bool, patience: float, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(progress, "PATIENCE", patience)
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=100, _environ={"TERM": "xterm"})
-    with ProgressBar(console) as bar:
+    with ProgressBar(lambda: console) as bar:
         for done in range(4):
             bar(Progress(done_cells=done, total_cells=4, phase="solving"))
     return stream.getvalue()

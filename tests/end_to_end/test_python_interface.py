@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import morello
-from morello.errors import UsageError
+from morello.errors import MorelloError, UsageError
 from morello.memo.memo import Memo
 
 from .kernels import EXAMPLES, SPECS, compiled, runnable, small_inputs
@@ -152,3 +155,26 @@ class TestDeterminism:
         assert "tiling.mrules:" in annotated.source
         assert "tiling.mrules:" not in kernel.source
         assert kernel.cost == annotated.cost
+
+
+@pytest.mark.parametrize(("value", "shown"), [("3", "'3'"), (3.5, "3.5"), (True, "True")])
+def test_a_define_that_is_no_integer_is_refused(value: object, shown: str) -> None:
+    """The message shows what it is, so that a text and a number look different."""
+    defines: Any = {"M": value}
+    with pytest.raises(MorelloError, match=f"must be a whole number, found {shown}\n") as caught:
+        morello.compile(EXAMPLES / "matmul.mspec", defines=defines)
+    assert "give an integer: defines={'M': 512}" in str(caught.value)
+
+
+def test_the_package_is_imported_without_the_compiler() -> None:
+    """And says what it has; what it has not is an error as everywhere."""
+    program = (
+        "import sys, morello\n"
+        "print('compile' in dir(morello), 'morello.compiler' in sys.modules, morello.compile)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("True False <function compile_spec")
+    with pytest.raises(AttributeError, match="'morello' has no attribute 'Compiler'"):
+        getattr(morello, "Compiler")  # noqa: B009 - mypy knows it as well

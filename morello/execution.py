@@ -1,0 +1,56 @@
+"""Running what was compiled: from a kernel's C source to a loaded function, verified and timed.
+
+Apart from `morello.compiler`, so that whoever only wants the C source imports no compiler driver.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from morello.program.source import CSource
+from morello.reference.inputs import make_all
+from morello.toolchain.build import build
+from morello.toolchain.compilers import find_compiler
+from morello.toolchain.driver import repeat_driver
+from morello.toolchain.library import CompiledFunction, load
+from morello.toolchain.signature import ArgumentInfo, Signature, allocate
+from morello.toolchain.timing import Timing, time_call
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def build_function(source: CSource, signature: Signature) -> CompiledFunction:
+    """Build and load the function of a C source.
+
+    Raises:
+        MorelloError: There is no C compiler, it fails, or this machine lacks instructions.
+    """
+    compiler = find_compiler()
+    files = {
+        f"{source.name}.c": source.source,
+        f"{source.name}.h": source.header,
+        f"{source.name}_repeat.c": repeat_driver(signature, f"{source.name}.h"),
+    }
+    with tempfile.TemporaryDirectory(prefix="morello-") as directory:
+        library = build(files, compiler, source.flags, Path(directory, f"{source.name}.so"))
+        return load(library, signature, flags=source.flags, compiler=compiler)
+
+
+def time_function(function: CompiledFunction, signature: Signature, **options: Any) -> Timing:
+    """Seconds a call, on random inputs; options as `morello.toolchain.timing.time_call`."""
+    arguments = [(a.shape, a.dtype) for a in signature.inputs]
+    arrays = make_all("random", arguments, 0)
+    packed = [_packed(a, v) for a, v in zip(signature.inputs, arrays, strict=True)]
+    outputs = [allocate(a) for a in signature.outputs]
+    return time_call(function, [*packed, *outputs], **options)
+
+
+def _packed(argument: ArgumentInfo, values: Array) -> Array:
+    """A copy of an array in an argument's layout."""
+    memory = allocate(argument)
+    memory[...] = values
+    return memory
