@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ SWITCH = "MORELLO_CACHE"
 """The environment variable that switches all of this off, with the value ``off``."""
 
 KEPT = 8
-"""Files of one kind that stay, the newest: a few versions and sets of definitions in turn."""
+"""Files of one kind that stay by default: a few versions and sets of definitions in turn."""
 
 SUFFIX = ".bin"
 ABANDONED = 3600 * 10**9
@@ -44,6 +43,7 @@ class Entry:
     kind: str
     key: bytes
     path: Path | None
+    kept: int = KEPT
 
     def read(self) -> bytes | None:
         """What was written here, or none."""
@@ -61,15 +61,16 @@ class Entry:
         with suppress(OSError):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write_whole(self.path, b"".join((_FORMAT, self.key, _digest(payload), payload)))
-            _prune(self.path.parent, self.kind)
+            _prune(self.path.parent, self.kind, self.kept)
 
 
-def entry(kind: str, *parts: str | bytes) -> Entry:
+def entry(kind: str, *parts: str | bytes, kept: int = KEPT) -> Entry:
     """The entry of what follows from these parts, this version of the package and this Python.
 
     Args:
         kind: A word for what the bytes are; the files' names begin with it.
         parts: All that the bytes depend on, besides.
+        kept: How many files of this kind stay when one is written, the newest.
     """
     nowhere = Entry(kind, b"", None)
     if os.environ.get(SWITCH) == "off" or not hasattr(os, "geteuid"):
@@ -81,7 +82,7 @@ def entry(kind: str, *parts: str | bytes) -> Entry:
         key = _digest(_engine(), sys.version, *parts)
     except OSError:  # the package is no directory of files
         return nowhere
-    return Entry(kind, key, directory / f"{kind}-{key.hex()[:32]}{SUFFIX}")
+    return Entry(kind, key, directory / f"{kind}-{key.hex()[:32]}{SUFFIX}", kept)
 
 
 def version_of(distribution: str) -> str:
@@ -114,7 +115,7 @@ def _payload(key: bytes, contents: bytes) -> bytes | None:
 
 
 def _write_whole(path: Path, contents: bytes) -> None:
-    temporary = path.with_name(f".{path.stem}-{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.stem}-{os.urandom(4).hex()}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "wb") as stream:
@@ -124,13 +125,13 @@ def _write_whole(path: Path, contents: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _prune(directory: Path, kind: str) -> None:
+def _prune(directory: Path, kind: str, kept: int) -> None:
     """Remove all but the newest of a kind, and what a killed process left half written."""
     ages = {path: path.stat().st_mtime_ns for path in directory.glob(f"{kind}-*{SUFFIX}")}
     oldest_last = sorted(ages, key=lambda path: (ages[path], path.name), reverse=True)
     limit = max(ages.values()) - ABANDONED
     half_written = [p for p in directory.glob(f".{kind}-*") if p.stat().st_mtime_ns < limit]
-    for path in (*oldest_last[KEPT:], *half_written):
+    for path in (*oldest_last[kept:], *half_written):
         path.unlink(missing_ok=True)
 
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 import jinja2
 
+from morello.plugins.templates import compile_template
 from morello.program.source import CSource, EmitOptions
 from morello.program.tree import (
     Allocate,
@@ -71,14 +72,8 @@ class CEmitter:
 
 @cache
 def _template(name: str) -> jinja2.Template:
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     text = files(__package__ or "morello_x86").joinpath("templates", name).read_text("utf-8")
-    return environment.from_string(text)
+    return compile_template(text, keep_trailing_newline=True)
 
 
 def _parameters(

@@ -14,6 +14,7 @@ from textwrap import dedent
 import jinja2
 
 from morello.errors import MorelloError
+from morello.plugins.templates import compile_template
 from morello.program.tree import KernelCall
 from morello.spec.machine import Kernel, Target
 
@@ -45,11 +46,7 @@ FUNCTIONS = {
 
 @lru_cache(maxsize=256)
 def _compiled(text: str) -> jinja2.Template:
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals.update(FUNCTIONS)
-    return environment.from_string(text)
+    return compile_template(text, FUNCTIONS)
 
 
 def kernel_lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
