@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import figures, matmul, search
+from benchmarks import figures, matmul, search, startup
 from benchmarks.cases import Case
 from benchmarks.contenders import compile_case, entries, find_blas
 from benchmarks.machine import environment
@@ -38,6 +38,18 @@ def test_products_are_checked_and_timed(tmp_path: Path) -> None:
         assert 0 < low <= record["seconds"] <= high
     assert set(document["environment"]) >= {"processor", "caches", "compiler", "versions", "commit"}
     assert "| 3 x 5 x 4 |" in done.output
+
+
+def test_starts_are_timed(tmp_path: Path) -> None:
+    """The compile with what is kept from earlier ones, and without, among them."""
+    output = tmp_path / "startup.json"
+    done = CliRunner().invoke(startup.main, ["--repeats", "1", "--json", str(output)])
+    assert done.exit_code == 0, done.output
+    document = json.loads(output.read_text())
+    assert [record["case"] for record in document["cases"]] == list(startup.CONTENDERS)
+    for record in document["cases"]:
+        assert 0 <= record["compiling_seconds"] < record["seconds"]
+        assert f"| `{record['case']}` |" in done.output
 
 
 def test_a_contender_that_is_wrong_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
