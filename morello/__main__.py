@@ -7,12 +7,12 @@ from morello.cli import startup
 
 def main() -> None:
     """Run the command and exit."""
-    startup.begin()
+    finish = startup.begin()
     # Only now: they import for longer than it takes to think better of it and press Ctrl-C.
     from morello.cli.main import main as command  # noqa: PLC0415
     from morello.cli.session import Session  # noqa: PLC0415
 
-    command(prog_name="morello", obj=Session(started=startup.finish))
+    command(prog_name="morello", obj=Session(started=finish))
 
 
 if __name__ == "__main__":

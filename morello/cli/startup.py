@@ -4,9 +4,10 @@
   the middle of an import into errors of all kinds, and there is nothing to clean up yet. Later it
   is a `KeyboardInterrupt`, as everywhere.
 * Garbage is not collected. Nearly all that imports make stays, and to look through it time and
-  again takes a tenth of the start; it is never looked at again.
-* The BLAS in numpy, which the search does not use, is told to start no threads: that alone takes
-  as long as the rest of numpy. A number that the user has set stays.
+  again takes a tenth of the start. It is never looked at later either.
+* The BLAS in numpy is told to start no threads, which would take as long as the rest of numpy. The
+  search has no use for it; the reference of a ``--verify`` then multiplies on one core. A number
+  that the user has set stays.
 
 This module must import nothing that takes time.
 """
@@ -16,25 +17,33 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Callable
 
 INTERRUPTED = 130
 """Exit status of a process that was interrupted, as shells have it."""
 
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
-def begin() -> None:
-    """Call this before anything else is imported."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and is not ignored
-        signal.signal(signal.SIGINT, _end_at_once)
+
+def begin() -> Callable[[], None]:
+    """Call this before anything else is imported, and what it returns when that is done."""
+    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    few_threads = BLAS_THREADS not in os.environ
     gc.disable()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if interruptible:  # and not ignored, as for what runs in the background
+        signal.signal(signal.SIGINT, _end_at_once)
+    if few_threads:
+        os.environ[BLAS_THREADS] = "1"
 
+    def finish() -> None:
+        gc.freeze()
+        gc.enable()
+        if few_threads:  # what this process starts is not its business
+            os.environ.pop(BLAS_THREADS, None)
+        if interruptible:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
-def finish() -> None:
-    """Call this once, when the imports are over."""
-    gc.freeze()
-    gc.enable()
-    if signal.getsignal(signal.SIGINT) is _end_at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return finish
 
 
 def _end_at_once(_signal: int, _frame: object) -> None:

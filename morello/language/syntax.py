@@ -16,7 +16,6 @@ from lark.exceptions import UnexpectedInput
 from morello.language.diagnostics import Collector
 from morello.language.grammars import Kind, parser
 from morello.language.source import Source, Span
-from morello.language.syntax_errors import explain
 
 MAX_ERRORS = 20
 MAX_DEPTH = 150  # an evaluator needs a few Python frames a level, and Python has 1000
@@ -54,6 +53,9 @@ def _parse_declarations(source: Source, kind: Kind, collector: Collector) -> Tre
         if tree is not None:
             return tree
         assert error is not None
+        # Only a text that is wrong needs the words and the table of advice.
+        from morello.language.syntax_errors import explain  # noqa: PLC0415
+
         diagnostic = explain(lark, kind, source, text, error)
         start = diagnostic.span.start
         if start not in places:
