@@ -31,9 +31,11 @@ from morello.plan import Plan
 from morello.program.lower import Names, lower_plan
 from morello.program.source import CSource, EmitOptions
 from morello.program.tree import Program
+from morello.search.budget import Budget
+from morello.search.coarsening import Coarsening
 from morello.search.known import Known
 from morello.search.reconstruct import reconstruct
-from morello.search.search import Progress, search
+from morello.search.search import UNLIMITED, Progress, search
 from morello.search.solution import Solution
 from morello.spec.goal import Goal
 from morello.spec.machine import Target
@@ -49,19 +51,21 @@ Array = np.ndarray[Any, np.dtype[Any]]
 NATIVE = "native"
 """In the place of a target's name: the best one that this machine can run."""
 
-__all__ = ["Kernel", "Progress", "SearchStatistics", "compile_spec"]
+__all__ = ["Budget", "Kernel", "Progress", "SearchStatistics", "compile_spec"]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStatistics:
     """What the search did: families, Specs in their tables, seconds until the program was there.
 
-    Where everything was recalled from a memo, there are none of either.
+    Where everything was recalled from a memo, there are none of either. ``coarsening`` says what
+    was left out to stay within the budget or the memory, if anything.
     """
 
     families: int
     cells: int
     seconds: float
+    coarsening: Coarsening | None = None
 
 
 class Kernel:
@@ -170,6 +174,7 @@ def compile_spec(
     progress: Callable[[Progress], None] | None = None,
     annotate: bool = False,
     memo: Memo | None = None,
+    budget: str | Budget | None = None,
 ) -> Kernel:
     """Compile a spec.
 
@@ -184,13 +189,17 @@ def compile_spec(
         progress: Called now and then during the search.
         annotate: Whether the C code names the file and line of each rule.
         memo: Where to look for what is solved already; by default one for the process.
+        budget: How much the search may do, such as ``2e6 specs``, ``10 s`` or ``500 MiB``; past
+            it, it is coarser. By default what memory there is.
 
     Raises:
         DiagnosticsError: The spec is wrong, with every place.
+        UsageError: The budget makes no sense.
         NoImplementationError: Nothing implements it, with what refused.
-        MorelloError: The file cannot be read, or the target is unknown.
+        MorelloError: The file cannot be read, the target is unknown, or the budget is too small.
     """
     started = time.perf_counter()
+    allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
     source = _source(spec_file)
     collector = Collector()
@@ -205,16 +214,18 @@ def compile_spec(
     memo = memo if memo is not None else process_memo()
 
     def solve(known: Known) -> Solution:
-        return search(context, wanted, progress=progress, known=known)
+        return search(context, wanted, progress=progress, budget=allowed, known=known)
 
-    answers = memo.answers(context, wanted, solve)
+    answers = memo.answers(context, wanted, solve, full=allowed == UNLIMITED)
     plan = Plan(reconstruct(answers, wanted), answers)
     arguments, views = argument_tensors(chosen, goal)
     names = Names({t.name: 1 for t in arguments})
     body = lower_plan(plan.root, views, names)
     program = Program(goal.name, arguments, body, goal.threads, chosen, title(goal))
     c_source = definitions.emitters[chosen.emitter].emit(program, EmitOptions(annotate=annotate))
-    statistics = SearchStatistics(answers.families, answers.cells, time.perf_counter() - started)
+    statistics = SearchStatistics(
+        answers.families, answers.cells, time.perf_counter() - started, answers.coarsening
+    )
     return Kernel(goal, program, plan, c_source, statistics)
 
 

@@ -1,8 +1,22 @@
-"""What this process may use of the machine."""
+"""What this process may use of the machine: cores, and memory.
+
+Memory is what is left to the machine, or to the control group that this process is in, read from
+where Linux says it; elsewhere nothing is known. It is read once a search, before the large arrays
+are made, so that a search that does not fit is made smaller and not killed.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+DEFAULT_BYTES = 4 << 30
+"""Memory that a search may take where it is not known how much there is."""
+
+SHARE = 0.75
+"""Of what is left, what a search may take: other programs want some too."""
 
 
 def available_cores() -> int:
@@ -10,3 +24,67 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory_budget(root: Path = Path("/")) -> int:
+    """Bytes that a search may take.
+
+    Args:
+        root: Where ``proc`` and ``sys`` are.
+    """
+    free = [f for f in (_machine(root), *_groups(root)) if f is not None]
+    return int(max(0, min(free)) * SHARE) if free else DEFAULT_BYTES
+
+
+def _machine(root: Path) -> int | None:
+    """Memory that the kernel could give to new programs without swapping."""
+    fields = _fields(root / "proc/meminfo")
+    return fields["MemAvailable:"] << 10 if "MemAvailable:" in fields else None
+
+
+def _groups(root: Path) -> Iterator[int | None]:
+    """What is left in each control group, of either version, from the process's own upwards."""
+    lines = _text(root / "proc/self/cgroup").splitlines()
+    for line in lines:
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if not controllers:
+            yield from _up(root / "sys/fs/cgroup", path, "memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            yield from _up(root / "sys/fs/cgroup/memory", path, *names)
+
+
+def _up(mount: Path, path: str, limit_file: str, usage_file: str) -> Iterator[int | None]:
+    """A limit holds for all groups below it. In a container, only the root may be visible."""
+    group = mount / path.strip("/")
+    for directory in (group, *group.parents):
+        yield _left(directory, limit_file, usage_file)
+        if directory == mount:
+            return
+
+
+def _left(group: Path, limit_file: str, usage_file: str) -> int | None:
+    limit, usage = _number(group / limit_file), _number(group / usage_file)
+    if limit is None or usage is None:  # no limit is "max", or no file at all
+        return None
+    stat = _fields(group / "memory.stat")
+    reclaimable = stat.get("total_inactive_file", stat.get("inactive_file", 0))
+    return limit - max(0, usage - reclaimable)
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path).strip()
+    return int(text) if text.isdecimal() else None
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """Lines of a name and a number."""
+    parts = (line.split() for line in _text(path).splitlines())
+    return {p[0]: int(p[1]) for p in parts if len(p) > 1 and p[1].isdecimal()}
+
+
+def _text(path: Path) -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        return path.read_text()
+    return ""

@@ -10,7 +10,7 @@ import click
 
 from morello.cli.options import examples, json_option, spec_options
 from morello.cli.outputs import marked, output_paths, refuse_foreign, write_together
-from morello.cli.request import Request, compile_request
+from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
 from morello.compiler import Kernel
 
@@ -63,16 +63,13 @@ def compile_(
 
 def _summary(session: Session, /, kernel: Kernel, paths: Sequence[Path], verified: bool) -> None:
     if session.json:
-        statistics = kernel.statistics
         document = {
             "name": kernel.name,
             "target": kernel.program.target.name,
             "files": [str(path) for path in paths],
             "cycles": kernel.cost,
             "verified": verified,
-            "families": statistics.families,
-            "cells": statistics.cells,
-            "seconds": statistics.seconds,
+            **statistics_json(kernel),
         }
         session.document(document)
         return

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from morello.cli.options import examples, json_option, spec_options
-from morello.cli.request import Request, compile_request
+from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
 from morello.compiler import Kernel
@@ -41,9 +41,7 @@ def explain(session: Session, /, **request: Any) -> None:
             "costs": _costs(kernel),
             "alternatives": _considered(kernel),
             "refused": [str(r) for r in kernel.plan.refused],
-            "families": statistics.families,
-            "cells": statistics.cells,
-            "seconds": statistics.seconds,
+            **statistics_json(kernel),
         }
         session.document(document)
         return
@@ -61,6 +59,8 @@ def explain(session: Session, /, **request: Any) -> None:
         f"searched: {statistics.cells:,} Specs in {statistics.families:,} families, "
         f"{statistics.seconds:.2f} s"
     )
+    if statistics.coarsening is not None:
+        session.say(str(statistics.coarsening))
 
 
 def _considered(kernel: Kernel) -> list[Row]:

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from morello.cli.session import Session
+from morello.compiler import Budget
+from morello.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,6 +52,22 @@ json_option = click.option(
     help="Print one JSON document.",
 )
 
+
+def _budget(context: click.Context, parameter: click.Parameter, value: str | None) -> Budget | None:
+    try:
+        return None if value is None else Budget.parse(value)
+    except UsageError as error:
+        message = f"{error} ({error.help})" if error.help else str(error)
+        raise click.BadParameter(message, context, parameter) from error
+
+
+budget_option = click.option(
+    "--budget",
+    metavar="AMOUNT",
+    callback=_budget,
+    help="How much to search: '2e6 specs', '10 s', '500 MiB'; past it, the search is coarser.",
+)
+
 rules_option = click.option(
     "-r",
     "--rules",
@@ -89,6 +107,7 @@ def spec_options(command: Command) -> Command:
         define_option,
         click.option("--spec", metavar="NAME", help="Which spec of FILE, if it has several."),
         rules_option,
+        budget_option,
     )
     for decorator in reversed(decorators):
         command = decorator(command)

@@ -47,8 +47,12 @@ class ProgressBar:
             return
         if self._display is None or self._task is None:
             self._display, self._task = self._begin()
+        description = step.phase
+        if step.families:
+            description += f" {step.total_cells:,} Specs in {step.families:,} families"
+        total = step.total_cells or None  # not known yet: the bar only moves
         self._display.update(
-            self._task, description=step.phase, completed=step.done_cells, total=step.total_cells
+            self._task, description=description, completed=step.done_cells, total=total
         )
 
     def _due(self) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
-from morello.compiler import Kernel, compile_spec
+from morello.compiler import Budget, Kernel, compile_spec
 from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
 from morello.language.load import load_source, source_from_bytes
@@ -26,6 +27,7 @@ class Request:
     defines: Mapping[str, int]
     spec: str | None
     rules_files: Sequence[str]
+    budget: Budget | None
 
 
 def read_source(file: str) -> Source:
@@ -50,11 +52,11 @@ def definitions_for(session: Session, extra_files: Iterable[Source] = ()) -> Def
 
 
 def compile_request(session: Session, request: Request, *, annotate: bool = False) -> Kernel:
-    """Compile what was asked for, with a progress bar."""
+    """Compile what was asked for, with a progress bar; warns if the search was coarsened."""
     source = read_source(request.file)
     definitions = definitions_for(session, map(read_source, request.rules_files))
     with ProgressBar(lambda: session.err) as progress:
-        return compile_spec(
+        kernel = compile_spec(
             source,
             spec=request.spec,
             defines=request.defines,
@@ -62,4 +64,22 @@ def compile_request(session: Session, request: Request, *, annotate: bool = Fals
             definitions=definitions,
             progress=progress,
             annotate=annotate,
+            budget=request.budget,
         )
+    if kernel.statistics.coarsening is not None:
+        session.warn(f"the search was {kernel.statistics.coarsening}")
+    return kernel
+
+
+def statistics_json(kernel: Kernel) -> dict[str, Any]:
+    """What the search of a kernel did, for tools."""
+    statistics = kernel.statistics
+    coarsening = statistics.coarsening
+    return {
+        "families": statistics.families,
+        "cells": statistics.cells,
+        "seconds": statistics.seconds,
+        "coarsened": None
+        if coarsening is None
+        else {"limit": coarsening.limit, "changes": list(coarsening.changes)},
+    }

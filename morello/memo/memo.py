@@ -47,24 +47,35 @@ class Memo:
         self._lock = threading.Lock()
         self._next = 0
 
-    def answers(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled:
+    def answers(
+        self, context: Context, goal: Spec, search: Search, *, full: bool = True
+    ) -> Solution | Recalled:
         """What is known of a goal and of what is below it; it is searched if need be.
+
+        Args:
+            context: Target, operators and rules.
+            goal: The Spec.
+            search: Searches for the goal.
+            full: Whether to answer from what was solved for this very target. A budget may ask for
+                a coarser one; then it is the search that says which, and asks for its families.
 
         Raises:
             NoImplementationError: Nothing implements the goal, as is known or turns out.
         """
-        known = self._known(context, goal)
+        known = self._known(context, goal) if full else None
         if known is not None:
             return _implemented(known, goal)
         if self._pages is None:
             return self._keep(search(Nothing()))
         recalled = Recalled(context, self._pages, lambda: self._complete(search))
-        if recalled.covers(goal):
+        if full and recalled.covers(goal):
             return recalled
         found = search(self._pages)
         if found.complete:
             return self._keep(found)
-        recalled = Recalled(found.context, self._pages, lambda: self._complete(search))
+        recalled = Recalled(
+            found.context, self._pages, lambda: self._complete(search), found.coarsening
+        )
         return recalled if recalled.covers(goal) else self._complete(search)
 
     def solution(self, context: Context, goal: Spec, search: Search) -> Solution:

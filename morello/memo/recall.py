@@ -14,6 +14,7 @@ import numpy as np
 from morello.memo.page import ANY, Page
 from morello.memo.pages import Pages
 from morello.rewriting.alternatives import Alternative, Context, alternatives
+from morello.search.coarsening import Coarsening
 from morello.search.options import Option
 from morello.search.single import application
 from morello.search.solution import Solution
@@ -27,7 +28,22 @@ class Recalled:
     the same answers, later.
     """
 
-    def __init__(self, context: Context, pages: Pages, solve: Callable[[], Solution]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        pages: Pages,
+        solve: Callable[[], Solution],
+        coarsening: Coarsening | None = None,
+    ) -> None:
+        """Answers for the definitions of a context.
+
+        Args:
+            context: What was searched.
+            pages: Where its choices are.
+            solve: Searches the goal, if a page is missing.
+            coarsening: What the context's target lacks of the one that was asked for.
+        """
+        self.coarsening = coarsening
         self._context = context
         self._pages = pages
         self._solve = solve

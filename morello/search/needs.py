@@ -42,6 +42,14 @@ class Task:
         return {use.variant for bound in self.bounds for use in bound.uses} - {self.variant}
 
 
+class TooManySpecsError(MorelloError):
+    """There are more Specs than ``limit``, the number that was allowed."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"the search would have to solve more than {limit:,} Specs")
+
+
 _Needs = dict[tuple[int, ...], list[set[int]]]
 """For every packing of a family, the values that each coordinate must have."""
 
@@ -65,7 +73,7 @@ def plan_tasks(
         known: Where choices may be known from.
 
     Raises:
-        MorelloError: There are more cells than the limit.
+        TooManySpecsError: There are more cells than the limit; nothing more is planned then.
     """
     needs: dict[Family, _Needs] = {family: {} for family in graph.nodes}
     needs[goal.family][goal.packing] = [{value} for value in goal.coordinates]
@@ -78,10 +86,7 @@ def plan_tasks(
             box = _box(context, node, waiting.pop(packing))
             cells += box.cells
             if cells > limit:
-                raise MorelloError(
-                    f"the search would have to solve more than {limit:,} Specs",
-                    help="make the sizes smaller, or choose a target with fewer sizes",
-                )
+                raise TooManySpecsError(limit)
             variant = Variant(node.family, packing)
             task = _task(context, node, variant, box, known.find(context, variant, box))
             for bound in task.bounds:

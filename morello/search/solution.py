@@ -10,6 +10,7 @@ import numpy as np
 
 from morello.rewriting.alternatives import Alternative, Context
 from morello.search.box import IRRELEVANT, Box
+from morello.search.coarsening import Coarsening
 from morello.search.gather import Table
 from morello.search.options import Option
 from morello.search.solve import NOTHING, Solved
@@ -21,13 +22,15 @@ class Solution:
     """Solved variants with all that is needed to read them.
 
     ``alternatives``: those of every family that lead to kernels, in the order that breaks ties.
-    ``complete``: all of them were tried; otherwise some families were recalled from a memo.
+    ``complete``: all of them were tried; otherwise some were recalled from a memo. ``context`` is
+    what was searched: with a ``coarsening``, a coarser target than was asked for.
     """
 
     context: Context
     alternatives: Mapping[Family, tuple[Alternative, ...]]
     solved: Mapping[Variant, Solved]
     complete: bool
+    coarsening: Coarsening | None = None
 
     @cached_property
     def boxes(self) -> Mapping[Variant, Box]:

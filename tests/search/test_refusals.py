@@ -9,6 +9,7 @@ import pytest
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.rewriting.alternatives import Context, Refusal
+from morello.search.budget import Budget
 from morello.search.refusals import SHOWN, NoImplementationError
 from morello.search.search import Progress, search
 from tests.search.goals import Wanted, elementwise, matmul
@@ -127,9 +128,14 @@ def test_no_reason_is_given_twice() -> None:
 def test_a_search_that_would_be_too_large_is_refused_before_it_begins() -> None:
     used = context("tiny.cached")
     seen: list[Progress] = []
-    message = r"the search would have to solve more than 1,000 Specs"
+    message = r"the budget of 1,000 Specs allows 1,000 .* even the coarsest search has [\d,]{5,}$"
     with pytest.raises(MorelloError, match=message) as caught:
-        search(used, matmul(16, 16, 16).spec(used.target), cell_limit=1000, progress=seen.append)
+        search(
+            used,
+            matmul(16, 16, 16).spec(used.target),
+            budget=Budget(specs=1000),
+            progress=seen.append,
+        )
     assert "make the sizes smaller" in caught.value.help
     assert all(progress.done_cells == 0 for progress in seen)
 

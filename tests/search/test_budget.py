@@ -1,0 +1,255 @@
+"""Budgets: how they are written, what they allow, and that a search stays within them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from math import inf, prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from morello.errors import MorelloError, UsageError
+from morello.plan import Plan
+from morello.rewriting.alternatives import Context
+from morello.search import search as search_module
+from morello.search.budget import (
+    BYTES_A_FAMILY,
+    BYTES_A_SPEC,
+    SECONDS_A_FAMILY,
+    SPECS_A_SECOND,
+    Budget,
+)
+from morello.search.coarsening import coarser
+from morello.search.graph import discover
+from morello.search.known import Nothing
+from morello.search.planning import plan_within
+from morello.search.reconstruct import reconstruct
+from morello.search.refusals import NoImplementationError
+from morello.search.search import Progress, search
+from morello.search.solution import Solution
+from morello.spec.machine import Target
+from tests.search.budget import examples
+from tests.search.goals import Wanted, batched, copy, elementwise, matmul
+from tests.search.machines import FLAT, context, load_target, with_capacities
+
+PLENTY = 1 << 40
+
+
+def _fine(name: str = "tiny.cached") -> Context:
+    """A tiny machine with many tile sizes and grains, so that there is much to drop."""
+    known = context(name)
+    bounded = {v.name: 16 for v in known.target.bounded if v.addressable}
+    target = with_capacities(known.target, bounded)
+    return replace(known, target=replace(target, sizes=(1, 2, 3, 4, 6)))
+
+
+# ------------------------------------------------------------------------- how it is written
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2e6 specs", Budget(specs=2_000_000)),
+        ("1.5 specs", Budget(specs=2)),
+        ("7cells", Budget(specs=7)),
+        ("10 s", Budget(seconds=10)),
+        (" 0.5 seconds ", Budget(seconds=0.5)),
+        ("3 KiB", Budget(bytes=3 << 10)),
+        ("500 MiB", Budget(bytes=500 << 20)),
+        ("1.5 GiB", Budget(bytes=3 << 29)),
+    ],
+)
+def test_a_budget_is_a_number_with_a_unit(text: str, expected: Budget) -> None:
+    assert expected == Budget.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "10", "s", "10 minutes", "-1 s", "1 S", "1 s 2 s", "nan s"])
+def test_another_form_is_refused_with_the_units(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is no budget: .* specs, cells, s, sec") as error:
+        Budget.parse(text)
+    assert "'10 s'" in error.value.help
+
+
+@pytest.mark.parametrize(("text", "bound"), [("0 s", "more than 0"), ("1e30 GiB", "at most 1e")])
+def test_a_budget_that_makes_no_sense_is_refused(text: str, bound: str) -> None:
+    with pytest.raises(UsageError, match=bound):
+        Budget.parse(text)
+
+
+def test_seconds_and_bytes_are_converted_at_fixed_rates() -> None:
+    assert Budget(specs=5).limit(100) == 5
+    assert Budget(seconds=1 + 10 * SECONDS_A_FAMILY).limit(10) == pytest.approx(SPECS_A_SECOND)
+    assert Budget(bytes=10 * BYTES_A_FAMILY + 7 * BYTES_A_SPEC).limit(10) == 7
+    assert Budget(bytes=10 * BYTES_A_FAMILY + 7 * BYTES_A_SPEC, specs=3).limit(10) == 3
+    assert Budget(seconds=SECONDS_A_FAMILY).limit(2) == 0
+    assert Budget().limit(1000) is None
+
+
+@given(
+    kind=st.sampled_from(["1 specs", "1 s", "1 MiB"]),
+    families=st.integers(1, 10**5),
+    specs=st.integers(1, 10**10),
+)
+def test_what_is_said_to_be_enough_is_enough(kind: str, families: int, specs: int) -> None:
+    enough = Budget.parse(Budget.parse(kind).enough(families, specs))
+    limit = enough.limit(families)
+    assert limit is not None
+    assert limit >= specs
+
+
+# ------------------------------------------------------------------------- within it
+
+GOALS = (matmul(5, 3, 4), elementwise("add", 7, 3), copy(9, 7, X=(1, 0)))
+
+
+def _specs(used: Context, goal: Wanted, budget: Budget) -> int:
+    spec = goal.spec(used.target)
+    return plan_within(used, spec, budget, PLENTY, lambda _: None, Nothing()).specs
+
+
+@cache
+def _ladder(name: str, goal: Wanted) -> list[tuple[Target, int]]:
+    """The target and all coarser ones, with their numbers of Specs."""
+    used = _fine(name)
+    ladder = (used.target, *coarser(used.target))
+    return [(t, _specs(replace(used, target=t), goal, Budget())) for t in ladder]
+
+
+@examples(10)
+@given(goal=st.sampled_from(GOALS), share=st.floats(0, 1))
+def test_a_budget_is_kept_and_used(goal: Wanted, share: float) -> None:
+    """It is never exceeded, and any finer target would exceed it."""
+    used, ladder = _fine(), _ladder("tiny.cached", goal)
+    counts = [count for _, count in ladder]
+    assert sorted(counts, reverse=True) == counts
+    budget = Budget(specs=int(counts[-1] + share * (counts[0] - counts[-1])))
+    planned = plan_within(used, goal.spec(used.target), budget, PLENTY, lambda _: None, Nothing())
+    finest = next(target for target, n in ladder if n <= (budget.specs or 0))
+    assert finest == planned.context.target
+    assert (finest != used.target) == (planned.coarsening is not None)
+
+
+def _least(solution: Solution, goal: Wanted) -> float:
+    spec = goal.spec(solution.context.target)
+    return reconstruct(solution, spec).cycles
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+@pytest.mark.parametrize("name", ["tiny.cached", "tiny.buffered"])
+def test_a_coarser_search_never_finds_a_cheaper_program(name: str, goal: Wanted) -> None:
+    """On the whole ladder, every step against the one before."""
+    used = _fine(name)
+    before = 0.0
+    for target in [used.target, *coarser(used.target)]:
+        at = replace(used, target=target)
+        try:
+            now = _least(search(at, goal.spec(target)), goal)
+        except NoImplementationError:
+            now = inf
+        assert now >= before * (1 - 1e-6)
+        before = now
+    assert before < inf
+
+
+def test_the_same_budget_gives_the_same_program() -> None:
+    used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    families = len(discover(used, spec.family).nodes)
+    half = search(used, spec).cells / 2
+    budget = Budget(seconds=families * SECONDS_A_FAMILY + half / SPECS_A_SECOND)
+    first, second = (search(used, spec, budget=budget) for _ in range(2))
+    assert first.coarsening == second.coarsening
+    assert first.coarsening is not None
+    plans = [Plan(reconstruct(s, spec), s).to_json() for s in (first, second)]
+    assert plans[0] == plans[1]
+
+
+def test_a_solution_says_what_became_coarser() -> None:
+    used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    full = search(used, spec)
+    assert full.coarsening is None
+    solution = search(used, spec, budget=Budget(specs=full.cells - 1))
+    assert solution.coarsening is not None
+    assert str(solution.coarsening).startswith(
+        f"coarsened to stay within the budget of {full.cells - 1:,} Specs: near in 8 grains"
+    )
+    assert solution.context.target != used.target
+    assert solution.cells < full.cells
+
+
+def test_memory_is_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where little is free, the search is coarser by itself, and says why."""
+    used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    full = search(used, spec)
+    families = len(discover(used, spec.family).nodes)
+    little = families * BYTES_A_FAMILY + (full.cells - 1) * BYTES_A_SPEC
+    monkeypatch.setattr(search_module, "memory_budget", lambda: little)
+    solution = search(used, spec)
+    assert solution.cells < full.cells
+    assert solution.coarsening is not None
+    assert "the memory that is free" in solution.coarsening.limit
+
+
+def test_what_is_impossible_is_refused_with_its_numbers() -> None:
+    """And with a budget that would do: it does."""
+    used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    with pytest.raises(MorelloError, match=r"^the budget of 10 Specs allows 10 Specs in") as error:
+        search(used, spec, budget=Budget(specs=10))
+    enough = error.value.help.removeprefix("allow ").partition(" or more")[0]
+    solution = search(used, spec, budget=Budget.parse(enough))
+    assert str(error.value).endswith(f"the coarsest search has {solution.cells:,}")
+    assert solution.cells == Budget.parse(enough).specs
+
+
+def test_what_exceeds_all_memory_is_refused_with_advice() -> None:
+    used, goal = _fine(), GOALS[0]
+    with pytest.raises(MorelloError, match=r"the memory that is .* more than 0$") as error:
+        plan_within(used, goal.spec(used.target), Budget(), 1000, lambda _: None, Nothing())
+    assert "make the sizes smaller" in error.value.help
+
+
+def test_what_has_no_program_when_coarse_may_have_one() -> None:
+    """A kernel for rows of six only: the refusal says that the budget may be to blame."""
+    text = FLAT.replace("cost   ceil_div(n, 2) * arithmetic(f)", "where n == 6 cost arithmetic(f)")
+    target = load_target(text.replace("sizes 1, 2", "sizes 1, 2, 6"))
+    kernels = tuple(k for k in target.kernels if k.name != "element")
+    target = with_capacities(replace(target, kernels=kernels), {"reg": 6})
+    used = replace(context("tiny.flat"), target=target)
+    goal = elementwise("relu", 12)
+    assert search(used, goal.spec(used.target)).coarsening is None
+    least = _specs(replace(used, target=list(coarser(used.target))[-1]), goal, Budget())
+    with pytest.raises(NoImplementationError) as error:
+        search(used, goal.spec(used.target), budget=Budget(specs=least))
+    assert "or allow more: this search was coarsened" in error.value.help
+
+
+def test_the_numbers_are_said_before_the_search() -> None:
+    used, goal = _fine(), GOALS[0]
+    seen: list[Progress] = []
+    solution = search(used, goal.spec(used.target), progress=seen.append)
+    phases = list(dict.fromkeys(p.phase for p in seen))
+    assert ["finding families", "planning", "searching"] == phases
+    first = next(p for p in seen if p.phase == "searching")
+    assert (0, solution.cells, solution.families) == (
+        first.done_cells,
+        first.total_cells,
+        first.families,
+    )
+
+
+LARGE = (matmul(4096, 4096, 4096), matmul(4093, 4093, 4093), matmul(1, 16384, 16384))
+
+
+@pytest.mark.parametrize("goal", [*LARGE, batched(8, 512, 512, 512)], ids=str)
+def test_large_goals_have_a_plan_within_a_small_budget(goal: Wanted) -> None:
+    used, budget = context("x86.scalar"), Budget(specs=100_000)
+    spec = goal.spec(used.target)
+    solution = search(used, spec, budget=budget)
+    plan = reconstruct(solution, spec)
+    assert solution.cells <= 100_000
+    assert prod(goal.sizes) < plan.cycles < inf
