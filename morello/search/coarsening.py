@@ -6,9 +6,12 @@ too, so that its best program costs the same or more. What goes first is what is
 
 1. grains of the bounded levels that loops may index (caches, buffers) are doubled, down to
    `FEWEST_GRAINS`: a buffer is then counted as up to a grain larger than it is;
-2. tile sizes that are no powers of two go, the largest first: the small ones are good shapes for
-   registers, the large ones hardly differ from their neighbours;
-3. every second one of the other tile sizes goes, the largest first, and again until none is left.
+2. tile sizes that are no powers of two, the smallest first, all but the largest of them: tiles of
+   other sizes make up for a small one, while the largest is a shape of its own for registers;
+3. every second one of the powers of two beyond the lanes of a vector, the largest first: loops
+   around a register tile may have other steps at little cost;
+4. the largest that is no power of two; then every second one of what is left, the largest first,
+   and again until nothing is left.
 
 Kept to the end are 1, the lanes of vectors, and sizes that a kernel's pattern names: without these
 there might be no program at all. Registers stay exact, and so does what a kernel asks to be free.
@@ -56,11 +59,14 @@ def coarser(target: Target, fixed: Collection[str] = ()) -> Iterator[Target]:
         yield target
 
 
-def changes(full: Target, coarse: Target) -> tuple[str, ...]:
-    """How a target of the ladder differs from the one where it begins, for people."""
+def changes(full: Target, coarse: Target, largest: int) -> tuple[str, ...]:
+    """How a target of the ladder differs from the one where it begins, for people.
+
+    Of tile sizes those are said that are smaller than the largest size of the goal.
+    """
     pairs = zip(full.levels, coarse.levels, strict=True)
     found = [f"{new.name} in {new.capacity} grains" for old, new in pairs if old != new]
-    gone = [str(s) for s in full.sizes if s not in coarse.sizes]
+    gone = [str(s) for s in full.sizes if s < largest and s not in coarse.sizes]
     if gone:
         found.append(f"no tiles of {' '.join(gone)}")
     return tuple(found)
@@ -94,8 +100,13 @@ def _kept(target: Target) -> set[int]:
 
 def _dispensable(sizes: tuple[int, ...], kept: set[int]) -> Iterator[int]:
     """The tile sizes that may go, in the order of the module's list."""
-    yield from (s for s in reversed(sizes) if s & (s - 1) and s not in kept)
-    others = [s for s in reversed(sizes) if not s & (s - 1) and s not in kept]
-    while others:
-        yield from others[::2]
-        others = others[1::2]
+    odd = [s for s in sizes if s & (s - 1) and s not in kept]
+    yield from odd[:-1]
+    even = [s for s in reversed(sizes) if not s & (s - 1) and s not in kept]
+    gone = [s for s in even if s > max(kept)][::2]
+    yield from gone
+    yield from odd[-1:]
+    even = [s for s in even if s not in gone]
+    while even:
+        yield from even[::2]
+        even = even[1::2]

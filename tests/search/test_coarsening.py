@@ -54,9 +54,9 @@ def test_what_goes_in_which_order() -> None:
     assert [16, 8, 4] == l1[:3]
     assert {4} == set(l1[3:])
     gone = [set(fine.sizes) - set(coarse.sizes) for fine, coarse in pairwise(ladder)]
-    assert [set(), set(), {48}, {24}, {12}, {6}, {3}] == gone[:7]
-    every_second = [{4096}, {1024}, {256}, {64}, {16}, {4}]
-    assert [*every_second, {2048}, {128}, {8}, {512}, {2}, {32}] == gone[7:]
+    assert [set(), set(), {3}, {6}, {12}, {24}] == gone[:6]
+    assert [{4096}, {1024}, {256}, {64}, {16}, {4}, {48}] == gone[6:13]
+    assert [{2048}, {128}, {8}, {512}, {2}, {32}] == gone[13:]
 
 
 def test_sizes_that_kernels_name_stay() -> None:
@@ -67,11 +67,21 @@ def test_sizes_that_kernels_name_stay() -> None:
 
 def test_levels_that_kernels_ask_for_and_fixed_ones_keep_their_grains() -> None:
     target = with_capacities(context("tiny.cached").target, {"near": 32})
-    coarse = [changes(target, other) for other in coarser(target)]
+    coarse = [changes(target, other, 9) for other in coarser(target)]
     assert [("near in 16 grains",), ("near in 8 grains",), ("near in 4 grains",)] == coarse
     assert [] == list(coarser(target, {"near"}))
     asking = load_target(CACHED.replace("where  free(reg) >= 1", "where  free(near) >= 1"))
     assert [] == list(coarser(with_capacities(asking, {"near": 32})))
+
+
+def test_changes_are_said_as_far_as_they_matter() -> None:
+    """A tile as large as the goal, or larger, would not have been tried anyway."""
+    full = context("x86.scalar").target
+    coarsest = _ladder(full)[-1]
+    levels = ("l1 in 4 grains", "l2 in 4 grains")
+    assert (*levels, "no tiles of 2 3 4 6") == changes(full, coarsest, 8)
+    assert levels == changes(full, coarsest, 2)
+    assert () == changes(full, full, 8)
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -1,0 +1,69 @@
+"""What coarser targets save and what they cost, step by step.
+
+``python -m benchmarks.coarsening`` searches products of `SIZES` on the target and on every coarser
+one. It counts Specs and compares predicted costs; nothing is timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
+
+import click
+
+from benchmarks.cases import Case, parse_cases
+from morello.definitions import load_definitions
+from morello.rewriting.alternatives import Context
+from morello.search.coarsening import changes, coarser
+from morello.search.search import search
+from morello.spec.dtypes import F32
+from morello.spec.machine import Target
+from morello.spec.operators import Operation
+from morello.spec.spec import Family, Operand, Spec
+
+SIZES = "512x512x512,401x401x401,37x53x71"
+
+
+def goal(case: Case, context: Context) -> Spec:
+    """A matrix product with everything in the farthest level."""
+    target = context.target
+    operand = Operand(F32, target.farthest, (0, 1), 2)
+    family = Family(Operation(context.operators["matmul"], 0), (operand,) * 3)
+    return Spec(family, (case.m, case.n, case.k), (0,) * len(target.bounded))
+
+
+def rows(case: Case, context: Context) -> Iterator[tuple[str, ...]]:
+    """For the target and every coarser one: what changed, Specs, cost over that of the first."""
+    full = context.target
+    least: float | None = None
+    said: tuple[str, ...] | None = None
+    for target in (full, *coarser(full)):
+        text = changes(full, target, max(case.m, case.k, case.n))
+        if text == said:  # only tiles that are larger than this product went
+            continue
+        said = text
+        used = replace(context, target=target)
+        spec = goal(case, used)
+        solution = search(used, spec)
+        cost = solution.intensity(spec) * prod(spec.sizes)
+        least = cost if least is None else least
+        yield ", ".join(text) or "nothing", f"{solution.cells:,}", f"{cost / least:.3f}"
+
+
+@click.command(help=__doc__)
+@click.option("--sizes", default=SIZES, callback=parse_cases, show_default=True)
+@click.option("--target", default="x86.avx512", show_default=True)
+def main(sizes: Sequence[Case], target: str) -> None:
+    """The command."""
+    definitions = load_definitions()
+    chosen: Target = definitions.targets[target]
+    context = Context(chosen, definitions.operators, definitions.rules)
+    for case in sizes:
+        click.echo(f"\n| {case}: coarser | Specs | predicted cost |\n| --- | ---: | ---: |")
+        for row in rows(case, context):
+            click.echo(f"| {' | '.join(row)} |")
+
+
+if __name__ == "__main__":
+    main()
