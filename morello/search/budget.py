@@ -91,7 +91,7 @@ class Budget:
             parts.append(f"{specs} specs")
         if self.seconds is not None:
             seconds = families * SECONDS_A_FAMILY + specs / SPECS_A_SECOND
-            parts.append(f"{math.ceil(seconds * 100) / 100} s")
+            parts.append(f"{(math.ceil(seconds * 100) + 1) / 100} s")  # more, as rounding may lose
         if self.bytes is not None:
             size = families * BYTES_A_FAMILY + specs * BYTES_A_SPEC
             parts.append(f"{math.ceil(size / (1 << 20))} MiB")

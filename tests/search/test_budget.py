@@ -87,6 +87,7 @@ def test_seconds_and_bytes_are_converted_at_fixed_rates() -> None:
     assert Budget().limit(1000) is None
 
 
+@examples(100)
 @given(
     kind=st.sampled_from(["1 specs", "1 s", "1 MiB"]),
     families=st.integers(1, 10**5),
