@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import morello
-from morello.memo.memory import Memo
+from morello.memo.memo import Memo
 from tests.cli.conftest import SMALL, Run
 
 FEW = "5000 specs"
