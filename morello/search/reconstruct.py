@@ -20,7 +20,7 @@ from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.answers import Answers
 from morello.search.options import Option
-from morello.search.single import applications
+from morello.search.single import Application, applications
 from morello.spec.machine import Coefficient, Target
 from morello.spec.spec import Spec
 
@@ -57,12 +57,17 @@ class PlanNode:
 
 def candidates(answers: Answers, spec: Spec) -> Iterator[Candidate]:
     """Every option of a Spec that applies, with its cost, in the order that breaks ties."""
+    return (candidate for candidate, _ in evaluated(answers, spec))
+
+
+def evaluated(answers: Answers, spec: Spec) -> Iterator[tuple[Candidate, Application]]:
+    """`candidates`, each with the recurrence that its cost comes from."""
     known = answers.alternatives_of(spec.family)
     for application in applications(answers.context, answers.canonical(spec), known):
         below = (np.float32(answers.intensity(child)) for child, _ in application.uses)
         intensity = float(application.intensity(below))
         if np.isfinite(intensity):
-            yield Candidate(application.option, intensity)
+            yield Candidate(application.option, intensity), application
 
 
 def reconstruct(answers: Answers, goal: Spec) -> PlanNode:

@@ -61,10 +61,13 @@ class BruteForce:
             return inf
         return float(evaluate(match.kernel.cost, scope))
 
+    def _scope(self, spec: Spec, alternative: RuleAlternative, tile: int | None) -> Scope:
+        at = point(self.context.target, spec.variant, spec.coordinates)
+        return scope_at(self.context.target, spec.family, alternative, at, tile)
+
     def _rule(self, spec: Spec, alternative: RuleAlternative, tile: int | None) -> float:
         declaration = alternative.rule.declaration
-        at = point(self.context.target, spec.variant, spec.coordinates)
-        scope = scope_at(self.context.target, spec.family, alternative, at, tile)
+        scope = self._scope(spec, alternative, tile)
         if not all(evaluate(guard, scope) for guard in declaration.guards):
             return inf
         below = self._below(concrete_step(self.context, spec, alternative, tile))
