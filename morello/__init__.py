@@ -13,21 +13,28 @@ from morello.errors import MorelloError
 
 __version__ = "0.1.0"
 
-__all__ = ["Kernel", "MorelloError", "__version__", "compile"]
+__all__ = ["Kernel", "Measurement", "MorelloError", "__version__", "compile"]
 
 if TYPE_CHECKING:  # a type checker sees two plain names, and that there are no others
     from morello.compiler import Kernel
     from morello.compiler import compile_spec as compile
+    from morello.measure import Measurement
 else:
-    _IN_THE_COMPILER = {"Kernel": "Kernel", "compile": "compile_spec"}
+    _ELSEWHERE = {
+        "Kernel": ("compiler", "Kernel"),
+        "Measurement": ("measure", "Measurement"),
+        "compile": ("compiler", "compile_spec"),
+    }
 
     def __getattr__(name):
         """Import the compiler when it is first asked for: ``morello --help`` does without it."""
-        if name not in _IN_THE_COMPILER:
+        if name not in _ELSEWHERE:
             raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-        from morello import compiler  # noqa: PLC0415
+        from importlib import import_module  # noqa: PLC0415
 
-        found = globals()[name] = getattr(compiler, _IN_THE_COMPILER[name])
+        module, attribute = _ELSEWHERE[name]
+        found = getattr(import_module(f"{__name__}.{module}"), attribute)
+        globals()[name] = found
         return found
 
     def __dir__():

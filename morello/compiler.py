@@ -10,9 +10,10 @@ less time than that.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,19 +30,22 @@ from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
 from morello.plan import Plan
 from morello.program.lower import Names, lower_plan
-from morello.program.source import CSource, EmitOptions
+from morello.program.source import CSource, EmitOptions, Emitter
 from morello.program.tree import Program
+from morello.search.answers import Answers
 from morello.search.budget import Budget
 from morello.search.coarsening import Coarsening
 from morello.search.known import Known
-from morello.search.reconstruct import reconstruct
+from morello.search.reconstruct import PlanNode, reconstruct
 from morello.search.search import UNLIMITED, Progress, search
 from morello.search.solution import Solution
 from morello.spec.goal import Goal
 from morello.spec.machine import Target
+from morello.spec.spec import Spec
 from morello.toolchain.signature import Signature, signature_of
 
 if TYPE_CHECKING:
+    from morello.measure import Measurement
     from morello.toolchain.library import CompiledFunction
     from morello.toolchain.timing import Timing
     from morello.verify.program import VerificationReport
@@ -50,6 +54,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 NATIVE = "native"
 """In the place of a target's name: the best one that this machine can run."""
+
+PLANS_PER_PROGRAM = 25
+"""Plans that are looked at for every program that is to be measured."""
 
 __all__ = ["Budget", "Kernel", "Progress", "SearchStatistics", "compile_spec"]
 
@@ -72,7 +79,8 @@ class Kernel:
     """A compiled spec: C source, predicted cost, and, once called, a loaded function.
 
     The C compiler runs at the first call that needs it. A kernel may be called from several
-    threads at once.
+    threads at once. ``measurements`` are those of the contest that it has won, if there was one, in
+    the order of prediction.
     """
 
     def __init__(
@@ -88,6 +96,7 @@ class Kernel:
         self.program = program
         self.plan = plan
         self.statistics = statistics
+        self.measurements: tuple[Measurement, ...] = ()
         self._source = source
 
     @property
@@ -156,9 +165,15 @@ class Kernel:
 
     def time(self, **options: Any) -> Timing:
         """Seconds a call, on random inputs; options as `morello.toolchain.timing.time_call`."""
-        from morello.execution import time_function  # noqa: PLC0415
+        from morello.toolchain.timing import time_call  # noqa: PLC0415
 
-        return time_function(self.function, self.signature, **options)
+        return time_call(self.function, self.random_arguments(), **options)
+
+    def random_arguments(self) -> list[Array]:
+        """Arrays for all arguments of the function: random inputs, and outputs."""
+        from morello.execution import random_arguments  # noqa: PLC0415
+
+        return random_arguments(self.signature)
 
     def __repr__(self) -> str:
         return f"<kernel {title(self.goal)} for {self.program.target.name}>"
@@ -175,6 +190,7 @@ def compile_spec(
     annotate: bool = False,
     memo: Memo | None = None,
     budget: str | Budget | None = None,
+    measure: int | None = None,
 ) -> Kernel:
     """Compile a spec.
 
@@ -186,29 +202,32 @@ def compile_spec(
         target: Name of the target, or ``native`` for the best that this machine can run; by
             default what the file says.
         definitions: Operators, rules and targets; by default all that is installed.
-        progress: Called now and then during the search.
+        progress: Called now and then during the search, and before programs are built and timed.
         annotate: Whether the C code names the file and line of each rule.
         memo: Where to look for what is solved already; by default one for the process.
         budget: How much the search may do, such as ``2e6 specs``, ``10 s`` or ``500 MiB``; past
             it, it is coarser. By default what memory there is.
+        measure: How many programs to build, verify and time: the cheapest by prediction that are
+            not alike (see `morello.search.likeness`), or all, where there are fewer. The fastest
+            is returned. None trusts the prediction.
 
     Raises:
         DiagnosticsError: The spec is wrong, with every place.
-        UsageError: The budget makes no sense.
+        UsageError: The budget makes no sense, ``measure`` is below 1, or no target is named.
         NoImplementationError: Nothing implements it, with what refused.
         MorelloError: The file cannot be read, the target is unknown, or the budget is too small.
+            Where programs are to be measured: there is no C compiler, this machine cannot run them,
+            or one is wrong.
     """
     started = time.perf_counter()
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
-    source = _source(spec_file)
-    collector = Collector()
-    file = parse_spec(source)
-    if target is None:
-        check_target_of(file, definitions, collector)
-    goal = check_spec(file, spec, defines or {}, definitions.operators, collector)
-    collector.raise_if_any()
-    chosen = _target(definitions, goal.target if target is None else target, goal)
+    goal, chosen = _goal(_source(spec_file), spec, defines or {}, target, definitions)
+    if measure is not None:
+        # Imported here: whoever only wants the C source imports no compiler driver.
+        from morello.measure import check_contest, hold_contest  # noqa: PLC0415
+
+        check_contest(measure, goal.name, chosen.flags)
     context = context_for(definitions, chosen)
     wanted = goal_spec(chosen, goal)
     memo = memo if memo is not None else process_memo()
@@ -216,17 +235,80 @@ def compile_spec(
     def solve(known: Known) -> Solution:
         return search(context, wanted, progress=progress, budget=allowed, known=known)
 
-    answers = memo.answers(context, wanted, solve, full=allowed == UNLIMITED)
-    plan = Plan(reconstruct(answers, wanted), answers)
-    arguments, views = argument_tensors(chosen, goal)
-    names = Names({t.name: 1 for t in arguments})
-    body = lower_plan(plan.root, views, names)
-    program = Program(goal.name, arguments, body, goal.threads, chosen, title(goal))
-    c_source = definitions.emitters[chosen.emitter].emit(program, EmitOptions(annotate=annotate))
+    writer = _Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
+    full = allowed == UNLIMITED
+    if measure is None:
+        answers: Answers = memo.answers(context, wanted, solve, full=full)
+        found = list(writer.programs(answers, [reconstruct(answers, wanted)]))
+    else:
+        answers = solution = memo.solution(context, wanted, solve, full=full)
+        found = writer.distinct(solution, wanted, measure)
     statistics = SearchStatistics(
         answers.families, answers.cells, time.perf_counter() - started, answers.coarsening
     )
-    return Kernel(goal, program, plan, c_source, statistics)
+    kernels = [Kernel(goal, *written, statistics) for written in found]
+    if measure is None:
+        return kernels[0]
+    kernel, measurements = hold_contest(kernels, progress or _silent)
+    kernel.measurements = measurements
+    return kernel
+
+
+def _silent(_: Progress) -> None:
+    """Nobody asked."""
+
+
+def _goal(
+    source: Source,
+    spec: str | None,
+    defines: Mapping[str, int],
+    target: str | None,
+    definitions: Definitions,
+) -> tuple[Goal, Target]:
+    """What a file asks for, and for which target."""
+    collector = Collector()
+    file = parse_spec(source)
+    if target is None:
+        check_target_of(file, definitions, collector)
+    goal = check_spec(file, spec, defines, definitions.operators, collector)
+    collector.raise_if_any()
+    return goal, _target(definitions, goal.target if target is None else target, goal)
+
+
+Written = tuple[Program, Plan, CSource]
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the programs of a goal's plans."""
+
+    goal: Goal
+    target: Target
+    emitter: Emitter
+    options: EmitOptions
+
+    def programs(self, answers: Answers, roots: Iterable[PlanNode]) -> Iterator[Written]:
+        """A program for each plan."""
+        arguments, views = argument_tensors(self.target, self.goal)
+        heading, threads = title(self.goal), self.goal.threads
+        for root in roots:
+            body = lower_plan(root, views, Names({t.name: 1 for t in arguments}))
+            program = Program(self.goal.name, arguments, body, threads, self.target, heading)
+            yield program, Plan(root, answers), self.emitter.emit(program, self.options)
+
+    def distinct(self, solution: Solution, wanted: Spec, count: int) -> list[Written]:
+        """So many of the best programs whose texts differ, the cheapest first."""
+        # Imported here: most compiles take the best plan.
+        from morello.search.kbest import derivations  # noqa: PLC0415
+        from morello.search.likeness import MainParts  # noqa: PLC0415
+
+        best = islice(derivations(solution, wanted, MainParts()), count * PLANS_PER_PROGRAM)
+        found: dict[str, Written] = {}
+        for written in self.programs(solution, (derivation.plan for derivation in best)):
+            found.setdefault(written[2].source, written)
+            if len(found) == count:
+                break
+        return list(found.values())
 
 
 def _source(spec_file: str | Path | Source) -> Source:

@@ -18,7 +18,6 @@ from morello.toolchain.compilers import find_compiler
 from morello.toolchain.driver import repeat_driver
 from morello.toolchain.library import CompiledFunction, load
 from morello.toolchain.signature import ArgumentInfo, Signature, allocate
-from morello.toolchain.timing import Timing, time_call
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,13 +39,12 @@ def build_function(source: CSource, signature: Signature) -> CompiledFunction:
         return load(library, signature, flags=source.flags, compiler=compiler)
 
 
-def time_function(function: CompiledFunction, signature: Signature, **options: Any) -> Timing:
-    """Seconds a call, on random inputs; options as `morello.toolchain.timing.time_call`."""
+def random_arguments(signature: Signature) -> list[Array]:
+    """Arrays for all arguments of a function: random inputs, and outputs."""
     arguments = [(a.shape, a.dtype) for a in signature.inputs]
     arrays = make_all("random", arguments, 0)
     packed = [_packed(a, v) for a, v in zip(signature.inputs, arrays, strict=True)]
-    outputs = [allocate(a) for a in signature.outputs]
-    return time_call(function, [*packed, *outputs], **options)
+    return [*packed, *(allocate(a) for a in signature.outputs)]
 
 
 def _packed(argument: ArgumentInfo, values: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 from morello.rewriting.alternatives import Context, KernelAlternative, Refusal, alternatives
 from morello.rewriting.patterns import implements
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.answers import Answers
 from morello.search.reconstruct import PlanNode, candidates, own_features
 from morello.spec.machine import Target
@@ -95,6 +96,16 @@ class Plan:
             pending += [(child, depth + 1, n) for child, n in reversed(below)]
         return "\n".join(lines)
 
+    def summary(self) -> str:
+        """What most of the cycles are spent in, in a line: tiles, buffers, and the kernel."""
+        parts: list[str] = []
+        node = self.root
+        while node.step is not None:
+            parts += _marks(node.step)
+            shares = [n * c.cycles for n, c in zip(node.counts, node.children, strict=True)]
+            node = node.children[shares.index(max(shares))]
+        return ", ".join([*parts, node.option.name])
+
     def to_json(self) -> dict[str, Any]:
         """The tree as nested dictionaries."""
         return _json(self.root, 1)
@@ -110,6 +121,18 @@ class Plan:
             values |= {f"{level.name}.{n}": c.value for n, c in level.coefficients.items()}
         shares = [CostShare(n, c, values[n]) for n, c in totals.items() if c]
         return sorted(shares, key=lambda s: (-s.cycles, s.coefficient))
+
+
+def _marks(step: Step) -> list[str]:
+    """Loops and buffers of a rule's result that have code of their own."""
+    match step:
+        case Placed(copied=copied, body=body):
+            mark = f"{step.source.name} to {step.tensor.operand.level.name}"
+            return ([mark] if copied else []) + _marks(body)
+        case Tiled(unrolled=unrolled, full=full):
+            return ([] if unrolled else [f"{step.dim} {int(step.step)}"]) + _marks(full)
+        case Sequence() | Leaf():
+            return []
 
 
 def _occurrences(root: PlanNode) -> list[tuple[PlanNode, float]]:

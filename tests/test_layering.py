@@ -41,7 +41,7 @@ LOADED = {*LOADING, "morello.definitions"}
 RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
 SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
 VERIFIED = {*SOLVED, *RUN, "morello.verify"}
-API = {*VERIFIED, "morello.execution", "morello.memo", "morello.compiler"}
+API = {*VERIFIED, "morello.execution", "morello.memo", "morello.measure", "morello.compiler"}
 
 # Layer -> layers that it may import, besides itself. A layer is the modules whose name begins so;
 # the longest such name counts.
@@ -68,7 +68,8 @@ ALLOWED: dict[str, set[str]] = {
     "morello.plan": SEARCH,
     "morello.verify": VERIFIED - {"morello.verify"},
     "morello.execution": RUN,
-    "morello.compiler": {*VERIFIED, "morello.execution", "morello.memo"},
+    "morello.measure": VERIFIED,
+    "morello.compiler": API - {"morello.compiler"},
     "morello": API,  # __init__ exports the Python API
     "morello.cli": {*API, "morello", "morello.cli.startup"},
     "morello.cli.startup": set(),

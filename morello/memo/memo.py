@@ -78,13 +78,17 @@ class Memo:
         )
         return recalled if recalled.covers(goal) else self._complete(search)
 
-    def solution(self, context: Context, goal: Spec, search: Search) -> Solution:
+    def solution(
+        self, context: Context, goal: Spec, search: Search, *, full: bool = True
+    ) -> Solution:
         """Tables of a goal and of everything below it, for those who need the costs of many Specs.
+
+        Arguments are those of `answers`.
 
         Raises:
             NoImplementationError: Nothing implements the goal, as is known or turns out.
         """
-        known = self._known(context, goal)
+        known = self._known(context, goal) if full else None
         return self._complete(search) if known is None else _implemented(known, goal)
 
     def _complete(self, search: Search) -> Solution:

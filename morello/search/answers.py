@@ -5,12 +5,25 @@ from __future__ import annotations
 from typing import Protocol
 
 from morello.rewriting.alternatives import Alternative, Context
+from morello.search.coarsening import Coarsening
 from morello.search.options import Option
 from morello.spec.spec import Family, Spec
 
 
 class Answers(Protocol):
     """Solved Specs: in tables (`morello.search.solution`), or recalled from a memo."""
+
+    @property
+    def families(self) -> int:
+        """Number of families that had to be solved."""
+
+    @property
+    def cells(self) -> int:
+        """Number of Specs that had to be solved."""
+
+    @property
+    def coarsening(self) -> Coarsening | None:
+        """What was left out to stay within a budget, if anything."""
 
     @property
     def context(self) -> Context:

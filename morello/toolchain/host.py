@@ -1,4 +1,4 @@
-"""Which instructions this machine has: whether it can run what was built with some flags."""
+"""What machine this is: which instructions it has, its processor's name, its clock if fixed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from morello.errors import MorelloError
 from morello.toolchain.compilers import Compiler, find_compiler, try_program
 
 CPU_INFO = Path("/proc/cpuinfo")
+
+CPU_FREQUENCIES = Path("/sys/devices/system/cpu")
+"""Holds for every core the limits of its clock, in kHz, where the system governs it."""
 
 
 def host_lacks(flags: Sequence[str], compiler: Compiler | None = None) -> list[str]:
@@ -45,6 +48,26 @@ def require_host(flags: Sequence[str], what: str, compiler: Compiler | None = No
             + ", ".join(f[2:] for f in lacking),
             help="compile for a target with fewer features",
         )
+
+
+def processor() -> str | None:
+    """The processor's name, if the operating system tells it."""
+    try:
+        text = CPU_INFO.read_text()
+    except OSError:
+        return None
+    match = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    return match[1].strip() if match else None
+
+
+def fixed_clock() -> float | None:
+    """Hertz of all cores, where they are known not to change: their limits are one value."""
+    files = CPU_FREQUENCIES.glob("cpu[0-9]*/cpufreq/scaling_m[ia][nx]_freq")
+    try:
+        limits = {int(file.read_text()) for file in files}
+    except (OSError, ValueError):
+        return None
+    return limits.pop() * 1e3 if len(limits) == 1 else None
 
 
 def _plain(feature: str) -> str:
