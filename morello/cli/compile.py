@@ -8,8 +8,15 @@ from typing import Any
 
 import click
 
+from morello.cli.measured import measured_document, measured_text, show_measurements
 from morello.cli.options import examples, json_option, spec_options
-from morello.cli.outputs import marked, output_paths, refuse_foreign, write_together
+from morello.cli.outputs import (
+    marked,
+    measured_path,
+    output_paths,
+    refuse_foreign,
+    write_together,
+)
 from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
 from morello.compiler import Kernel
@@ -20,6 +27,7 @@ from morello.compiler import Kernel
     epilog=examples(
         "morello compile matmul.mspec",
         "morello compile matmul.mspec -D M=100 -D N=64 -o build/ --verify",
+        "morello compile matmul.mspec -t native --measure 8",
         "morello compile - --target NAME < matmul.mspec",
     ),
 )
@@ -31,6 +39,13 @@ from morello.compiler import Kernel
     help="A directory that exists, or a prefix: out/mm gives out/mm.c and out/mm.h.",
 )
 @click.option("--verify", is_flag=True, help="Run the program and compare it with the reference.")
+@click.option(
+    "--measure",
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    help="Build, verify and time this many of the cheapest programs; the fastest is written, and "
+    "NAME.measured.json with what was measured.",
+)
 @click.option("--annotate", is_flag=True, help="Name the file and line of each rule in the C code.")
 @click.option("--force", is_flag=True, help="Overwrite files that were not generated.")
 @json_option
@@ -40,6 +55,7 @@ def compile_(
     /,
     output: str | None,
     verify: bool,
+    measure: int | None,
     annotate: bool,
     force: bool,
     **request: Any,
@@ -49,32 +65,47 @@ def compile_(
     FILE is a .mspec file, or - for the standard input. Nothing is written unless all went well,
     and no file is overwritten that this program did not generate.
     """
-    kernel = compile_request(session, Request(**request), annotate=annotate)
-    paths = output_paths(kernel.name, output)
+    kernel = compile_request(session, Request(**request), annotate=annotate, measure=measure)
+    source, header = output_paths(kernel.name, output)
+    texts = {source: marked(kernel.source), header: marked(kernel.header)}
+    measured = measured_document(kernel) if measure is not None else None
+    if measured is not None:
+        texts[measured_path(source)] = measured_text(measured)
     if not force:
-        for path in paths:
+        for path in texts:
             refuse_foreign(path)
-    if verify:
+    if verify and measured is None:  # what was measured was verified
         kernel.verify()  # a program that is wrong is not written
-    texts = (marked(kernel.source), marked(kernel.header))
-    write_together(dict(zip(paths, texts, strict=True)))
-    _summary(session, kernel, paths, verify)
-
-
-def _summary(session: Session, /, kernel: Kernel, paths: Sequence[Path], verified: bool) -> None:
+    write_together(texts)
     if session.json:
-        document = {
-            "name": kernel.name,
-            "target": kernel.program.target.name,
-            "files": [str(path) for path in paths],
-            "cycles": kernel.cost,
-            "verified": verified,
-            **statistics_json(kernel),
-        }
-        session.document(document)
+        _document(session, kernel, list(texts), verify, measured)
         return
-    source, header = paths
-    session.say(f"wrote {source} and {header}")
+    if measure is not None:
+        show_measurements(session, kernel, measure)
+    _summary(session, kernel, list(texts), verify or measured is not None)
+
+
+def _document(
+    session: Session,
+    kernel: Kernel,
+    paths: Sequence[Path],
+    verified: bool,
+    measured: dict[str, Any] | None,
+) -> None:
+    document = {
+        "name": kernel.name,
+        "target": kernel.program.target.name,
+        "files": [str(path) for path in paths],
+        "cycles": kernel.cost,
+        "verified": verified or measured is not None,
+        **statistics_json(kernel),
+    }
+    session.document(document if measured is None else {**document, "measured": measured})
+
+
+def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], verified: bool) -> None:
+    *first, last = map(str, paths)
+    session.say(f"wrote {', '.join(first)} and {last}")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
     if verified:
         session.say("verified: equal to the reference")

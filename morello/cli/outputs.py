@@ -41,6 +41,11 @@ def output_paths(name: str, output: str | Path | None) -> tuple[Path, Path]:
     return prefix.with_name(f"{prefix.name}.c"), prefix.with_name(f"{prefix.name}.h")
 
 
+def measured_path(source: Path) -> Path:
+    """Where the measurements are kept that belong to a C file."""
+    return source.with_name(f"{source.name.removesuffix('.c')}.measured.json")
+
+
 def refuse_foreign(path: Path) -> None:
     """Raise `MorelloError` if there is something at this path that we did not write."""
     try:
@@ -58,9 +63,14 @@ def refuse_foreign(path: Path) -> None:
         )
 
 
+def origin() -> str:
+    """What the first line of a file says of where it is from."""
+    return f"{MARK} {__version__}"
+
+
 def marked(text: str) -> str:
     """A C file with a first line that says where it is from."""
-    return f"/* {MARK} {__version__} */\n{text}"
+    return f"/* {origin()} */\n{text}"
 
 
 def write_together(contents: Mapping[Path, str]) -> None:

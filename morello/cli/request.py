@@ -51,7 +51,9 @@ def definitions_for(session: Session, extra_files: Iterable[Source] = ()) -> Def
     return definitions
 
 
-def compile_request(session: Session, request: Request, *, annotate: bool = False) -> Kernel:
+def compile_request(
+    session: Session, request: Request, *, annotate: bool = False, measure: int | None = None
+) -> Kernel:
     """Compile what was asked for, with a progress bar; warns if the search was coarsened."""
     source = read_source(request.file)
     definitions = definitions_for(session, map(read_source, request.rules_files))
@@ -65,6 +67,7 @@ def compile_request(session: Session, request: Request, *, annotate: bool = Fals
             progress=progress,
             annotate=annotate,
             budget=request.budget,
+            measure=measure,
         )
     if kernel.statistics.coarsening is not None:
         session.warn(f"the search was {kernel.statistics.coarsening}")

@@ -104,3 +104,21 @@ def test_decisions_name_rules_and_kernels_that_there_are(name: str, wanted: Want
         rule = rules[node.option.name]
         assert sorted((*rule.operand_variables, *rule.choice_variables)) == sorted(parameters)
         assert all(isinstance(value, str) for _, value in node.option.parameters)
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+def test_the_summary_names_what_is_on_the_way_to_the_kernel(name: str, wanted: Wanted) -> None:
+    """It ends with a kernel of the plan; what comes before is a loop or a buffer of the plan."""
+    plan = _plan(name, wanted)
+    *marks, kernel = plan.summary().split(", ")
+    assert kernel in {node.option.name for node in nodes(plan.root) if node.step is None}
+    dims = {dim for node in nodes(plan.root) for dim in node.spec.family.operation.dims}
+    levels = {level.name for level in context(name).target.levels}
+    for mark in marks:
+        first, *_, last = mark.split(" ")
+        assert (first in dims and last.isdecimal()) or last in levels
+
+
+def test_a_summary_by_hand() -> None:
+    """Three elements on `tiny.flat` in a register are a loop that is written out: no mark of it."""
+    assert "element" == _plan("tiny.flat", elementwise("relu", 1)).summary()

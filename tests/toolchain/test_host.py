@@ -9,7 +9,7 @@ import pytest
 from morello.errors import MorelloError
 from morello.toolchain import host
 from morello.toolchain.compilers import Compiler
-from morello.toolchain.host import host_lacks, require_host
+from morello.toolchain.host import fixed_clock, host_lacks, processor, require_host
 
 
 @pytest.fixture
@@ -73,3 +73,37 @@ def test_a_lack_is_an_error_with_advice(
     with pytest.raises(MorelloError, match=message) as error:
         require_host(["-mthree"], "'f'", compiler)
     assert "target with fewer features" in error.value.help
+
+
+def test_the_processor_has_a_name_where_the_system_tells_it(cpu_info: Path) -> None:
+    assert processor() is None
+    cpu_info.write_text("processor : 0\nmodel name\t: Some CPU, 3 GHz\nmodel name : another\n")
+    assert processor() == "Some CPU, 3 GHz"
+    cpu_info.unlink()
+    assert processor() is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"cpu0": ("2000", "2000"), "cpu1": ("2000", "2000")}, 2e6),
+        ({"cpu0": ("1000", "2000"), "cpu1": ("1000", "2000")}, None),
+        ({"cpu0": ("2000", "2000"), "cpu1": ("3000", "3000")}, None),
+        ({"cpu0": ("2000", "")}, None),
+        ({}, None),
+    ],
+)
+def test_a_clock_is_known_where_it_cannot_change(
+    limits: dict[str, tuple[str, str]],
+    expected: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Every core has one limit, the same; anything else is no guess."""
+    monkeypatch.setattr(host, "CPU_FREQUENCIES", tmp_path)
+    for core, (least, most) in limits.items():
+        directory = tmp_path / core / "cpufreq"
+        directory.mkdir(parents=True)
+        (directory / "scaling_min_freq").write_text(least)
+        (directory / "scaling_max_freq").write_text(most)
+    assert expected == fixed_clock()
