@@ -70,6 +70,9 @@ def derivations(
 ) -> Iterator[Derivation]:
     """Derivations of a Spec that has an implementation, in increasing cost.
 
+    They are ordered by ``decision.intensity``, float32; ``cycles``, in float64, may disagree where
+    costs are equal to seven digits.
+
     The first is that of `reconstruct`. The next one needs the next one of no more Specs than one
     plan has, beyond those that are known; a Spec that is new costs an evaluation of all that
     applies to it. Where many derivations are alike, many are looked at between two that are not.
