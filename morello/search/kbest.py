@@ -1,10 +1,10 @@
 """The cheapest derivations of a Spec, one after the other, lazily, from solved tables.
 
-Solved tables are a hypergraph: its nodes are canonical Specs, and every decision that applies to a
-Spec is a hyperedge from its sub-Specs to it. A *derivation* of a Spec is one of its decisions with
+Solved tables are a hypergraph: its nodes are canonical Specs, and every option that applies to a
+Spec is a hyperedge from its sub-Specs to it. A *derivation* of a Spec is one of its options with
 a derivation of every sub-Spec: all of a plan. They are enumerated by algorithm 3 of L. Huang and D.
 Chiang, "Better k-best parsing" (IWPT 2005): the next derivation of a Spec is looked for when it is
-asked for, among its decisions as they are best, and the neighbours of those that were taken: one
+asked for, among its options as they are best, and the neighbours of those that were taken: one
 sub-Spec's derivation worse by one rank.
 
 The cost is the float32 recurrence of `morello.search.solve`, with the intensities of the sub-Specs'
@@ -13,12 +13,12 @@ derivations in the place of their best:
     J(a, r) = base_a + sum over sub-Specs u of  weight_u * J(r_u-th derivation of u)
 
 Multiplying by a positive weight, adding and rounding are monotone, so that a sub-Spec's worse
-derivation never makes a decision cheaper. Equal costs are ordered by `Candidate.order`, then by the
+derivation never makes an option cheaper. Equal costs are ordered by `Candidate.order`, then by the
 ranks of the sub-Specs; hence the first derivation is that of `reconstruct`, and the list is the one
 that sorting all derivations would give.
 
-Sub-Specs of one decision that are equal share one derivation, as in `reconstruct`. Equal Specs
-below different decisions may differ. What is not here: when derivations are alike
+Sub-Specs of one option that are equal share one derivation, as in `reconstruct`. Equal Specs
+below different options may differ. What is not here: when derivations are alike
 (`morello.search.likeness`), and which are compiled.
 """
 
@@ -52,14 +52,14 @@ class Likeness(Protocol):
     """Which derivations of a Spec are as good as one.
 
     Of derivations with equal codes only the first counts, for its own Spec and in those above. A
-    decision is given up when ``patience`` of its derivations in a row were not new, so that the
+    option is given up when ``patience`` of its derivations in a row were not new, so that the
     number of those that are looked at stays in proportion to those that are found.
     """
 
     patience: int
 
     def varies(self, plan: PlanNode) -> tuple[bool, ...]:
-        """For every leaf of a decision in its best form: whether other derivations of it count."""
+        """For every leaf of an option in its best form: whether other derivations of it count."""
 
     def code(self, plan: PlanNode, below: tuple[Hashable, ...]) -> Hashable:
         """What tells a plan apart, from the codes of its leaves."""
@@ -70,7 +70,7 @@ def derivations(
 ) -> Iterator[Derivation]:
     """Derivations of a Spec that has an implementation, in increasing cost.
 
-    They are ordered by ``decision.intensity``, float32; ``cycles``, in float64, may disagree where
+    They are ordered by ``intensity``, float32; plans' ``cycles``, in float64, may disagree where
     costs are equal to seven digits.
 
     The first is that of `reconstruct`. The next one needs the next one of no more Specs than one
@@ -101,7 +101,7 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class _Hyperedge:
-    """A decision, ready to be evaluated for any derivations of its sub-Specs.
+    """An option, ready to be evaluated for any derivations of its sub-Specs.
 
     ``children`` are its distinct sub-Specs; ``places`` says for every leaf which of them it is,
     ``counts`` are the leaves'. ``own`` are cycles.

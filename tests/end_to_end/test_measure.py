@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from morello.memo.memory import Memo
+from morello.memo.memo import Memo
 
 import morello
 from morello.definitions import load_definitions
