@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from morello.memo.memo import Memo
 
 import morello
 from morello.definitions import load_definitions
 from morello.errors import MorelloError, UsageError
 from morello.language.source import Source
+from morello.memo.memo import Memo
 from morello.toolchain import host
 
 from .kernels import SPECS, runnable, small_inputs
