@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from math import prod
 from typing import Any
 
-from morello.rewriting.alternatives import Context, KernelAlternative, Refusal, alternatives
-from morello.rewriting.patterns import implements
+from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.answers import Answers
-from morello.search.reconstruct import PlanNode, candidates, own_features
+from morello.search.reconstruct import PlanNode, own_features
 from morello.spec.machine import Target
-from morello.spec.spec import Family, Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,39 +26,6 @@ class CostShare:
         return self.count * self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Considered:
-    """An alternative of a Spec that applies.
-
-    ``cycles`` is the least predicted cost of a program that begins with it.
-    """
-
-    name: str
-    parameters: tuple[tuple[str, str], ...]
-    cycles: float
-
-
-def considered(answers: Answers, spec: Spec) -> tuple[Considered, ...]:
-    """Everything that a Spec could begin with, the cheapest first: that is the choice itself."""
-    volume = prod(spec.sizes)
-    found = sorted(candidates(answers, spec), key=lambda c: c.order)
-    return tuple(
-        Considered(c.option.name, c.option.parameters, c.intensity * volume) for c in found
-    )
-
-
-def refused(context: Context, family: Family) -> tuple[Refusal, ...]:
-    """Rules and kernels that do not apply to a family, whatever its sizes, and why.
-
-    Kernels for other operators are left out.
-    """
-    refusals: list[Refusal] = []
-    alternatives(context, family, refusals)
-    operator = family.operation.operator
-    others = {k.name for k in context.target.kernels if not implements(k, operator)}
-    return tuple(r for r in dict.fromkeys(refusals) if r.name not in others)
-
-
 @dataclass(frozen=True)
 class Plan:
     """What was chosen for a solved Spec and for those below it."""
@@ -75,26 +38,26 @@ class Plan:
         """Where it runs."""
         return self.answers.context.target
 
-    @cached_property
-    def considered(self) -> tuple[Considered, ...]:
-        """What the goal could have begun with, the cheapest first."""
-        return considered(self.answers, self.root.spec)
-
-    @cached_property
-    def refused(self) -> tuple[Refusal, ...]:
-        """What the goal could not have begun with, and why."""
-        return refused(self.answers.context, self.root.spec.family)
-
-    def render(self) -> str:
-        """An indented tree: decision, parameters, sizes, cycles; one line a node."""
-        lines: list[str] = []
+    @property
+    def lines(self) -> list[tuple[PlanNode, int, int]]:
+        """Every use of a node in program order, with its depth and how often it runs."""
+        found: list[tuple[PlanNode, int, int]] = []
         pending: list[tuple[PlanNode, int, int]] = [(self.root, 0, 1)]
         while pending:
             node, depth, count = pending.pop()
-            lines.append(f"{'  ' * depth}{_line(node, count)}")
+            found.append((node, depth, count))
             below = list(zip(node.children, node.counts, strict=True))
             pending += [(child, depth + 1, n) for child, n in reversed(below)]
-        return "\n".join(lines)
+        return found
+
+    def render(self) -> str:
+        """A numbered, indented tree: option, parameters, sizes, cycles; one line a node."""
+        lines = self.lines
+        width = len(str(len(lines)))
+        return "\n".join(
+            f"{number:>{width}}  {'  ' * depth}{_line(node, count)}"
+            for number, (node, depth, count) in enumerate(lines, start=1)
+        )
 
     def summary(self) -> str:
         """What most of the cycles are spent in, in a line: tiles, buffers, and the kernel."""
@@ -112,15 +75,20 @@ class Plan:
 
     def costs(self) -> list[CostShare]:
         """Shares of all coefficients, the largest first. They add up to the plan's cycles."""
-        totals: dict[str, float] = {}
-        for node, count in _occurrences(self.root):
-            for name, own in own_features(self.target, node.spec, node.option).items():
-                totals[name] = totals.get(name, 0.0) + own * count
-        values = {n: c.value for n, c in self.target.coefficients.items()}
-        for level in self.target.levels:
-            values |= {f"{level.name}.{n}": c.value for n, c in level.coefficients.items()}
-        shares = [CostShare(n, c, values[n]) for n, c in totals.items() if c]
-        return sorted(shares, key=lambda s: (-s.cycles, s.coefficient))
+        return shares(self.target, self.root)
+
+
+def shares(target: Target, root: PlanNode) -> list[CostShare]:
+    """What each coefficient makes of a plan's cycles, the largest share first."""
+    totals: dict[str, float] = {}
+    for node, count in _occurrences(root):
+        for name, own in own_features(target, node.spec, node.option).items():
+            totals[name] = totals.get(name, 0.0) + own * count
+    values = {n: c.value for n, c in target.coefficients.items()}
+    for level in target.levels:
+        values |= {f"{level.name}.{n}": c.value for n, c in level.coefficients.items()}
+    found = [CostShare(n, c, values[n]) for n, c in totals.items() if c]
+    return sorted(found, key=lambda s: (-s.cycles, s.coefficient))
 
 
 def _marks(step: Step) -> list[str]:

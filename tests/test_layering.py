@@ -66,12 +66,13 @@ ALLOWED: dict[str, set[str]] = {
     "morello.definitions": {*LOADING, "morello.checking.files"},
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
+    "morello.why": {*SEARCH, "morello.plan"},
     "morello.verify": VERIFIED - {"morello.verify"},
     "morello.execution": RUN,
     "morello.measure": VERIFIED,
     "morello.compiler": API - {"morello.compiler"},
     "morello": API,  # __init__ exports the Python API
-    "morello.cli": {*API, "morello", "morello.cli.startup"},
+    "morello.cli": {*API, "morello", "morello.cli.startup", "morello.why"},
     "morello.cli.startup": set(),
     "morello.__main__": {"morello.cli", "morello.cli.startup"},
     "morello_grammar": set(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,69 +12,106 @@ from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
 from morello.compiler import Kernel
+from morello.errors import UsageError
+from morello.why import Beginning, Why
 
 SHOWN = 10
 """First steps that are shown; the JSON document has all."""
 
+MAIN_COSTS = 3
+"""Coefficients that are shown of each; the JSON document has all."""
+
 
 @click.command(
     epilog=examples(
-        "morello explain matmul.mspec -D M=100", "morello explain matmul.mspec --target NAME --json"
+        "morello explain matmul.mspec -D M=100",
+        "morello explain matmul.mspec --why 3",
+        "morello explain matmul.mspec --target NAME --json",
     )
 )
 @spec_options
+@click.option(
+    "--why",
+    metavar="LINE",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Line of the plan whose alternatives and refusals are shown; 1, the goal, by default.",
+)
 @json_option
 @click.pass_obj
-def explain(session: Session, /, **request: Any) -> None:
+def explain(session: Session, /, why: int, **request: Any) -> None:
     """Show the plan of a spec, its costs and its alternatives.
 
     Where nothing implements the spec, the guards and limits that refused are shown instead, with
     their numbers. No file is written.
     """
     kernel = compile_request(session, Request(**request))
-    statistics = kernel.statistics
+    lines = kernel.plan.lines
+    if why > len(lines):
+        raise UsageError(
+            f"there is no line {why}: the plan has {len(lines)}", help=f"choose 1 to {len(lines)}"
+        )
+    node, _, _ = lines[why - 1]
+    reasons = Why(kernel.plan.answers, node.spec)
     if session.json:
-        document = {
-            "name": kernel.name,
-            "target": kernel.program.target.name,
-            "cycles": kernel.cost,
-            "plan": kernel.plan.to_json(),
-            "costs": _costs(kernel),
-            "alternatives": _considered(kernel),
-            "refused": [str(r) for r in kernel.plan.refused],
-            **statistics_json(kernel),
-        }
-        session.document(document)
+        session.document(_document(kernel, reasons))
         return
     session.say(f"{kernel.plan.render()}\n")
     show_table(session, "costs", ("coefficient", "count", "cycles", "share"), _costs(kernel))
-    session.say(f"the cheapest {SHOWN} of {len(kernel.plan.considered)} first steps that apply:")
-    columns = ("step", "parameters", "cycles", "ratio")
-    show_table(session, "alternatives", columns, _considered(kernel)[:SHOWN])
-    session.say("what does not apply to it, whatever its sizes:")
-    for refusal in kernel.plan.refused:
-        session.say(f"  {refusal}")
+    _show_reasons(session, reasons, why)
+    statistics = kernel.statistics
     session.say("")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
     session.say(
         f"searched: {statistics.cells:,} Specs in {statistics.families:,} families, "
         f"{statistics.seconds:.2f} s"
     )
-    if statistics.coarsening is not None:
-        session.say(str(statistics.coarsening))
 
 
-def _considered(kernel: Kernel) -> list[Row]:
+def _document(kernel: Kernel, reasons: Why) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "target": kernel.program.target.name,
+        "cycles": kernel.cost,
+        "plan": kernel.plan.to_json(),
+        "costs": _costs(kernel),
+        "why": str(reasons.spec),
+        "alternatives": _alternatives(reasons, reasons.beginnings),
+        "refused": [str(r) for r in reasons.refused],
+        **statistics_json(kernel),
+    }
+
+
+def _show_reasons(session: Session, reasons: Why, line: int) -> None:
+    session.say(f"line {line}: {reasons.spec}")
+    found = reasons.beginnings
+    session.say(f"the cheapest {min(SHOWN, len(found))} of {len(found)} first steps that apply:")
+    columns = ("step", "parameters", "cycles", "ratio", "mostly")
+    show_table(session, "alternatives", columns, _alternatives(reasons, found[:SHOWN]))
+    session.say("what does not apply to it:")
+    for refusal in reasons.refused:
+        session.say(f"  {refusal}")
+
+
+def _alternatives(reasons: Why, beginnings: Sequence[Beginning]) -> list[Row]:
     """First steps with the cost of the best program that begins so, the cheapest first."""
-    return [
-        {
-            "step": first.name,
-            "parameters": ", ".join(f"{n} = {v}" for n, v in first.parameters),
-            "cycles": first.cycles,
-            "ratio": first.cycles / kernel.cost if kernel.cost else 1.0,
-        }
-        for first in kernel.plan.considered
-    ]
+    least = reasons.beginnings[0].cycles
+    rows: list[Row] = []
+    for first in beginnings:
+        costs = reasons.costs(first)
+        total = sum(share.cycles for share in costs)
+        main = [f"{s.cycles / total:.0%} {s.coefficient}" for s in costs[:MAIN_COSTS]]
+        rows.append(
+            {
+                "step": first.option.name,
+                "parameters": ", ".join(f"{n} = {v}" for n, v in first.option.parameters),
+                "cycles": first.cycles,
+                "ratio": first.cycles / least if least else 1.0,
+                "mostly": ", ".join(main) if total else "",
+                "costs": {share.coefficient: share.cycles for share in costs},
+            }
+        )
+    return rows
 
 
 def _costs(kernel: Kernel) -> list[Row]:

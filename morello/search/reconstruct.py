@@ -70,9 +70,18 @@ def evaluated(answers: Answers, spec: Spec) -> Iterator[tuple[Candidate, Applica
             yield Candidate(application.option, intensity), application
 
 
-def reconstruct(answers: Answers, goal: Spec) -> PlanNode:
-    """The plan for a Spec that has an implementation. Equal Specs share their plan."""
-    return _Reconstruction(answers).plan(goal)
+def reconstruct(answers: Answers, goal: Spec, first: Option | None = None) -> PlanNode:
+    """The plan for a Spec that has an implementation. Equal Specs share their plan.
+
+    Args:
+        answers: What was solved.
+        goal: The Spec.
+        first: An option to begin with, if not the one that was chosen. It must apply.
+    """
+    reconstruction = _Reconstruction(answers)
+    if first is None:
+        return reconstruction.plan(goal)
+    return reconstruction.beginning_with(first, answers.canonical(goal))
 
 
 class _Reconstruction:
@@ -90,6 +99,9 @@ class _Reconstruction:
     def _plan(self, spec: Spec) -> PlanNode:
         option = self.answers.choice(spec)
         assert option is not None, f"nothing was chosen for a solved Spec: {spec}"
+        return self.beginning_with(option, spec)
+
+    def beginning_with(self, option: Option, spec: Spec) -> PlanNode:
         own = own_cycles(self.target, spec, option)
         if isinstance(option.alternative, KernelAlternative):
             return PlanNode(spec, option, None, (), (), own, own)

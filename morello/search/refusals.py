@@ -119,6 +119,12 @@ def no_program(solution: Solution, goal: Spec) -> NoImplementationError:
     return NoImplementationError(goal, [r for _, _, r in ordered])
 
 
+def refusals_at(context: Context, spec: Spec) -> list[Refusal]:
+    """What keeps alternatives of a Spec's family from applying at its sizes, with the numbers."""
+    found = (_follow(context, spec, a)[0] for a in alternatives(context, spec.family))
+    return [refusal for own in found for refusal in own]
+
+
 def _solved(solution: Solution, spec: Spec) -> bool:
     return solution.covers(spec) and np.isfinite(solution.intensity(spec)).item()
 

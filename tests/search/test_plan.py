@@ -51,10 +51,13 @@ def test_counts_are_right_where_they_can_be_counted_by_hand() -> None:
 
 @pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
 def test_the_rendered_tree_has_a_line_for_every_use(name: str, wanted: Wanted) -> None:
-    """Two spaces a level, each line with decision, sizes and cycles."""
+    """A number, two spaces a level, each line with option, sizes and cycles."""
     plan = _plan(name, wanted)
-    lines = plan.render().splitlines()
-    assert _uses(plan.root) == len(lines)
+    numbered = plan.render().splitlines()
+    assert _uses(plan.root) == len(numbered) == len(plan.lines)
+    width = len(str(len(numbered)))
+    assert list(range(1, len(numbered) + 1)) == [int(line[:width]) for line in numbered]
+    lines = [line[width + 2 :] for line in numbered]
     assert f"{plan.root.spec.family.operation} [" in lines[0]
     assert f"{plan.root.option.name}" in lines[0]
     assert lines[0].endswith(f"# {plan.root.cycles:,.0f} cycles")
