@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -61,11 +60,11 @@ class Scratch:
 
     def apply(self, function: np.ufunc, left: Table, right: Table, slot: int) -> Table:
         """A function of two arrays, in one of two slots; an argument may be what is there."""
-        shape = np.broadcast_shapes(left.shape, right.shape)
-        size = prod(shape)
-        if size > len(self._slots[slot]):
-            self._slots[slot] = np.empty(size, dtype=np.float32)
-        result: Table = function(left, right, out=self._slots[slot][:size].reshape(shape))
+        both = np.broadcast(left, right)
+        if both.size > len(self._slots[slot]):
+            self._slots[slot] = np.empty(both.size, dtype=np.float32)
+        out = self._slots[slot][: both.size].reshape(both.shape)
+        result: Table = function(left, right, out=out)
         return result
 
 
