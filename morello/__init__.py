@@ -13,16 +13,18 @@ from morello.errors import MorelloError
 
 __version__ = "0.1.0"
 
-__all__ = ["Kernel", "Measurement", "MorelloError", "__version__", "compile"]
+__all__ = ["Kernel", "Measurement", "Memo", "MorelloError", "__version__", "compile"]
 
 if TYPE_CHECKING:  # a type checker sees two plain names, and that there are no others
     from morello.compiler import Kernel
     from morello.compiler import compile_spec as compile
     from morello.measure import Measurement
+    from morello.memo.memo import Memo
 else:
     _ELSEWHERE = {
         "Kernel": ("compiler", "Kernel"),
         "Measurement": ("measure", "Measurement"),
+        "Memo": ("memo.memo", "Memo"),
         "compile": ("compiler", "compile_spec"),
     }
 

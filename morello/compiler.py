@@ -35,7 +35,7 @@ from morello.program.tree import Program
 from morello.search.answers import Answers
 from morello.search.budget import Budget
 from morello.search.coarsening import Coarsening
-from morello.search.known import Known
+from morello.search.known import Counted, Known
 from morello.search.reconstruct import PlanNode, reconstruct
 from morello.search.search import UNLIMITED, Progress, search
 from morello.search.solution import Solution
@@ -65,14 +65,20 @@ __all__ = ["Budget", "Kernel", "Progress", "SearchStatistics", "compile_spec"]
 class SearchStatistics:
     """What the search did: families, Specs in their tables, seconds until the program was there.
 
-    Where everything was recalled from a memo, there are none of either. ``coarsening`` says what
-    was left out to stay within the budget or the memory, if anything.
+    What was recalled from a memo is in neither; ``recalled`` is how many families the search found
+    there. ``coarsening`` says what was left out to stay within the budget or memory, if anything.
     """
 
     families: int
     cells: int
     seconds: float
     coarsening: Coarsening | None = None
+    recalled: int = 0
+
+    @property
+    def from_memo(self) -> bool:
+        """Whether nothing had to be solved."""
+        return self.families == 0
 
 
 class Kernel:
@@ -204,7 +210,8 @@ def compile_spec(
         definitions: Operators, rules and targets; by default all that is installed.
         progress: Called now and then during the search, and before programs are built and timed.
         annotate: Whether the C code names the file and line of each rule.
-        memo: Where to look for what is solved already; by default one for the process.
+        memo: Where to look for what is solved already, such as `Memo.open` gives; by default one
+            for the process, in the user's file.
         budget: How much the search may do, such as ``2e6 specs``, ``10 s`` or ``500 MiB``; past
             it, it is coarser. By default what memory there is.
         measure: How many programs to build, verify and time: the cheapest by prediction that are
@@ -231,9 +238,10 @@ def compile_spec(
     context = context_for(definitions, chosen)
     wanted = goal_spec(chosen, goal)
     memo = memo if memo is not None else process_memo()
+    counted = Counted()
 
     def solve(known: Known) -> Solution:
-        return search(context, wanted, progress=progress, budget=allowed, known=known)
+        return search(context, wanted, progress=progress, budget=allowed, known=counted.over(known))
 
     writer = _Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
     full = allowed == UNLIMITED
@@ -243,8 +251,9 @@ def compile_spec(
     else:
         answers = solution = memo.solution(context, wanted, solve, full=full)
         found = writer.distinct(solution, wanted, measure)
+    seconds = time.perf_counter() - started
     statistics = SearchStatistics(
-        answers.families, answers.cells, time.perf_counter() - started, answers.coarsening
+        counted.families, counted.cells, seconds, answers.coarsening, counted.recalled_families
     )
     kernels = [Kernel(goal, *written, statistics) for written in found]
     if measure is None:

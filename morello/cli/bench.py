@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from morello.cli.options import examples, json_option, spec_options
-from morello.cli.request import Request, compile_request
+from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
 from morello.goals import iterations as iterations_of
 
@@ -40,6 +40,7 @@ def bench(session: Session, /, **request: Any) -> None:
             "quartiles": [lower, upper],
             "iterations": iterations,
             "predicted_cycles": kernel.cost,
+            "search": statistics_json(kernel),
         }
         session.document(document)
         return

@@ -17,7 +17,7 @@ from morello.cli.outputs import (
     refuse_foreign,
     write_together,
 )
-from morello.cli.request import Request, compile_request, statistics_json
+from morello.cli.request import Request, compile_request, statistics_json, statistics_text
 from morello.cli.session import Session
 from morello.compiler import Kernel
 
@@ -107,5 +107,6 @@ def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], verified: 
     *first, last = map(str, paths)
     session.say(f"wrote {', '.join(first)} and {last}")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
+    session.say(statistics_text(kernel))
     if verified:
         session.say("verified: equal to the reference")

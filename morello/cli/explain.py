@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from morello.cli.options import examples, json_option, spec_options
-from morello.cli.request import Request, compile_request, statistics_json
+from morello.cli.request import Request, compile_request, statistics_json, statistics_text
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
 from morello.compiler import Kernel
@@ -59,13 +59,11 @@ def explain(session: Session, /, why: int, **request: Any) -> None:
     session.say(f"{kernel.plan.render()}\n")
     show_table(session, "costs", ("coefficient", "count", "cycles", "share"), _costs(kernel))
     _show_reasons(session, reasons, why)
-    statistics = kernel.statistics
     session.say("")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
-    session.say(
-        f"searched: {statistics.cells:,} Specs in {statistics.families:,} families, "
-        f"{statistics.seconds:.2f} s"
-    )
+    session.say(statistics_text(kernel))
+    if kernel.statistics.coarsening is not None:
+        session.say(str(kernel.statistics.coarsening))
 
 
 def _document(kernel: Kernel, reasons: Why) -> dict[str, Any]:

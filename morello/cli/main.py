@@ -23,6 +23,7 @@ SUMMARIES = {
     "compile": "Compile a spec to NAME.c and NAME.h.",
     "explain": "Show the plan of a spec, its costs and its alternatives.",
     "kernels": "List the microkernels.",
+    "memo": "Look at the memo: what was solved and is kept.",
     "operators": "List the operators.",
     "rules": "List the rewrite rules.",
     "targets": "List the targets, or all about one.",

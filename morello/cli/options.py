@@ -89,6 +89,15 @@ define_option = click.option(
 )
 
 
+memo_option = click.option(
+    "--memo", metavar="PATH", help="The memo's file, instead of the user's own."
+)
+
+no_memo_option = click.option(
+    "--no-memo", is_flag=True, help="Solve everything anew, and keep nothing on disk."
+)
+
+
 def examples(*lines: str) -> str:
     """The end of a command's help: one example a line, not wrapped."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
@@ -108,6 +117,8 @@ def spec_options(command: Command) -> Command:
         click.option("--spec", metavar="NAME", help="Which spec of FILE, if it has several."),
         rules_option,
         budget_option,
+        memo_option,
+        no_memo_option,
     )
     for decorator in reversed(decorators):
         command = decorator(command)

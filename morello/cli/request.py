@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import click
+
+from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.compiler import Budget, Kernel, compile_spec
@@ -14,6 +17,7 @@ from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
 from morello.language.load import load_source, source_from_bytes
 from morello.language.source import Source
+from morello.memo.memo import Memo
 
 STDIN = "-"
 
@@ -28,6 +32,8 @@ class Request:
     spec: str | None
     rules_files: Sequence[str]
     budget: Budget | None
+    memo: str | None
+    no_memo: bool
 
 
 def read_source(file: str) -> Source:
@@ -52,11 +58,23 @@ def definitions_for(session: Session, extra_files: Iterable[Source] = ()) -> Def
 
 
 def compile_request(
-    session: Session, request: Request, *, annotate: bool = False, measure: int | None = None
+    session: Session,
+    request: Request,
+    *,
+    annotate: bool = False,
+    measure: int | None = None,
+    memo: Memo | None = None,
 ) -> Kernel:
-    """Compile what was asked for, with a progress bar; warns if the search was coarsened."""
+    """Compile what was asked for, with a progress bar; warns if the search was coarsened.
+
+    Without a memo, the one that is asked for is opened. It stays open until the command ends: plans
+    ask it for what they are to show.
+    """
     source = read_source(request.file)
     definitions = definitions_for(session, map(read_source, request.rules_files))
+    if memo is None:
+        memo = open_memo(session, request.memo, off=request.no_memo)
+        click.get_current_context().call_on_close(memo.close)
     with ProgressBar(lambda: session.err) as progress:
         kernel = compile_spec(
             source,
@@ -66,6 +84,7 @@ def compile_request(
             definitions=definitions,
             progress=progress,
             annotate=annotate,
+            memo=memo,
             budget=request.budget,
             measure=measure,
         )
@@ -81,8 +100,24 @@ def statistics_json(kernel: Kernel) -> dict[str, Any]:
     return {
         "families": statistics.families,
         "cells": statistics.cells,
+        "recalled_families": statistics.recalled,
+        "from_memo": statistics.from_memo,
         "seconds": statistics.seconds,
         "coarsened": None
         if coarsening is None
         else {"limit": coarsening.limit, "changes": list(coarsening.changes)},
     }
+
+
+def statistics_text(kernel: Kernel) -> str:
+    """The same in one line."""
+    statistics = kernel.statistics
+    if statistics.from_memo:
+        return f"recalled from the memo, {statistics.seconds:.2f} s"
+    text = (
+        f"searched: {statistics.cells:,} Specs in {statistics.families:,} families, "
+        f"{statistics.seconds:.2f} s"
+    )
+    if statistics.recalled:
+        text += f"; {statistics.recalled:,} more families were recalled from the memo"
+    return text

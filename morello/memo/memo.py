@@ -11,9 +11,11 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
 from cachetools import Cache, LRUCache
 
+from morello.memo.database import Warn
 from morello.memo.pages import Pages
 from morello.memo.place import is_off
 from morello.memo.recall import Recalled
@@ -37,15 +39,51 @@ Search = Callable[[Known], Solution]
 class Memo:
     """Solved tables within a budget of bytes, the least recently used forgotten first; and a file.
 
-    It may be used from several threads; a search runs outside of the lock.
+    It may be used from several threads; a search runs outside of the lock. ``Memo()`` is in memory
+    only; with a file, it is closed at the end of a ``with`` statement, or by `close`:
+
+        with Memo.open("memo.sqlite") as memo:
+            kernel = morello.compile("matmul.mspec", memo=memo)
     """
 
     def __init__(self, store: Store | None = None, budget: int = BUDGET) -> None:
-        """A memo in memory, and in a store if there is one."""
+        """A memo in memory, and in a store if there is one, which it closes."""
         self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
         self._pages = None if store is None else Pages(store)
         self._lock = threading.Lock()
         self._next = 0
+
+    @classmethod
+    def open(
+        cls, path: str | Path | None = None, *, warn: Warn | None = None, budget: int = BUDGET
+    ) -> Memo:
+        """A memo in a file, which is begun where there is none.
+
+        Args:
+            path: The file; None for the user's: the one that ``MORELLO_MEMO`` names, or the
+                default, or none where it says ``off``.
+            warn: Takes a sentence about anything that is wrong with the file, and never stops the
+                work; by default that is a `RuntimeWarning`.
+            budget: Bytes of tables that are kept in memory.
+
+        Raises:
+            UsageError: The path holds something else.
+        """
+        if path is None and is_off():
+            return cls(budget=budget)
+        named = None if path is None else Path(path)
+        return cls(Store.open(named, warn=warn or _warn), budget)
+
+    def __enter__(self) -> Memo:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, if there is one; what is in memory stays."""
+        if self._pages is not None:
+            self._pages.store.close()
 
     def answers(
         self, context: Context, goal: Spec, search: Search, *, full: bool = True
@@ -111,6 +149,11 @@ class Memo:
         return found
 
     @property
+    def store(self) -> Store | None:
+        """The pages on disk, if there is a file."""
+        return None if self._pages is None else self._pages.store
+
+    @property
     def solutions(self) -> int:
         """Number of searches whose tables are kept in memory."""
         return len(self._solutions)
@@ -122,11 +165,13 @@ def process_memo() -> Memo:
 
     Its file is the user's; what is wrong with that is a `RuntimeWarning`.
     """
-    if is_off():
-        return Memo()
-    store = Store.open(warn=lambda message: warnings.warn(message, RuntimeWarning, stacklevel=2))
-    atexit.register(store.close)
-    return Memo(store)
+    memo = Memo.open()
+    atexit.register(memo.close)
+    return memo
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 class _WriteOnly:

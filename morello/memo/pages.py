@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from morello.memo.fingerprint import Fingerprints
+from morello.memo.names import variant_of, variant_text
 from morello.memo.page import Axes, Choice, Page, page_of
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
@@ -38,6 +39,19 @@ class Pages:
         """A page that answers for a Spec."""
         return self._find(context, spec.variant, tuple((value,) for value in spec.coordinates))
 
+    def all(self, context: Context, variant: Variant) -> Iterator[Page]:
+        """Every page of a variant, the one with the fewest Specs first."""
+        pages = self.store.pages(self.fingerprint(context, variant), variant_text(variant))
+        rank = rank_of(context, variant)
+        return (page for page in pages if len(page.axes) == rank)
+
+    def variants(self, context: Context) -> Iterator[Variant]:
+        """Those with a page that the context is answered from."""
+        for row in self.store.stats():
+            variant = variant_of(row.family, context)
+            if variant is not None and self.fingerprint(context, variant) == row.fingerprint:
+                yield variant
+
     def keep(
         self,
         context: Context,
@@ -64,16 +78,9 @@ class Pages:
         return self.store.find(self.fingerprint(context, variant), variant_text(variant), axes)
 
 
-def variant_text(variant: Variant) -> str:
-    """What tells a variant from all others under one fingerprint."""
-    family = variant.family
-    operands = [
-        f"{o.dtype} {o.level} {list(o.layout)} "
-        + (f"vector {o.vector}" if o.vector else f"packing {packing}")
-        for o, packing in zip(family.operands, variant.packing, strict=True)
-    ]
-    scalars = "".join(f" {name}={value!r}" for name, value in family.operation.scalars)
-    return f"{family.text(operands)}{scalars}"
+def rank_of(context: Context, variant: Variant) -> int:
+    """How many axes the pages of a variant have; one with others is not written by a search."""
+    return len(variant.family.operation.dims) + len(context.target.bounded)
 
 
 def _axes(box: Box) -> Axes:

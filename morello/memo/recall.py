@@ -15,8 +15,9 @@ from morello.memo.page import ANY, Page
 from morello.memo.pages import Pages
 from morello.rewriting.alternatives import Alternative, Context, alternatives
 from morello.search.coarsening import Coarsening
+from morello.search.graph import discover
 from morello.search.options import Option
-from morello.search.single import application
+from morello.search.single import Application, DoesNotApplyError, application
 from morello.search.solution import Solution
 from morello.spec.spec import Family, Spec, Variant
 
@@ -24,8 +25,8 @@ from morello.spec.spec import Family, Spec, Variant
 class Recalled:
     """Solved Specs as a memo has them.
 
-    Where a page is missing after all, the goal is searched, and the search answers from then on:
-    the same answers, later.
+    Where a page is missing after all, or makes a choice that does not apply, the goal is searched,
+    and the search answers from then on: the same answers, later.
     """
 
     def __init__(
@@ -34,6 +35,8 @@ class Recalled:
         pages: Pages,
         solve: Callable[[], Solution],
         coarsening: Coarsening | None = None,
+        *,
+        strict: bool = False,
     ) -> None:
         """Answers for the definitions of a context.
 
@@ -42,13 +45,17 @@ class Recalled:
             pages: Where its choices are.
             solve: Searches the goal, if a page is missing.
             coarsening: What the context's target lacks of the one that was asked for.
+            strict: Whether a choice that does not apply is an error, and no reason to search.
         """
         self.coarsening = coarsening
+        self._strict = strict
+        self._applied: dict[Spec, Application] = {}
         self._context = context
         self._pages = pages
         self._solve = solve
         self._solution: Solution | None = None
-        self._alternatives: dict[Family, tuple[Alternative, ...]] = {}
+        self._every: dict[Family, tuple[Alternative, ...]] = {}
+        self._live: dict[Family, tuple[Alternative, ...]] = {}
         self._found: dict[Variant, list[Page]] = {}
         self._intensities: dict[Spec, float] = {}
 
@@ -73,10 +80,15 @@ class Recalled:
         return page is not None and page.choice_at(spec.coordinates) is not None
 
     def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
-        """Alternatives of a family, in the order that breaks ties; some may lead nowhere."""
-        if family not in self._alternatives:
-            self._alternatives[family] = tuple(alternatives(self.context, family))
-        return self._alternatives[family]
+        """Alternatives of a family that lead to kernels, in the order that breaks ties.
+
+        Only the graph of families says which lead nowhere: no page is kept of where they lead.
+        """
+        if family not in self._live:
+            nodes = discover(self.context, family).nodes
+            self._live |= {f: node.alternatives for f, node in nodes.items()}
+            self._live.setdefault(family, ())
+        return self._live[family]
 
     def canonical(self, spec: Spec) -> Spec:
         """The Spec without the levels that are no coordinates of its family."""
@@ -96,7 +108,20 @@ class Recalled:
         if choice is None:
             return None
         option = self._option(spec.family, choice.name, choice.parameters)
-        return option or self._search().choice(spec)
+        if option is None or not self._applies(self.canonical(spec), option):
+            return self._search().choice(spec)
+        return option
+
+    def _applies(self, spec: Spec, option: Option) -> bool:
+        """Whether a choice may be believed: guards and limits hold, whoever wrote the page."""
+        if spec not in self._applied:
+            try:
+                self._applied[spec] = application(self.context, spec, option)
+            except DoesNotApplyError:
+                if self._strict:
+                    raise
+                return False
+        return True
 
     def intensity(self, spec: Spec) -> float:
         """Least cost in cycles per iteration, float32; infinite if nothing implements it."""
@@ -111,7 +136,9 @@ class Recalled:
         option = self.choice(spec)
         if option is None:
             return float("inf")
-        applied = application(self.context, spec, option)
+        if self._solution is not None:
+            return self._solution.intensity(spec)
+        applied = self._applied[spec]
         below = [np.float32(self.intensity(child)) for child, _ in applied.uses]
         return float(applied.intensity(below))
 
@@ -120,7 +147,9 @@ class Recalled:
     ) -> Option | None:
         """What a recorded choice names, of the family's alternatives."""
         texts = dict(parameters)
-        for alternative in self.alternatives_of(family):
+        if family not in self._every:
+            self._every[family] = tuple(alternatives(self.context, family))
+        for alternative in self._every[family]:
             tile = texts.get(alternative.axis, "") if alternative.axis is not None else None
             if tile is not None and not tile.isdecimal():
                 continue

@@ -193,6 +193,16 @@ class Store:
             if record is not None:
                 yield record
 
+    def pages(self, fingerprint: bytes, family: str) -> Iterator[Page]:
+        """The pages of a family, the one with the fewest cells first; damaged ones as `records`."""
+        with self._mutex:
+            rows = self._rows(fingerprint, family)
+        for axes, _ in rows:
+            with self._mutex:
+                page = self._load(fingerprint, family, axes)
+            if page is not None:
+                yield page
+
     def stats(self) -> list[FamilyStats]:
         """What the file holds, a row for each family and fingerprint, by the family's text."""
         with self._mutex:

@@ -78,3 +78,56 @@ class Nothing:
         choices: Array,
     ) -> None:
         """Nothing is kept."""
+
+
+class Counted:
+    """A memo, with counts of what a search found in it and of what it had to solve.
+
+    Attributes:
+        solved: Number of Specs of each variant that was solved.
+        recalled: The same for variants whose choices were known.
+    """
+
+    def __init__(self) -> None:
+        self.solved: dict[Variant, int] = {}
+        self.recalled: dict[Variant, int] = {}
+        self._known: Known = Nothing()
+
+    @property
+    def cells(self) -> int:
+        """Specs that were solved."""
+        return sum(self.solved.values())
+
+    @property
+    def families(self) -> int:
+        """Families some Spec of which was solved."""
+        return len({variant.family for variant in self.solved})
+
+    @property
+    def recalled_families(self) -> int:
+        """Families no Spec of which had to be solved."""
+        return len({v.family for v in self.recalled} - {v.family for v in self.solved})
+
+    def over(self, known: Known) -> Known:
+        """This, with what is asked answered by another memo."""
+        self._known = known
+        return self
+
+    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
+        """What the other one knows."""
+        chosen = self._known.find(context, variant, box)
+        if chosen is not None:
+            self.recalled[variant] = box.cells
+        return chosen
+
+    def keep(
+        self,
+        context: Context,
+        variant: Variant,
+        box: Box,
+        options: Sequence[Option],
+        choices: Array,
+    ) -> None:
+        """Have the other one remember it."""
+        self.solved[variant] = box.cells
+        self._known.keep(context, variant, box, options, choices)

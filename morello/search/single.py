@@ -19,6 +19,10 @@ from morello.search.options import Option
 from morello.spec.spec import Spec
 
 
+class DoesNotApplyError(ValueError):
+    """An option was said to be a Spec's, and its guards refuse it there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """An option that applies to a Spec.
@@ -53,10 +57,15 @@ def applications(
 
 
 def application(context: Context, spec: Spec, option: Option) -> Application:
-    """An option of which it is known that it applies to a Spec."""
+    """An option of which it is known that it applies to a Spec.
+
+    Raises:
+        DoesNotApplyError: It does not.
+    """
     tiles = () if option.tile is None else (option.tile,)
-    (found,) = _with_tiles(context, spec, option.alternative, tiles)
-    return found
+    for found in _with_tiles(context, spec, option.alternative, tiles):
+        return found
+    raise DoesNotApplyError(f"'{option.name}' was chosen for a Spec to which it does not apply")
 
 
 def _with_tiles(

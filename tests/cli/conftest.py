@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Protocol
 
@@ -51,3 +52,20 @@ def small_spec(tmp_path: Path, target: str) -> Path:
     path = tmp_path / "product.mspec"
     path.write_text(SMALL.format(target=target))
     return path
+
+
+@pytest.fixture(scope="session")
+def _solved_memo(tmp_path_factory: pytest.TempPathFactory, target: str) -> Path:
+    """A memo that holds the small spec, made by the command."""
+    directory = tmp_path_factory.mktemp("solved")
+    path = directory / "memo.sqlite"
+    arguments = ["compile", "-", "-o", str(directory / "product"), "--memo", str(path)]
+    result = CliRunner().invoke(main, arguments, input=SMALL.format(target=target))
+    assert (result.exit_code, result.stderr) == (0, "")
+    return path
+
+
+@pytest.fixture
+def solved_memo(_solved_memo: Path, tmp_path: Path) -> Path:
+    """A copy of it, ``memo.sqlite`` in the working directory."""
+    return Path(shutil.copy(_solved_memo, tmp_path / "memo.sqlite"))

@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import morello
 from morello.definitions import Definitions
+from morello.errors import UsageError
 from morello.memo.memo import Memo
+from morello.memo.place import VARIABLE
 from morello.rewriting.alternatives import Context
 from morello.search.known import Known
 from morello.search.refusals import NoImplementationError
@@ -165,6 +168,46 @@ def test_a_goal_below_another_that_nothing_implements_is_refused() -> None:
     assert large.covers(one.spec(known.target))
     with pytest.raises(NoImplementationError, match="'n == 2' does not hold"):
         memo.solution(known, one.spec(known.target), lambda _: large)
+
+
+def test_a_memo_in_a_file_is_closed_at_the_end(tmp_path: Path) -> None:
+    """Another one finds what it kept; a search with neither is a search of its own."""
+    path, seen = tmp_path / "memo.sqlite", _Searches()
+    known, spec = context(NAME), _spec(RELU)
+    with Memo.open(path, warn=pytest.fail) as memo:
+        memo.answers(known, spec, lambda pages: search(known, spec, known=pages))
+        assert memo.store is not None
+    assert memo.store.path is None
+    with Memo.open(str(path), warn=pytest.fail) as memo:
+        found = memo.answers(known, spec, seen.of(RELU))
+        assert found.intensity(spec) == solved(NAME, RELU).intensity(spec)
+    assert 0 == seen.count
+
+
+def test_a_memo_without_a_path_is_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment says which, or that there is none; a path counts more."""
+    with Memo.open() as memo:
+        assert memo.store is None
+    with Memo.open(tmp_path / "named.sqlite") as memo:
+        assert memo.store is not None
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "users.sqlite"))
+    with Memo.open() as memo:
+        assert memo.store is not None
+        assert tmp_path / "users.sqlite" == memo.store.path
+
+
+def test_what_is_wrong_with_a_file_is_a_warning(tmp_path: Path) -> None:
+    """By default one of Python's; what is no memo at all is an error, as it was named."""
+    path = tmp_path / "memo.sqlite"
+    Memo.open(path).close()
+    path.write_bytes(path.read_bytes()[:4097])
+    with pytest.warns(RuntimeWarning, match="was damaged"):
+        Memo.open(path).close()
+    path.write_text("notes " * 99)
+    with pytest.raises(UsageError, match="is not a memo"):
+        Memo.open(path)
 
 
 TEXT = """target {target}

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from morello.memo.memo import Memo
-from morello.memo.pages import Pages, variant_text
+from morello.memo.names import variant_text
+from morello.memo.page import Choice, page_of
+from morello.memo.pages import Pages
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.plan import Plan
@@ -22,13 +24,14 @@ from morello.spec.spec import Spec
 from morello.why import Why
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
-from tests.search.solved import cells, plan_of, solved
+from tests.search.solved import cells, nodes, plan_of, solved
 
 CASES: tuple[tuple[str, Wanted], ...] = (
     ("tiny.cached", matmul(5, 4, 3, threads=3)),
     ("tiny.buffered", elementwise("add", 5, 3, Z=(1, 0))),
     ("tiny.flat", copy(3, 5, X=(1, 0))),
     ("x86.avx512", matmul(17, 41, 12)),
+    ("x86.scalar", matmul(4, 5, 3)),  # has families that lead nowhere
 )
 IDS = [f"{name} {wanted}" for name, wanted in CASES]
 
@@ -134,3 +137,28 @@ def test_other_coefficients_are_not_answered_from(tmp_path: Path) -> None:
     other = replace(known, target=replace(known.target, coefficients=dearer))
     with _store(tmp_path) as store, pytest.raises(AssertionError, match="no need to search"):
         Memo(store).answers(other, wanted.spec(other.target), _never)
+
+
+def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
+    """A page that says of every Spec what holds for the goal only: the goal is searched again."""
+    name, wanted = CASES[0]
+    known, spec = context(name), wanted.spec(context(name).target)
+    _filled(tmp_path, known, spec)
+    plan = plan_of(name, wanted)
+    children = [node for node in nodes(plan) if node.spec.variant != spec.variant]
+    forged = max(children, key=lambda node: node.spec.sizes).spec.variant
+    with _store(tmp_path) as store:
+        for record in list(store.records()):
+            if record.family == variant_text(forged):
+                page = page_of(
+                    record.page.axes,
+                    (Choice("tile_output", (("d", "m"), ("t", "2"))),),
+                    np.zeros(record.page.shape, dtype=np.int32),
+                )
+                store.delete(record.fingerprint, record.family, record.page.axes)
+                store.write(record.fingerprint, record.family, page)
+        found = Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
+        again = reconstruct(found, spec)
+    assert isinstance(found, Recalled)
+    assert found.families > 0
+    assert Plan(plan, solved(name, wanted)).to_json() == Plan(again, found).to_json()

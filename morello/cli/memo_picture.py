@@ -1,0 +1,207 @@
+"""``morello memo picture``: the boxes of a family along two of its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from morello.cli.memos import open_memo
+from morello.cli.options import examples, json_option, spec_options
+from morello.cli.request import Request, compile_request
+from morello.cli.session import Session
+from morello.cli.tables import show_table
+from morello.compiler import Kernel
+from morello.errors import MorelloError, UsageError
+from morello.memo.memo import Memo
+from morello.memo.names import variant_text
+from morello.memo.page import Page
+from morello.memo.pages import Pages
+from morello.memo.slice import Slice, axes_of, cut, default_axes, pages_below
+from morello.search.graph import discover
+from morello.spec.spec import Variant
+
+KINDS = (".svg", ".png")
+
+Draw = Callable[[Slice, Sequence[str], str], bytes]
+
+
+@click.command(
+    epilog=examples(
+        "morello memo picture matmul.mspec -o goal.svg",
+        "morello memo picture matmul.mspec -D M=64 --list",
+        "morello memo picture matmul.mspec --family 7 --axes m,k --at n=64 -o seventh.png",
+    )
+)
+@spec_options
+@click.option(
+    "--family", metavar="FAMILY", help="Number or text by --list; default: that of FILE itself."
+)
+@click.option("--axes", metavar="X,Y", help="The coordinates to show, such as m,n.")
+@click.option("--at", metavar="NAME=VALUE,...", default="", help="Where to fix others.")
+@click.option("--list", "listed", is_flag=True, help="List the families below FILE instead.")
+@click.option("-o", "--output", metavar="FILE", help="The picture: a name with .svg or .png.")
+@click.option("--force", is_flag=True, help="Overwrite the picture's file.")
+@json_option
+@click.pass_obj
+def picture(
+    session: Session,
+    /,
+    family: str | None,
+    axes: str | None,
+    at: str,
+    listed: bool,
+    output: str | None,
+    force: bool,
+    **request: Any,
+) -> None:
+    """Draw the boxes of equal choice of a family.
+
+    FILE is compiled, from the memo if it is known there. The picture shows what is chosen along two
+    coordinates of one family, sizes or grains of a level in use, and the others fixed: unless --at
+    says where, sizes at the largest, and nothing in use.
+    """
+    path = None if listed else _picture_path(output, force)
+    draw = None if path is None else _drawing()
+    shown, fixed = _axes(axes), _fixed(at)
+    with _memo_with_pages(session, Request(**request)) as memo:
+        kernel = compile_request(session, Request(**request), memo=memo)
+        pages = _pages(kernel, memo)
+        if path is None or draw is None:
+            _list(session, pages)
+            return
+        chosen = _chosen(list(pages), family)
+        named = axes_of(kernel.plan.answers.context, chosen.family, pages[chosen])
+        part = cut(pages[chosen], named, shown or default_axes(named), fixed)
+        _write(session, path, draw, chosen, pages[chosen], part)
+
+
+# ------------------------------------------------------------------------- what to draw
+
+
+def _picture_path(output: str | None, force: bool) -> Path:
+    if output is None:
+        raise UsageError("nothing says where to write", help="name a .svg or .png file with -o")
+    path = Path(output)
+    if path.suffix not in KINDS:
+        raise UsageError(f"'{output}' is neither a .svg nor a .png file", help="end it so")
+    if path.exists() and not force:
+        raise MorelloError(f"'{output}' exists", help="choose another place, or add --force")
+    if not path.parent.is_dir():
+        raise MorelloError(f"there is no directory '{path.parent}' to write to")
+    return path
+
+
+def _axes(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2:
+        raise UsageError(f"'{text}' does not name two axes", help="write --axes m,n")
+    return names[0], names[1]
+
+
+def _fixed(text: str) -> Mapping[str, str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    pairs = [part.partition("=") for part in parts]
+    if any(not (name and sign and value) for name, sign, value in pairs):
+        raise UsageError(f"'{text}' is not of the form NAME=VALUE,...", help="write --at k=64,l1=0")
+    fixed = {name.strip(): value.strip() for name, _, value in pairs}
+    if len(fixed) < len(pairs):
+        raise UsageError(f"'{text}' fixes a coordinate twice", help="leave one of them out")
+    return fixed
+
+
+@contextmanager
+def _memo_with_pages(session: Session, request: Request) -> Iterator[Memo]:
+    """The memo that is asked for, or one for this run where that keeps nothing."""
+    with open_memo(session, request.memo, off=request.no_memo) as memo:
+        if memo.store is not None and memo.store.writable:
+            yield memo
+            return
+    with (
+        TemporaryDirectory(prefix="morello-") as directory,
+        Memo.open(Path(directory, "memo.sqlite"), warn=session.warn) as memo,
+    ):
+        yield memo
+
+
+def _pages(kernel: Kernel, memo: Memo) -> dict[Variant, Page]:
+    """Pages of the goal's family and of those below it, in the order of the search."""
+    context, goal = kernel.plan.answers.context, kernel.plan.root.spec
+    assert memo.store is not None
+    pages = Pages(memo.store)
+    found = pages_below(pages, context, list(discover(context, goal.family).nodes))
+    own = pages.page(context, goal)
+    if own is None:
+        raise MorelloError("the memo has lost the page of the goal", help="try --no-memo")
+    return {goal.variant: own, **{v: page for v, page in found.items() if v != goal.variant}}
+
+
+def _chosen(variants: Sequence[Variant], wanted: str | None) -> Variant:
+    if wanted is None:
+        return variants[0]
+    texts = {variant_text(variant): variant for variant in variants}
+    numbers = {str(number): variant for number, variant in enumerate(variants, 1)}
+    if wanted not in texts | numbers:
+        raise UsageError(
+            f"there is no page of the family '{wanted}'",
+            help=f"name a number up to {len(variants)}, or a text, of those that --list shows",
+        )
+    return (texts | numbers)[wanted]
+
+
+# ------------------------------------------------------------------------- results
+
+
+def _list(session: Session, pages: Mapping[Variant, Page]) -> None:
+    rows = [
+        {
+            "number": number,
+            "family": variant_text(variant),
+            "cells": page.cells,
+            "boxes": page.entries,
+            "choices": len(page.choices),
+        }
+        for number, (variant, page) in enumerate(pages.items(), 1)
+    ]
+    show_table(session, "families", ("number", "family", "cells", "boxes", "choices"), rows)
+
+
+def _drawing() -> Draw:
+    """What draws. It is imported for pictures only, and before there is much work."""
+    try:
+        from morello.memo.drawing import draw  # noqa: PLC0415
+    except ImportError as error:
+        raise MorelloError(
+            f"pictures need matplotlib: {error}",
+            help="install it with: python -m pip install 'morello[pictures]'",
+        ) from error
+    return draw
+
+
+def _write(
+    session: Session, path: Path, draw: Draw, variant: Variant, page: Page, part: Slice
+) -> None:
+    whole = f"{page.cells:,} Specs in {page.entries:,} boxes"
+    here = f"{part.cells:,} of them in {len(part.rectangles):,} boxes"
+    at = ", ".join(f"{name} = {value}" for name, value in part.fixed)
+    title = [variant_text(variant), f"{whole}; here {here}{f', at {at}' if at else ''}"]
+    path.write_bytes(draw(part, title, path.suffix[1:]))
+    if session.json:
+        document = {
+            "file": str(path),
+            "family": variant_text(variant),
+            "axes": [part.x.name, part.y.name],
+            "at": dict(part.fixed),
+            "cells": page.cells,
+            "boxes": page.entries,
+            "shown_cells": part.cells,
+            "shown_boxes": len(part.rectangles),
+        }
+        session.document(document)
+    session.say(f"wrote {path}: {whole}; shown: {here}")
