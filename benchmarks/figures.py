@@ -1,9 +1,9 @@
 """Measures everything that the documentation quotes, and writes it there.
 
-``python -m benchmarks.figures`` runs `benchmarks.matmul` and `benchmarks.search`, keeps their
-records in ``benchmarks/results/``, and writes the tables between the marks
-``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--write-only`` nothing is
-measured again.
+``python -m benchmarks.figures`` runs `benchmarks.matmul`, `benchmarks.search`, `benchmarks.growth`
+and `benchmarks.memo`, keeps their records in ``benchmarks/results/``, and writes the tables between
+the marks ``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--write-only``
+nothing is measured again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from benchmarks import matmul, search
+from benchmarks import growth, matmul, memo, search
 from benchmarks.cases import CASES
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -34,6 +34,8 @@ def tables() -> dict[str, str]:
         "matmul": _matmul(json.loads((RESULTS / "matmul.json").read_text())),
         "search": _search(searched),
         "bounds": f"{search.bounds_table(searched)}\n",
+        "growth": _growth(json.loads((RESULTS / "growth.json").read_text())),
+        "memo": _memo(json.loads((RESULTS / "memo.json").read_text())),
     }
 
 
@@ -55,6 +57,14 @@ def _search(document: dict[str, Any]) -> str:
     )
 
 
+def _growth(document: dict[str, Any]) -> str:
+    return f"{growth.table(document)}\n\n{growth.cores_text(document)}\n"
+
+
+def _memo(document: dict[str, Any]) -> str:
+    return f"{memo.table(document)}\n\n{memo.parts_text(document)}\n"
+
+
 def _machine(document: dict[str, Any]) -> str:
     machine = document["environment"]
     sizes = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
@@ -70,6 +80,8 @@ def _measure() -> None:
     RESULTS.mkdir(exist_ok=True)
     documents = {
         "search": search.run(search.SIZES, TARGET),
+        "growth": growth.run(TARGET, growth.REPEATS),
+        "memo": memo.run(memo.SIZES, TARGET, memo.REPEATS),
         "matmul": matmul.run(CASES, TARGET, 1, REPEATS),
     }
     for name, document in documents.items():

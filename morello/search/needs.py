@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from morello.spec.layout import contiguity
 from morello.spec.spec import Family, Spec, Variant
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """A variant to be solved: its box, and its alternatives on it.
 
@@ -35,6 +36,15 @@ class Task:
     box: Box
     bounds: tuple[Bound, ...]
     recalled: bool
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """What can be chosen, in the order that breaks ties."""
+        return tuple(
+            Option(bound.alternative, tile)
+            for bound in self.bounds
+            for tile in bound.tiles or (None,)
+        )
 
     @property
     def children(self) -> Set[Variant]:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from morello.resources import available_cores, memory_budget
 from morello.rewriting.alternatives import Context
 from morello.search.box import Box
 from morello.search.budget import Budget
 from morello.search.known import Known, Nothing
+from morello.search.needs import Task
 from morello.search.options import Option
 from morello.search.planning import Planned, plan_within
 from morello.search.refusals import NoImplementationError, no_program
-from morello.search.schedule import run
 from morello.search.solution import Solution
 from morello.search.solve import Choices, Solved, solve_variant
 from morello.search.sweep import Scratch, SweepPlanner
+from morello.search.workers import can_fork, run_apart, run_here, shared_array
 from morello.spec.spec import Spec, Variant
 
 NOTHING_KNOWN = Nothing()
 
 UNLIMITED = Budget()
 """As far as memory reaches."""
+
+WORTH_WORKERS = 1_000_000
+"""Specs from which on other processes are worth being started, where it is not said how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ def search(
         goal: The Spec.
         progress: Called now and then; before the first Spec is solved, with their number.
         budget: How much may be done.
-        workers: Families to solve at a time; by default as many as there are cores.
+        workers: Processes that solve; by default as many as there are cores, if it is worth it.
         known: What was solved before, and where to leave what is solved now.
 
     Raises:
@@ -68,7 +74,9 @@ def search(
         context, goal, budget, memory_budget(), lambda phase: report(Progress(0, 0, phase)), known
     )
     keep = partial(known.keep, planned.context)
-    solved = _solve(planned, workers or available_cores(), report, keep)
+    if workers is None:
+        workers = available_cores() if planned.specs >= WORTH_WORKERS else 1
+    solved = _solve(planned, workers, report, keep)
     solution = Solution(
         planned.context,
         {family: node.alternatives for family, node in planned.graph.nodes.items()},
@@ -88,11 +96,31 @@ def _no_program(solution: Solution, goal: Spec) -> NoImplementationError:
     return error
 
 
-class _Workspace(threading.local):
-    """What a thread needs for itself."""
+class _Tables:
+    """Costs and choices of all tasks, in one piece of memory each."""
 
-    def __init__(self) -> None:
-        self.scratch = Scratch()
+    def __init__(self, tasks: Sequence[Task], make: Callable[[int, Any], Any]) -> None:
+        self.tasks = tasks
+        cells = [task.box.cells for task in tasks]
+        ends = np.cumsum(cells).tolist()
+        costs, choices = make(sum(cells), np.float32), make(sum(cells), np.int16)
+        places = [slice(end - count, end) for end, count in zip(ends, cells, strict=True)]
+        pairs = list(zip(tasks, places, strict=True))
+        self.costs = {t.variant: costs[place].reshape(t.box.shape) for t, place in pairs}
+        self.choices = {t.variant: choices[place].reshape(t.box.shape) for t, place in pairs}
+        self._boxes = {task.variant: task.box for task in tasks}
+        self._planner, self._scratch = SweepPlanner(), Scratch()
+
+    def solve(self, number: int) -> None:
+        """Solve one task, its children being solved."""
+        task = self.tasks[number]
+        choices = self.choices[task.variant]
+        solve_variant(task, self._boxes, self.costs, choices, self._planner, self._scratch)
+
+    def solved(self, task: Task) -> Solved:
+        """What was found for a task."""
+        variant = task.variant
+        return Solved(task.box, self.costs[variant], self.choices[variant], task.options)
 
 
 def _solve(
@@ -102,28 +130,29 @@ def _solve(
     keep: Callable[[Variant, Box, Sequence[Option], Choices], None],
 ) -> dict[Variant, Solved]:
     """Solve all tasks, children before parents."""
-    by_variant = {task.variant: task for task in reversed(planned.tasks)}
-    boxes = {variant: task.box for variant, task in by_variant.items()}
+    tasks = planned.tasks[::-1]
+    apart = workers > 1 and can_fork()
+    tables = _Tables(tasks, shared_array if apart else np.empty)
     solved: dict[Variant, Solved] = {}
-    planner, workspace, lock = SweepPlanner(), _Workspace(), threading.Lock()
     total, families = planned.specs, len(planned.families)
     done = 0
     report(Progress(done, total, "searching", families))
 
-    def work(variant: Variant) -> None:
+    def finished(number: int) -> None:
         nonlocal done
-        task = by_variant[variant]
-        tables = {child: solved[child].costs for child in task.children if child in solved}
-        found = solve_variant(task, boxes, tables, planner, workspace.scratch)
-        solved[variant] = found
+        task = tasks[number]
+        found = solved[task.variant] = tables.solved(task)
         if not task.recalled:
-            keep(variant, found.box, found.options, found.choices)
-        with lock:
-            done += task.box.cells
-            report(Progress(done, total, "searching", families))
+            keep(task.variant, found.box, found.options, found.choices)
+        done += task.box.cells
+        report(Progress(done, total, "searching", families))
 
-    waits = {v: task.children & by_variant.keys() for v, task in by_variant.items()}
-    run(waits, work, workers)
+    numbers = {task.variant: number for number, task in enumerate(tasks)}
+    waits = [{numbers[v] for v in task.children if v in numbers} for task in tasks]
+    if apart:
+        run_apart(waits, tables.solve, finished, workers)
+    else:
+        run_here(waits, tables.solve, finished)
     return solved
 
 

@@ -61,32 +61,32 @@ def solve_variant(
     task: Task,
     boxes: Mapping[Variant, Box],
     tables: Mapping[Variant, Table],
+    choices: Choices,
     planner: SweepPlanner,
     scratch: Scratch,
-) -> Solved:
+) -> None:
     """Solve every Spec of the variant's box.
 
     Args:
         task: The variant.
         boxes: Boxes of all variants of the search.
-        tables: Costs of the variant's children.
+        tables: Costs of the variant's children, and its own, to be written.
+        choices: Of the variant, to be written.
         planner: Shared by the variants of one search.
-        scratch: For this thread alone.
+        scratch: For this process alone.
     """
-    solver = _Solver(task.box, task.variant, tables, scratch)
+    solver = _Solver(tables[task.variant], choices, tables, scratch)
     again: list[tuple[int, Step]] = []
-    options: list[Option] = []
+    first = 0
     for bound in task.bounds:
-        first = len(options)
-        options += [Option(bound.alternative, tile) for tile in bound.tiles or (None,)]
         for step in _steps(bound, task.box, boxes, planner):
             if step.leads_to(task.variant):
                 again.append((first, step))
             else:
                 solver.take(first, step)
+        first += len(bound.tiles) or 1
     if again:
         solver.settle(again)
-    return Solved(task.box, solver.costs, solver.choices, tuple(options))
 
 
 def _steps(
@@ -100,11 +100,16 @@ class _Solver:
     """The tables of one variant while it is being solved."""
 
     def __init__(
-        self, box: Box, variant: Variant, tables: Mapping[Variant, Table], scratch: Scratch
+        self,
+        costs: Table,
+        choices: Choices,
+        tables: Mapping[Variant, Table],
+        scratch: Scratch,
     ) -> None:
-        self.costs = np.full(box.shape, np.inf, dtype=np.float32)
-        self.choices = np.full(box.shape, NOTHING, dtype=np.int16)
-        self.known = {**tables, variant: self.costs}
+        costs.fill(np.inf)
+        choices.fill(NOTHING)
+        self.costs, self.choices = costs, choices
+        self.known = tables
         self.scratch = scratch
 
     def take(self, first: int, step: Step) -> None:

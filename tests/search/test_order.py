@@ -121,7 +121,7 @@ def test_hash_seeds_change_nothing(project: Path) -> None:
 
 
 def test_the_number_of_workers_does_not_matter() -> None:
-    """Families that are solved at the same time do not see each other."""
+    """Nor whether they are processes of their own."""
     wanted = matmul(5, 4, 3)
     known = context("tiny.cached")
     spec = wanted.spec(known.target)
