@@ -65,7 +65,7 @@ class _Bench:
     def stats(self, memo: str) -> dict[str, Any]:
         """Numbers of Specs and boxes, and bytes of the file."""
         document = self._run("memo", "stats", "--json", memo=memo)
-        return {name: document[name] for name in ("cells", "boxes", "size")}
+        return {name: document[name] for name in ("cells", "boxes", "file_bytes")}
 
     def _run(self, *arguments: str, memo: str) -> dict[str, Any]:
         added = {
@@ -152,7 +152,7 @@ def table(document: dict[str, Any]) -> str:
     for r in document["cases"]:
         row = [r["case"].replace("x", " x "), f"{r['cold']:.2f}", f"{r['warm']:.2f}"]
         row += [f"{r['cells']:,}", f"{r['boxes']:,}", f"{r['cells'] / r['boxes']:.0f}"]
-        rows.append([*row, f"{r['size'] / 1024:,.0f}"])
+        rows.append([*row, f"{r["file_bytes"] / 1024:,.0f}"])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
