@@ -152,7 +152,7 @@ def table(document: dict[str, Any]) -> str:
     for r in document["cases"]:
         row = [r["case"].replace("x", " x "), f"{r['cold']:.2f}", f"{r['warm']:.2f}"]
         row += [f"{r['cells']:,}", f"{r['boxes']:,}", f"{r['cells'] / r['boxes']:.0f}"]
-        rows.append([*row, f"{r["file_bytes"] / 1024:,.0f}"])
+        rows.append([*row, f"{r['file_bytes'] / 1024:,.0f}"])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
