@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from benchmarks.cases import Case, sizes_option, spec_text
-from benchmarks.machine import environment, pin
+from benchmarks.machine import environment, pinned
 
 SIZES = (
     Case(64, 64, 64),
@@ -127,8 +127,7 @@ def run(cases: Sequence[Case], target: str, repeats: int) -> dict[str, Any]:
     Raises:
         subprocess.CalledProcessError: A compile failed.
     """
-    pin(1)
-    with tempfile.TemporaryDirectory(prefix="morello-") as name:
+    with pinned(1), tempfile.TemporaryDirectory(prefix="morello-") as name:
         bench = _Bench(Path(name), target)
         bench.compile(Case(2, 2, 2), "first.sqlite")  # fills the caches of start-up
         records = []

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import figures, matmul, search, startup
+from benchmarks import figures, growth, matmul, memo, search, startup
 from benchmarks.cases import Case
 from benchmarks.contenders import compile_case, entries, find_blas
 from benchmarks.machine import environment
+from morello.definitions import Definitions
 from morello.reference.compare import MismatchError
+from morello.rewriting.alternatives import Context
+from morello.search.search import search as search_for
 from morello.toolchain.compilers import find_compiler
 
 from .kernels import Array
@@ -95,6 +100,26 @@ def test_sizes_that_make_no_sense_are_usage_errors(text: str) -> None:
     done = CliRunner().invoke(matmul.main, ["--sizes", text or ","])
     assert done.exit_code == 2
     assert "neither MxKxN nor one size" in done.output
+
+
+def test_a_memo_is_measured_cold_warm_and_for_a_part() -> None:
+    """New processes; the second is answered from the file, and so is half of the size."""
+    document = memo.run([Case(4, 4, 4), Case(2, 2, 2)], "x86.scalar", 1)
+    assert ["4x4x4", "2x2x2"] == [record["case"] for record in document["cases"]]
+    assert all(r["cells"] >= r["boxes"] > 0 < r["file_bytes"] for r in document["cases"])
+    assert [("2x2x2", "4x4x4")] == [(r["case"], r["after"]) for r in document["parts"]]
+    assert "| 4 x 4 x 4 |" in memo.table(document)
+    assert "2 x 2 x 2 after 4 x 4 x 4" in memo.parts_text(document)
+
+
+def test_a_target_without_a_level_still_has_programs(definitions: Definitions) -> None:
+    """In fewer families."""
+    target = definitions.targets["x86.scalar"]
+    full = Context(target, definitions.operators, definitions.rules)
+    less = replace(full, target=growth.without_level(target, "l2"))
+    found = [search_for(used, growth.goal(TINY, used)) for used in (full, less)]
+    assert found[1].families < found[0].families
+    assert isfinite(found[1].intensity(growth.goal(TINY, less)))
 
 
 def test_the_pages_quote_what_was_measured() -> None:
