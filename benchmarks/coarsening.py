@@ -13,25 +13,14 @@ from math import prod
 import click
 
 from benchmarks.cases import Case, parse_cases
+from benchmarks.growth import goal
 from morello.definitions import load_definitions
 from morello.rewriting.alternatives import Context
 from morello.search.coarsening import changes, coarser
 from morello.search.search import search
-from morello.spec.dtypes import F32
-from morello.spec.layout import packed
 from morello.spec.machine import Target
-from morello.spec.operators import Operation
-from morello.spec.spec import Family, Operand, Spec
 
 SIZES = "512x512x512,401x401x401,37x53x71"
-
-
-def goal(case: Case, context: Context) -> Spec:
-    """A matrix product with everything in the farthest level."""
-    target = context.target
-    operand = Operand(F32, target.farthest, (0, 1))
-    family = Family(Operation(context.operators["matmul"], 0), (operand,) * 3)
-    return Spec(family, (case.m, case.n, case.k), (0,) * len(target.bounded), (packed(2),) * 3)
 
 
 def rows(case: Case, context: Context) -> Iterator[tuple[str, ...]]:

@@ -17,6 +17,7 @@ import click
 
 from benchmarks import growth, matmul, memo, search
 from benchmarks.cases import CASES
+from benchmarks.machine import save
 
 PROJECT = Path(__file__).resolve().parent.parent
 RESULTS = PROJECT / "benchmarks" / "results"
@@ -85,7 +86,7 @@ def _measure() -> None:
         "matmul": matmul.run(CASES, TARGET, 1, REPEATS),
     }
     for name, document in documents.items():
-        (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n")
+        save(document, RESULTS / f"{name}.json")
 
 
 @click.command(help=__doc__)

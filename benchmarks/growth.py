@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from benchmarks.cases import Case
-from benchmarks.machine import environment, pin
+from benchmarks.machine import environment, pin, save
 from morello.definitions import load_definitions
 from morello.rewriting.alternatives import Context
 from morello.search.search import search
@@ -170,7 +170,7 @@ def main(target: str, repeats: int, one: str | None, output: Path | None) -> Non
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: a search ended with status {error.returncode}")
     if output is not None:
-        output.write_text(json.dumps(document, indent=2) + "\n")
+        save(document, output)
     click.echo(f"{document['environment']['processor']}, {target}\n")
     click.echo(table(document))
     click.echo(f"\n{cores_text(document)}")

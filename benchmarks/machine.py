@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -90,6 +91,11 @@ def pinned(cores: int) -> Iterator[None]:
     finally:
         if before is not None:
             os.sched_setaffinity(0, before)
+
+
+def save(document: dict[str, Any], path: Path) -> None:
+    """Write a record as JSON."""
+    path.write_text(json.dumps(document, indent=2) + "\n")
 
 
 def environment(compiler: Compiler | None = None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ turns. Every contender's result is checked against the reference first.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from benchmarks.contenders import (
     entries,
     find_blas,
 )
-from benchmarks.machine import environment, pin
+from benchmarks.machine import environment, pin, save
 from morello import Kernel, MorelloError
 from morello.reference.compare import check_close, reference
 from morello.toolchain.build import STANDARD_FLAGS
@@ -146,7 +145,7 @@ def main(
     except MorelloError as error:
         sys.exit(f"error: {error}")
     if output is not None:
-        output.write_text(json.dumps(document, indent=2) + "\n")
+        save(document, output)
     machine = document["environment"]
     click.echo(f"{machine['processor']}, {machine['compiler']}, {target}, {threads} threads\n")
     click.echo(table(document))

@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from benchmarks.cases import Case, sizes_option, spec_text
-from benchmarks.machine import environment, pinned
+from benchmarks.machine import environment, pinned, save
 
 SIZES = (
     Case(64, 64, 64),
@@ -178,7 +178,7 @@ def main(sizes: Sequence[Case], target: str, repeats: int, output: Path | None) 
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: a compile ended with status {error.returncode}")
     if output is not None:
-        output.write_text(json.dumps(document, indent=2) + "\n")
+        save(document, output)
     click.echo(f"{document['environment']['processor']}, one core, {target}\n")
     click.echo(table(document))
     click.echo(f"\n{parts_text(document)}")

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from benchmarks.cases import Case, parse_cases, sizes_option, spec_text
-from benchmarks.machine import environment, pin
+from benchmarks.machine import environment, pin, save
 
 SIZES = tuple(
     Case(*sizes)
@@ -168,7 +168,7 @@ def main(sizes: Sequence[Case], target: str, one: Sequence[Case], output: Path |
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: a search ended with status {error.returncode}")
     if output is not None:
-        output.write_text(json.dumps(document, indent=2) + "\n")
+        save(document, output)
     click.echo(f"{document['environment']['processor']}, one core, {target}\n")
     click.echo(table(document))
 

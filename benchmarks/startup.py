@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from benchmarks.machine import environment
+from benchmarks.machine import environment, save
 
 PROJECT = Path(__file__).resolve().parent.parent
 REPEATS = 15
@@ -125,7 +125,7 @@ def main(repeats: int, output: Path | None) -> None:
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: a command ended with status {error.returncode}")
     if output is not None:
-        output.write_text(json.dumps(document, indent=2) + "\n")
+        save(document, output)
     click.echo(f"{document['environment']['processor']}, median of {repeats}\n")
     click.echo(table(document))
 

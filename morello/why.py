@@ -11,7 +11,7 @@ from morello.rewriting.alternatives import Refusal, alternatives
 from morello.rewriting.patterns import implements
 from morello.search.answers import Answers
 from morello.search.options import Option
-from morello.search.reconstruct import candidates, reconstruct
+from morello.search.reconstruct import Reconstruction, candidates
 from morello.search.refusals import refusals_at
 from morello.spec.spec import Spec
 
@@ -57,5 +57,11 @@ class Why:
 
     def costs(self, beginning: Beginning) -> list[CostShare]:
         """What each coefficient makes of the cheapest program that begins so."""
-        plan = reconstruct(self.answers, self.spec, beginning.option)
+        spec = self.answers.canonical(self.spec)
+        plan = self._plans.beginning_with(beginning.option, spec)
         return shares(self.answers.context.target, plan)
+
+    @cached_property
+    def _plans(self) -> Reconstruction:
+        """Shared by all beginnings: most of what is below them is the same."""
+        return Reconstruction(self.answers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -21,12 +21,10 @@ from morello.memo.place import is_off
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
-from morello.rewriting.bind import Array
-from morello.search.box import Box
-from morello.search.known import Chosen, Known, Nothing
-from morello.search.options import Option
+from morello.search.known import Known, Nothing
 from morello.search.refusals import no_program
 from morello.search.solution import Solution
+from morello.search.solve import Solved
 from morello.spec.spec import Spec, Variant
 
 BUDGET = 1 << 30
@@ -174,26 +172,15 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
-class _WriteOnly:
+class _WriteOnly(Nothing):
     """Pages as a search sees them that is to try everything itself."""
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
-        """Nothing is recalled."""
-        return None
-
-    def keep(
-        self,
-        context: Context,
-        variant: Variant,
-        box: Box,
-        options: Sequence[Option],
-        choices: Array,
-    ) -> None:
-        """Write the choices of a box."""
-        self._pages.keep(context, variant, box, options, choices)
+    def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
+        """Write what was chosen."""
+        self._pages.keep(context, variant, solved)
 
 
 def _implemented(known: Solution, goal: Spec) -> Solution:

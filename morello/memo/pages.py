@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterator
 
 from morello.memo.fingerprint import Fingerprints
 from morello.memo.names import variant_of, variant_text
@@ -15,7 +12,7 @@ from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
 from morello.search.box import Box
 from morello.search.known import Chosen
-from morello.search.options import Option
+from morello.search.solve import Solved
 from morello.spec.spec import Spec, Variant
 
 
@@ -52,17 +49,10 @@ class Pages:
             if variant is not None and self.fingerprint(context, variant) == row.fingerprint:
                 yield variant
 
-    def keep(
-        self,
-        context: Context,
-        variant: Variant,
-        box: Box,
-        options: Sequence[Option],
-        choices: np.ndarray[Any, np.dtype[Any]],
-    ) -> None:
-        """Write the choices of a box."""
-        names = [Choice(option.name, option.parameters) for option in options]
-        page = page_of(_axes(box), names, choices)
+    def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
+        """Write what was chosen."""
+        names = [Choice(option.name, option.parameters) for option in solved.options]
+        page = page_of(_axes(solved.box), names, solved.choices)
         self.store.write(self.fingerprint(context, variant), variant_text(variant), page)
 
     def fingerprint(self, context: Context, variant: Variant) -> bytes:

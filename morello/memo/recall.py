@@ -64,16 +64,6 @@ class Recalled:
         """What the search could use."""
         return self._solution.context if self._solution else self._context
 
-    @property
-    def families(self) -> int:
-        """Families that had to be solved: none, if no page was missing."""
-        return self._solution.families if self._solution else 0
-
-    @property
-    def cells(self) -> int:
-        """Specs that had to be solved."""
-        return self._solution.cells if self._solution else 0
-
     def covers(self, spec: Spec) -> bool:
         """Whether a page says what to choose for the Spec."""
         page = self._page(spec)

@@ -14,14 +14,6 @@ class Answers(Protocol):
     """Solved Specs: in tables (`morello.search.solution`), or recalled from a memo."""
 
     @property
-    def families(self) -> int:
-        """Number of families that had to be solved."""
-
-    @property
-    def cells(self) -> int:
-        """Number of Specs that had to be solved."""
-
-    @property
     def coarsening(self) -> Coarsening | None:
         """What was left out to stay within a budget, if anything."""
 

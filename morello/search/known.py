@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from morello.rewriting.bind import Array
 from morello.search.box import Box
 from morello.search.options import Option
 from morello.spec.spec import Variant
+
+if TYPE_CHECKING:  # what is solved is solved for tasks, which ask a memo
+    from morello.search.solve import Solved
 
 Name = tuple[str, tuple[tuple[str, str], ...]]
 """An option as it is written down: a rule or kernel, and its parameters."""
@@ -46,20 +49,13 @@ class Chosen:
 
 
 class Known(Protocol):
-    """A memo, as the search sees it. It is called from several threads."""
+    """A memo, as the search sees it. Searches in several threads may share one."""
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
 
-    def keep(
-        self,
-        context: Context,
-        variant: Variant,
-        box: Box,
-        options: Sequence[Option],
-        choices: Array,
-    ) -> None:
-        """Remember the choices of a box: places in ``options``, or -1 for none."""
+    def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
+        """Remember what was chosen on a box."""
 
 
 class Nothing:
@@ -69,14 +65,7 @@ class Nothing:
         """Nothing is known."""
         return None
 
-    def keep(
-        self,
-        context: Context,
-        variant: Variant,
-        box: Box,
-        options: Sequence[Option],
-        choices: Array,
-    ) -> None:
+    def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
         """Nothing is kept."""
 
 
@@ -120,14 +109,7 @@ class Counted:
             self.recalled[variant] = box.cells
         return chosen
 
-    def keep(
-        self,
-        context: Context,
-        variant: Variant,
-        box: Box,
-        options: Sequence[Option],
-        choices: Array,
-    ) -> None:
+    def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
         """Have the other one remember it."""
-        self.solved[variant] = box.cells
-        self._known.keep(context, variant, box, options, choices)
+        self.solved[variant] = solved.box.cells
+        self._known.keep(context, variant, solved)

@@ -70,42 +70,35 @@ def evaluated(answers: Answers, spec: Spec) -> Iterator[tuple[Candidate, Applica
             yield Candidate(application.option, intensity), application
 
 
-def reconstruct(answers: Answers, goal: Spec, first: Option | None = None) -> PlanNode:
-    """The plan for a Spec that has an implementation. Equal Specs share their plan.
-
-    Args:
-        answers: What was solved.
-        goal: The Spec.
-        first: An option to begin with, if not the one that was chosen. It must apply.
-    """
-    reconstruction = _Reconstruction(answers)
-    if first is None:
-        return reconstruction.plan(goal)
-    return reconstruction.beginning_with(first, answers.canonical(goal))
+def reconstruct(answers: Answers, goal: Spec) -> PlanNode:
+    """The plan for a Spec that has an implementation."""
+    return Reconstruction(answers).plan(goal)
 
 
-class _Reconstruction:
+class Reconstruction:
+    """Plans of Specs that have an implementation. Equal Specs share their plan."""
+
     def __init__(self, answers: Answers) -> None:
-        self.answers = answers
-        self.target = answers.context.target
-        self.done: dict[Spec, PlanNode] = {}
+        """Plans from what was solved."""
+        self._answers = answers
+        self._target = answers.context.target
+        self._done: dict[Spec, PlanNode] = {}
 
     def plan(self, spec: Spec) -> PlanNode:
-        key = self.answers.canonical(spec)
-        if key not in self.done:
-            self.done[key] = self._plan(key)
-        return self.done[key]
-
-    def _plan(self, spec: Spec) -> PlanNode:
-        option = self.answers.choice(spec)
-        assert option is not None, f"nothing was chosen for a solved Spec: {spec}"
-        return self.beginning_with(option, spec)
+        """The plan of what was chosen."""
+        key = self._answers.canonical(spec)
+        if key not in self._done:
+            option = self._answers.choice(key)
+            assert option is not None, f"nothing was chosen for a solved Spec: {key}"
+            self._done[key] = self.beginning_with(option, key)
+        return self._done[key]
 
     def beginning_with(self, option: Option, spec: Spec) -> PlanNode:
-        own = own_cycles(self.target, spec, option)
+        """The best plan of a canonical Spec that begins with an option that applies to it."""
+        own = own_cycles(self._target, spec, option)
         if isinstance(option.alternative, KernelAlternative):
             return PlanNode(spec, option, None, (), (), own, own)
-        step = concrete_step(self.answers.context, spec, option.alternative, option.tile)
+        step = concrete_step(self._answers.context, spec, option.alternative, option.tile)
         pairs = leaves(step)
         children = tuple(self.plan(leaf_spec(leaf)) for leaf, _ in pairs)
         counts = tuple(count for _, count in pairs)

@@ -11,15 +11,13 @@ import numpy as np
 
 from morello.resources import available_cores, memory_budget
 from morello.rewriting.alternatives import Context
-from morello.search.box import Box
 from morello.search.budget import Budget
 from morello.search.known import Known, Nothing
 from morello.search.needs import Task
-from morello.search.options import Option
 from morello.search.planning import Planned, plan_within
 from morello.search.refusals import NoImplementationError, no_program
 from morello.search.solution import Solution
-from morello.search.solve import Choices, Solved, solve_variant
+from morello.search.solve import Solved, solve_variant
 from morello.search.sweep import Scratch, SweepPlanner
 from morello.search.workers import can_fork, run_apart, run_here, shared_array
 from morello.spec.spec import Spec, Variant
@@ -127,7 +125,7 @@ def _solve(
     planned: Planned,
     workers: int,
     report: Callable[[Progress], None],
-    keep: Callable[[Variant, Box, Sequence[Option], Choices], None],
+    keep: Callable[[Variant, Solved], None],
 ) -> dict[Variant, Solved]:
     """Solve all tasks, children before parents."""
     tasks = planned.tasks[::-1]
@@ -143,7 +141,7 @@ def _solve(
         task = tasks[number]
         found = solved[task.variant] = tables.solved(task)
         if not task.recalled:
-            keep(task.variant, found.box, found.options, found.choices)
+            keep(task.variant, found)
         done += task.box.cells
         report(Progress(done, total, "searching", families))
 

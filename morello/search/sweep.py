@@ -107,7 +107,7 @@ class Sweep:
 
 
 class SweepPlanner:
-    """Plans sweeps for one search. Families with the same sizes share what they look up."""
+    """Plans sweeps for one search. Variants with the same sizes share what they look up."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], tuple[_Group, ...]] = {}

@@ -77,6 +77,7 @@ def run_apart(waits: Sequence[Set[int]], work: Work, finished: Work, workers: in
 
     Raises:
         MorelloError: A process ended before its work was done.
+        Exception: What ``work`` raised.
     """
     order = _Order(waits)
     pool: list[_Worker] = []
@@ -129,15 +130,17 @@ class _Worker:
             os._exit(0)
 
     def result(self) -> int:
-        """The item that is done."""
+        """The item that is done, or what its work raised."""
         try:
-            item: int = self.connection.recv()
+            found: int | Exception = self.connection.recv()
         except (EOFError, OSError):
             raise MorelloError(
                 "a process of the search ended before its work was done",
                 help="memory may be short: set a smaller budget, such as --budget '1 GiB'",
             ) from None
-        return item
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def stop(self) -> None:
         """End the process, whatever it does, and wait for its end."""
@@ -154,5 +157,9 @@ def _serve(work: Work, connection: Connection) -> None:
     with suppress(EOFError, OSError):
         while True:
             item = connection.recv()
-            work(item)
-            connection.send(item)
+            try:
+                work(item)
+            except Exception as error:
+                connection.send(error)
+            else:
+                connection.send(item)

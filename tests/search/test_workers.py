@@ -68,6 +68,17 @@ def test_a_process_that_ends_is_an_error() -> None:
     assert [0] == finished
 
 
+@pytest.mark.parametrize("run", [run_here, pytest.param(_two, marks=apart)])
+def test_what_work_raises_is_raised(run: Run) -> None:
+    """With its own message, wherever it was raised."""
+
+    def work(item: int) -> None:
+        raise ValueError(f"item {item}")
+
+    with pytest.raises(ValueError, match=r"^item 0$"):
+        run([set(), {0}], work, lambda _: None)
+
+
 @apart
 def test_no_process_is_left_behind() -> None:
     """Neither after the work, nor after an interrupt."""
