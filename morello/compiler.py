@@ -42,7 +42,7 @@ from morello.search.solution import Solution
 from morello.spec.goal import Goal
 from morello.spec.machine import Target
 from morello.spec.spec import Spec
-from morello.toolchain.signature import Signature, signature_of
+from morello.toolchain.signature import Signature, argument_of, signature_of
 
 if TYPE_CHECKING:
     from morello.measure import Measurement
@@ -158,6 +158,25 @@ class Kernel:
             UsageError: An argument does not fit, with what is wrong and what to do.
         """
         return self.function(*inputs, out=out)
+
+    def pack(self, name: str, values: Array) -> Array:
+        """A copy of an array as this argument is passed: aligned, and in the spec's layout.
+
+        Only for a layout with panels is that another shape: see
+        `morello.toolchain.signature.ArgumentInfo.passed_shape`.
+
+        Raises:
+            UsageError: There is no such argument, or the array has another shape.
+        """
+        return argument_of(self.signature, name).pack(values)
+
+    def unpack(self, name: str, passed: Array) -> Array:
+        """What was passed for an argument, with the shape that the spec gives it.
+
+        Raises:
+            UsageError: There is no such argument, or the array cannot be passed for it.
+        """
+        return argument_of(self.signature, name).unpack(passed)
 
     def verify(self) -> VerificationReport:
         """Run the function on random and on nasty inputs and compare with the reference.

@@ -17,7 +17,7 @@ from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
 from morello.toolchain.driver import repeat_driver
 from morello.toolchain.library import CompiledFunction, load
-from morello.toolchain.signature import ArgumentInfo, Signature, allocate
+from morello.toolchain.signature import Signature, allocate
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -43,12 +43,5 @@ def random_arguments(signature: Signature) -> list[Array]:
     """Arrays for all arguments of a function: random inputs, and outputs."""
     arguments = [(a.shape, a.dtype) for a in signature.inputs]
     arrays = make_all("random", arguments, 0)
-    packed = [_packed(a, v) for a, v in zip(signature.inputs, arrays, strict=True)]
+    packed = [a.pack(v) for a, v in zip(signature.inputs, arrays, strict=True)]
     return [*packed, *(allocate(a) for a in signature.outputs)]
-
-
-def _packed(argument: ArgumentInfo, values: Array) -> Array:
-    """A copy of an array in an argument's layout."""
-    memory = allocate(argument)
-    memory[...] = values
-    return memory

@@ -9,7 +9,6 @@ from morello.program.lower import whole
 from morello.program.tree import Tensor, View
 from morello.rewriting.alternatives import Context
 from morello.spec.goal import Goal
-from morello.spec.layout import packed
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Operand, Spec
 
@@ -21,9 +20,9 @@ def context_for(definitions: Definitions, target: Target) -> Context:
 
 def goal_spec(target: Target, goal: Goal) -> Spec:
     """The Spec of a goal: all operands whole, in the farthest level, nothing in use."""
-    operands = tuple(Operand(t.dtype, target.farthest, t.layout) for t in goal.operands)
+    operands = tuple(Operand(t.dtype, target.farthest, t.layout.order) for t in goal.operands)
     family = Family(goal.operation, operands, goal.threads)
-    packing = tuple(packed(len(t.layout)) for t in goal.operands)
+    packing = tuple(t.layout.packing(t.shape) for t in goal.operands)
     return Spec(family, goal.sizes, (0,) * len(target.bounded), packing)
 
 

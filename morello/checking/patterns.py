@@ -76,12 +76,18 @@ def _vector(pattern: ast.KernelOperand, target: Target, collector: Collector) ->
 
 def _shape(pattern: ast.KernelOperand, collector: Collector) -> None:
     rank = len(pattern.shape)
-    if pattern.layout and sorted(pattern.layout) != list(range(rank)):
-        message = f"layout {pattern.layout} does not order {counted(rank, 'dimension')}"
+    if pattern.order and sorted(pattern.order) != list(range(rank)):
+        message = f"layout {pattern.order} does not order {counted(rank, 'dimension')}"
         after = max(pattern.span.start, pattern.span.source.text.find("layout", pattern.span.start))
         place = within(pattern.span, "layout", after=after)
         help = f"name each of 0 to {rank - 1} once, the slowest first; or write 'layout any'"
         collector.error("T049", message, place, help=help if rank else "write 'layout any'")
+    for width in pattern.panels:
+        if width < 2 or not rank:
+            message = f"panels of {width} elements" if rank else "panels of a scalar"
+            after = pattern.span.source.text.find("panels", pattern.span.start)
+            place = within(pattern.span, "panels", after=max(pattern.span.start, after))
+            collector.error("T049", message, place, help="a panel is 2 or more elements wide")
     for extent in pattern.shape:
         if isinstance(extent, int) and extent < 1:
             message = f"a dimension of size {extent}; the least is 1"

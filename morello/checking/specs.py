@@ -18,7 +18,7 @@ from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import Goal, GoalTensor
-from morello.spec.layout import row_major
+from morello.spec.layout import Layout, row_major
 from morello.spec.operators import Operator
 
 MAX_SIZE = 2**24
@@ -28,6 +28,9 @@ MAX_ELEMENTS = 2**31
 """The most elements of one tensor: offsets fit in C's ``ptrdiff_t`` on every machine."""
 
 MAX_THREADS = 1024
+
+PANELS = range(2, 1025)
+"""Widths of panels."""
 
 
 def check_spec(
@@ -150,7 +153,8 @@ class _SpecChecker:
         shape = self._shape(node)
         self._layout(node)
         if dtype is not None and shape is not None:
-            layout = node.layout if node.layout is not None else row_major(len(shape))
+            order = row_major(len(shape)).order if node.order is None else node.order
+            layout = Layout(order, node.panel or 0)
             self.tensors[node.name] = GoalTensor(node.name, node.role, dtype, shape, layout)
 
     def _shape(self, node: ast.TensorDecl) -> tuple[int, ...] | None:
@@ -170,14 +174,22 @@ class _SpecChecker:
 
     def _layout(self, node: ast.TensorDecl) -> None:
         rank = len(node.shape)
-        if node.layout is None or sorted(node.layout) == list(range(rank)):
+        if node.panel is not None and (node.panel not in PANELS or not rank):
+            message = f"the panels of '{node.name}' are {node.panel} elements wide"
+            if not rank:
+                message = f"'{node.name}' is a scalar, which has no panels"
+            help = f"a panel has {PANELS[0]} to {PANELS[-1]} elements" if rank else "remove them"
+            after = max(node.span.source.text.rfind("panels", 0, node.span.end), node.span.start)
+            place = within(node.span, "panels", after=after)
+            self.collector.error("S011", message, place, help=help)
+        if node.order is None or sorted(node.order) == list(range(rank)):
             return
         listed = ", ".join(str(i) for i in range(rank))
         message = f"the layout of '{node.name}' does not order its {counted(rank, 'dimension')}"
         help = f"name each of {listed} once, the slowest first" if rank else "remove it"
         after = max(node.span.source.text.rfind("layout", 0, node.span.end), node.span.start)
         place = within(node.span, "layout", after=after)
-        self.collector.error("S011", message, place, f"found {node.layout}", help)
+        self.collector.error("S011", message, place, f"found {node.order}", help)
 
     # ------------------------------------------------------------------------- uses
 

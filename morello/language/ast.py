@@ -316,11 +316,12 @@ class PrimitivesDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class KernelOperand(Node):
-    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [vector 64]``.
+    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or 32] [vector 64]``.
 
     ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
     where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
-    levels that it accepts. ``layout`` absent accepts row-major only; the word ``any`` is ().
+    levels that it accepts. ``order`` is that of the layout: absent accepts row-major only; the word
+    ``any`` is (). ``panels`` are the widths of panels in which the operand may also be.
     ``name`` is empty in a uniform pattern (every operand of any operator).
     """
 
@@ -329,7 +330,8 @@ class KernelOperand(Node):
     rest: bool
     shape: tuple[int | str, ...]
     levels: tuple[str, ...]
-    layout: tuple[int, ...] | None
+    order: tuple[int, ...] | None
+    panels: tuple[int, ...]
     vector: int | None
 
 
@@ -388,16 +390,18 @@ class SpecParameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class TensorDecl(Node):
-    """``input q: f32[S, D] [layout (1, 0)]``. ``role`` is input, weight or output.
+    """``input q: f32[S, D] [layout (1, 0)] [panels 16]``. ``role`` is input, weight or output.
 
-    ``layout`` lists the dimensions from the slowest to the fastest; absent is row-major.
+    ``order`` lists the dimensions from the slowest to the fastest; absent is row-major. ``panel``
+    is the width of the panels of the fastest, absent for none.
     """
 
     role: str
     name: str
     dtype: str
     shape: tuple[Expr, ...]
-    layout: tuple[int, ...] | None
+    order: tuple[int, ...] | None
+    panel: int | None
 
 
 @dataclass(frozen=True, slots=True)

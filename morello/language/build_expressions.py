@@ -1,4 +1,4 @@
-"""Lark trees of expressions, elements and layouts to nodes of `morello.language.ast`."""
+"""Lark trees of expressions, elements and orders to nodes of `morello.language.ast`."""
 
 from __future__ import annotations
 
@@ -74,6 +74,6 @@ def _term(builder: Builder, tree: Tree[Token]) -> tuple[str, int]:
     return name, factors[0] if factors else 1
 
 
-def layout(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:
+def order(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:
     """``(1, 0)``."""
     return tuple(builder.integer(token) for token in children(tree))

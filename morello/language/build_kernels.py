@@ -9,7 +9,7 @@ from lark import Token, Tree
 
 from morello.language import ast
 from morello.language.build_common import Builder, children, dotted, kind_of, names, text
-from morello.language.build_expressions import expression, expressions, layout
+from morello.language.build_expressions import expression, expressions, order
 
 _FENCE = "```"
 
@@ -59,7 +59,7 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
     """A pattern, with a name in front or without."""
     *name, pattern = children(tree) if kind_of(tree) == "named_pattern" else [tree]
     parts: list[Any] = pattern.children
-    dtype, shape, levels, wanted, vector = parts
+    dtype, shape, levels, wanted, panels, vector = parts
     extents = children(shape)
     rest = bool(extents) and extents[0].type == "REST"
     return ast.KernelOperand(
@@ -68,7 +68,8 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
         rest=rest,
         shape=tuple(_extent(builder, extent) for extent in extents[rest:]),
         levels=names(levels.children),
-        layout=_layout(builder, wanted),
+        order=_order(builder, wanted),
+        panels=tuple(builder.integer(width) for width in children(panels)),
         vector=None if vector is None else builder.integer(vector),
         span=builder.span(tree),
     )
@@ -78,9 +79,9 @@ def _extent(builder: Builder, token: Token) -> int | str:
     return builder.integer(token) if token.type == "INTEGER" else str(token)
 
 
-def _layout(builder: Builder, wanted: Tree[Token] | None) -> tuple[int, ...] | None:
+def _order(builder: Builder, wanted: Tree[Token] | None) -> tuple[int, ...] | None:
     """Absent is row-major only; ``any`` is ()."""
     if wanted is None:
         return None
     [which] = children(wanted)
-    return () if isinstance(which, Token) else layout(builder, which)
+    return () if isinstance(which, Token) else order(builder, which)

@@ -8,7 +8,7 @@ from lark import Token, Tree
 
 from morello.language import ast
 from morello.language.build_common import Builder, children, dotted, kind_of
-from morello.language.build_expressions import expression, expressions, layout, optional
+from morello.language.build_expressions import expression, expressions, optional, order
 
 
 def spec_file(builder: Builder, tree: Tree[Token]) -> ast.SpecFile:
@@ -42,13 +42,14 @@ def _parameter(builder: Builder, tree: Tree[Token]) -> ast.SpecParameter:
 
 def _tensor(builder: Builder, tree: Tree[Token]) -> ast.TensorDecl:
     parts: list[Any] = tree.children
-    role, name, dtype, shape, order = parts
+    role, name, dtype, shape, dimensions, panel = parts
     return ast.TensorDecl(
         role=str(role),
         name=str(name),
         dtype=str(dtype),
         shape=expressions(builder, children(shape)),
-        layout=None if order is None else layout(builder, order),
+        order=None if dimensions is None else order(builder, dimensions),
+        panel=None if panel is None else builder.integer(panel),
         span=builder.span(tree),
     )
 

@@ -208,8 +208,8 @@ _MSPEC: Table = (
         (_SPEC + "output =", _SPEC + "input =", _SPEC + "weight ="),
     ),
     (
-        "'layout' belongs to the tensor before it: choose another name",
-        (_SPEC + "input a: f32[M] layout =",),
+        "'layout' and 'panels' belong to the tensor before them: choose another name",
+        (_SPEC + "input a: f32[M] layout =", _SPEC + "input a: f32[M] panels ="),
     ),
     (
         "say what the tensor is: input, weight or output",

@@ -158,7 +158,7 @@ def _wanted(reach: _Reach) -> Iterator[Canonical]:
     for kernel in reach.near:
         for p in kernel.match.operands:
             if _occurs(p, reach.dtypes):
-                wants = (p.levels, len(p.shape), p.layout, p.vector)
+                wants = (p.levels, len(p.shape), p.order, p.panels, p.vector)
                 yield (kernel.match.kind, kernel.match.operator, p.name, *wants)
 
 

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 
 from morello.rewriting.alternatives import Context
 from morello.spec.dtypes import DTYPES
-from morello.spec.layout import packed
+from morello.spec.layout import contiguity, pack, packed, paged, panel
 from morello.spec.machine import Level
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Variant
 
 _OPERAND = re.compile(
-    r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+) \[(?P<layout>[0-9, ]{0,99})\]"
-    r" (?P<kind>vector|packing) (?P<number>[0-9]{1,9})"
+    r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+) \[(?P<order>[0-9, ]{0,99})\]"
+    r"(?: panels (?P<panel>[0-9]{1,5}))? (?P<kind>vector|packing) (?P<number>[0-9]{1,9})"
 )
 _FAMILY = re.compile(
     r"(?P<accumulating>accumulating )?(?P<operator>\w+)\((?P<operands>[^()]*)\)"
@@ -31,12 +31,17 @@ def variant_text(variant: Variant) -> str:
     """What tells a variant from all others under one fingerprint."""
     family = variant.family
     operands = [
-        f"{o.dtype} {o.level} {list(o.layout)} "
-        + (f"vector {o.vector}" if o.vector else f"packing {packing}")
+        f"{o.dtype} {o.level} {list(o.order)} "
+        + (f"vector {o.vector}" if o.vector else _packing_text(packing))
         for o, packing in zip(family.operands, variant.packing, strict=True)
     ]
     scalars = "".join(f" {name}={value!r}" for name, value in family.operation.scalars)
     return f"{family.text(operands)}{scalars}"
+
+
+def _packing_text(packing: int) -> str:
+    within = 2 * contiguity(packing) + paged(packing)
+    return f"panels {panel(packing)} packing {within}" if panel(packing) else f"packing {within}"
 
 
 def variant_of(text: str, context: Context) -> Variant | None:
@@ -56,7 +61,7 @@ def variant_of(text: str, context: Context) -> Variant | None:
         return None
     if scalars is None or sorted(name for name, _ in scalars) != sorted(operator.scalars):
         return None
-    rank = operator.group_rank(tuple(len(operand.layout) for operand, _ in pairs))
+    rank = operator.group_rank(tuple(len(operand.order) for operand, _ in pairs))
     if rank is None:
         return None
     operation = Operation(operator, rank, found["accumulating"] is not None, scalars)
@@ -69,17 +74,20 @@ def _operands(text: str, levels: Mapping[str, Level]) -> list[tuple[Operand, int
     """Operands with how they are packed."""
     pairs = []
     for found in _OPERAND.finditer(text):
-        layout = tuple(map(int, re.findall(r"[0-9]+", found["layout"])))
+        order = tuple(map(int, re.findall(r"[0-9]+", found["order"])))
         if found["dtype"] not in DTYPES or found["level"] not in levels:
             return None
-        if sorted(layout) != list(range(len(layout))):
+        if sorted(order) != list(range(len(order))):
             return None
-        number, whole = int(found["number"]), packed(len(layout))
-        vector, packing = (number, whole) if found["kind"] == "vector" else (0, number)
+        number, whole = int(found["number"]), packed(len(order), int(found["panel"] or 0))
+        if found["kind"] == "vector":
+            vector, packing = number, whole
+        else:
+            vector, packing = 0, pack(0, number, panel(whole))
         if packing > whole:
             return None
         dtype, level = DTYPES[found["dtype"]], levels[found["level"]]
-        pairs.append((Operand(dtype, level, layout, vector), packing))
+        pairs.append((Operand(dtype, level, order, vector), packing))
     return pairs
 
 

@@ -26,6 +26,7 @@ from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
 from morello.rewriting.references import TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import PlanNode
+from morello.spec.layout import Layout, panel
 
 Leaves = Callable[[Leaf, tuple[View, ...]], Node]
 
@@ -109,7 +110,7 @@ class _Lowering:
             self.names.fresh(f"{source.tensor.name.split('_')[0]}_{operand.level}"),
             operand.dtype,
             source.sizes,
-            operand.layout,
+            Layout(operand.order, int(panel(step.tensor.packing))),
             operand.level.name,
             operand.vector,
             "buffer",

@@ -37,8 +37,8 @@ class Tensor:
     """An argument or a buffer. ``shape`` in elements by logical dimension.
 
     ``role`` is ``input``, ``weight``, ``output`` or ``buffer``. ``vector`` is the register width in
-    bytes, 0 for memory. In registers every row along the fastest dimension (the last of ``layout``)
-    starts a new register; the last one of a row may be partly used.
+    bytes, 0 for memory. In registers every row along the layout's fastest dimension starts a new
+    register; the last one of a row may be partly used.
     """
 
     name: str

@@ -92,7 +92,7 @@ def _bind_kernel(
 ) -> Bound:
     match = alternative.match
     scope = scope_at(context.target, family, alternative, at)
-    conditions = [c for _, c in match.shape_conditions(at.sizes)]
+    conditions = [c for _, c in match.conditions(at)]
     conditions += [evaluate(g, scope) for g in match.kernel.guards]
     cost = evaluate(match.kernel.cost, scope)
     return Bound(alternative, _all(conditions), np.asarray(cost, dtype=np.float64), (), ())

@@ -15,7 +15,7 @@ import numpy as np
 
 from morello.language import ast
 from morello.rewriting.meaning_cost import arithmetic_cycles
-from morello.rewriting.patterns import pattern_layout, wanted_patterns
+from morello.rewriting.patterns import panel_layouts, pattern_order, wanted_patterns
 from morello.rewriting.references import (
     Size,
     Sizes,
@@ -88,17 +88,19 @@ def _layouts(scope: Scope, tensor: TensorRef, level: Level) -> tuple[Layout, ...
     """Row-major, and what kernels for the operation want where the tensor is going.
 
     In memory the tensor may be on its way to the registers: any layout counts that some kernel
-    wants of this operand at that level or a nearer one.
+    wants of this operand at that level or a nearer one. Panels are for memory only.
     """
     f = _operation_of(scope)
-    rank = len(tensor.operand.layout)
+    rank = len(tensor.operand.order)
     wanted = {row_major(rank)} if level.addressable else set[Layout]()
     for pattern in wanted_patterns(scope.target, f, _operand_position(f, tensor)):
         near = any(scope.target.level_by_name[n].distance <= level.distance for n in pattern.levels)
-        if near and len(pattern.shape) <= rank and pattern.layout != ():
-            wanted.add(pattern_layout(pattern, rank))
+        if near and len(pattern.shape) <= rank and pattern.order != ():
+            wanted.add(Layout(pattern_order(pattern, rank)))
         elif near and level.name in pattern.levels:
             wanted.add(row_major(rank))
+        if near and level.addressable and len(pattern.shape) <= rank:
+            wanted.update(panel_layouts(pattern, rank))
     return tuple(sorted(wanted))
 
 

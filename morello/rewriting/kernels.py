@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from morello.language import ast
 from morello.rewriting.meaning_cost import missing_primitives
-from morello.rewriting.patterns import pattern_for, pattern_layout
+from morello.rewriting.patterns import pattern_for, pattern_order
 from morello.rewriting.references import Point, Sizes, SpecRef, TensorRef, spec_ref
+from morello.spec.layout import Packing, panel
 from morello.spec.machine import Kernel, Target
 from morello.spec.spec import Family
 
@@ -33,8 +35,17 @@ class KernelMatch:
             for name, places in self.variables
         }
 
-    def shape_conditions(self, sizes: Sizes) -> list[tuple[str, Any]]:
-        """What the sizes must satisfy, each with its description."""
+    def conditions(self, at: Point) -> list[tuple[str, Any]]:
+        """What sizes and packing must satisfy, each with its description."""
+        return [*self._panel_conditions(at.packing), *self._shape_conditions(at.sizes)]
+
+    def _panel_conditions(self, packing: Sequence[Packing]) -> Iterator[tuple[str, bool]]:
+        for name, own in zip(self.f.family.operation.names, packing, strict=True):
+            if width := panel(own):
+                accepted = pattern_for(self.kernel.match, name).panels
+                yield f"{name} is not in panels of {width}", width in accepted
+
+    def _shape_conditions(self, sizes: Sizes) -> list[tuple[str, Any]]:
         conditions: list[tuple[str, Any]] = []
         names = self.f.family.operation.names
         for position, dimension, wanted in self.fixed:
@@ -108,9 +119,9 @@ def _operand_refusal(pattern: ast.KernelOperand, tensor: TensorRef, name: str) -
         return f"it wants {name} in vectors of {pattern.vector} bytes, not {operand.vector}"
     if rank < len(pattern.shape) or (rank > len(pattern.shape) and not pattern.rest):
         return f"it wants {name} with {len(pattern.shape)} dimensions, not {rank}"
-    if pattern.layout == ():
+    if pattern.order == ():
         return ""
-    layout = pattern_layout(pattern, rank)
-    if operand.layout != layout:
-        return f"it wants {name} in layout {layout}, not {operand.layout}"
+    order = pattern_order(pattern, rank)
+    if operand.order != order:
+        return f"it wants {name} in layout {order}, not {operand.order}"
     return ""

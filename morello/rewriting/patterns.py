@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from morello.language import ast
 from morello.rewriting.references import SpecRef
-from morello.spec.layout import Layout, row_major
+from morello.spec.layout import Layout, Order, row_major
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operator
 
@@ -26,12 +26,18 @@ def pattern_for(match: ast.KernelMatch, name: str) -> ast.KernelOperand:
     return match.operands[0]
 
 
-def pattern_layout(pattern: ast.KernelOperand, rank: int) -> Layout:
-    """The layout that a pattern asks for at this rank; row-major where it says nothing."""
-    if not pattern.layout:
-        return row_major(rank)
-    extra = rank - len(pattern.layout)
-    return (*range(extra), *(extra + d for d in pattern.layout))
+def pattern_order(pattern: ast.KernelOperand, rank: int) -> Order:
+    """The order that a pattern asks for at this rank; row-major where it does not say or mind."""
+    if not pattern.order:
+        return row_major(rank).order
+    extra = rank - len(pattern.order)
+    return (*range(extra), *(extra + d for d in pattern.order))
+
+
+def panel_layouts(pattern: ast.KernelOperand, rank: int) -> Iterator[Layout]:
+    """The layouts in panels that a pattern accepts at this rank."""
+    for width in pattern.panels:
+        yield Layout(pattern_order(pattern, rank), width)
 
 
 def wanted_patterns(target: Target, f: SpecRef, position: int) -> Iterator[ast.KernelOperand]:

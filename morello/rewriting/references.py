@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.layout import Packing, contiguity
+from morello.spec.layout import Packing, contiguity, panel
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
 from morello.spec.spec import Family, Operand, Variant
@@ -101,19 +101,32 @@ def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Poin
 
 def inner_and_outer(tensor: TensorRef, sizes: Sizes) -> tuple[Size, Size]:
     """Elements that lie packed together, and how many such runs there are."""
-    extents = tensor.extents(sizes)
-    layout = tensor.operand.layout
-    split = len(layout) - contiguity(tensor.packing)
+    extents = extents_in_memory(tensor, sizes)
+    split = len(extents) - contiguity(tensor.packing)
     if np.size(split) == 1:
         first = int(np.reshape(split, -1)[0])
-        run = prod((extents[d] for d in layout[first:]), start=1)
-        return run, prod((extents[d] for d in layout[:first]), start=1)
+        return prod(extents[first:], start=1), prod(extents[:first], start=1)
     inner: Size = 1
     outer: Size = 1
-    for position, dimension in enumerate(layout):
-        inner = inner * np.where(position < split, 1, extents[dimension])
-        outer = outer * np.where(position < split, extents[dimension], 1)
+    for position, extent in enumerate(extents):
+        inner = inner * np.where(position < split, 1, extent)
+        outer = outer * np.where(position < split, extent, 1)
     return inner, outer
+
+
+def extents_in_memory(tensor: TensorRef, sizes: Sizes) -> tuple[Size, ...]:
+    """Its shape as it lies in memory, slowest first; the number of panels is 1 without panels.
+
+    The last panel counts as if it were full.
+    """
+    extents = tensor.extents(sizes)
+    ordered = [extents[d] for d in tensor.operand.order]
+    width = panel(tensor.packing)
+    if not np.any(width):
+        return (1, *ordered)
+    panels = -(-ordered[-1] // np.maximum(width, 1))
+    row = np.where(width > 0, width, ordered[-1])
+    return (np.where(width > 0, panels, 1), *ordered[:-1], row)
 
 
 def lines(tensor: TensorRef, sizes: Sizes) -> Size:
@@ -126,13 +139,18 @@ def lines(tensor: TensorRef, sizes: Sizes) -> Size:
 def registers(tensor: TensorRef, sizes: Sizes) -> Size:
     """Registers that it fills: every row along its fastest dimension begins a new one."""
     extents = tensor.extents(sizes)
-    layout = tensor.operand.layout
-    if not layout:
+    order = tensor.operand.order
+    if not order:
         return 1
-    rows = prod((extents[d] for d in layout[:-1]), start=1)
-    return rows * -(-extents[layout[-1]] // tensor.operand.lanes)
+    rows = prod((extents[d] for d in order[:-1]), start=1)
+    return rows * -(-extents[order[-1]] // tensor.operand.lanes)
 
 
 def elements(tensor: TensorRef, sizes: Sizes) -> Size:
     """Number of its elements."""
     return prod(tensor.extents(sizes), start=1)
+
+
+def elements_in_memory(tensor: TensorRef, sizes: Sizes) -> Size:
+    """Elements that a whole tensor takes, with what fills up the last panel."""
+    return prod(extents_in_memory(tensor, sizes), start=1)

@@ -4,8 +4,8 @@ The same interpretation of a rule's ``yield`` serves four readers: with no sizes
 families a family leads to; with arrays it gives the search masks, counts and sub-Specs of a whole
 box; with numbers it becomes a program; and the verifier executes that program.
 
-A loop over a dimension makes operands less contiguous, and whether their rows then alias with the
-page depends on sizes: that is arithmetic on their packing.
+A loop over a dimension makes operands less contiguous, takes the panels of a layout apart, and
+whether rows then alias with the page depends on sizes: that is arithmetic on their packing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from morello.rewriting.references import (
     Sizes,
     SpecRef,
     TensorRef,
-    elements,
+    elements_in_memory,
     inner_and_outer,
     lines,
     registers,
 )
-from morello.spec.layout import Packing, contiguity, contiguity_of_part, packed, paged
+from morello.spec.layout import Layout, Packing, contiguity, pack, packed, paged, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family, Operand
@@ -55,8 +55,9 @@ class Leaf:
 class Tiled:
     """A loop: ``count`` full tiles, then the tail where ``remainder`` is not 0.
 
-    ``guard`` must hold: tiles of a register operand begin at a register. ``runs`` is how often the
-    slowest thread executes the full tile.
+    ``guard`` must hold: tiles of a register operand begin at a register, and none lies across the
+    border of a panel unless it begins at one. ``runs`` is how often the slowest thread executes the
+    full tile.
     """
 
     dim: str
@@ -75,7 +76,8 @@ class Tiled:
 class Placed:
     """``with``: ``tensor`` is ``source`` at another level; ``copied`` if it is a buffer.
 
-    ``fits`` must hold: what this takes, in grains, is no more than what is free of the level.
+    ``fits`` must hold: what this takes, in grains, is no more than what is free of the level, and a
+    buffer in panels is wider than one.
     """
 
     tensor: TensorRef
@@ -250,31 +252,37 @@ class Instantiation:
     def _with(self, node: ast.With, state: _State) -> Step:
         source = state.tensors[state.aliases[node.operand]]
         level: Level = self._value(node.level, state)
-        copied = node.layout is not None
-        if copied:
-            layout = self._value(node.layout, state) if node.layout else source.operand.layout
+        layout: Layout | None = None if node.layout is None else self._value(node.layout, state)
+        if layout is not None:
             vector = self._value(node.vector, state) if node.vector else 0
-            operand = Operand(source.operand.dtype, level, layout, vector)
+            operand = Operand(source.operand.dtype, level, layout.order, vector)
         else:
             operand = replace(source.operand, level=level)
-        packing = self._packing(source, operand, copied)
+        packing = self._packing(source, operand, layout)
         tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
         inside = state.bind(node.variable, tensor)
+        copied = layout is not None
         taken: Size = 0
         fits: Any = True
+        if not self.structural and layout is not None and layout.panel:
+            fits = tensor.extents(state.sizes)[layout.order[-1]] > layout.panel
         if not self.structural and level.capacity is not None:
             taken = _grains(tensor if copied else source, level, copied, state.sizes)
             total = state.used[level.name] + taken
-            fits = total <= level.capacity
+            fits = fits & (total <= level.capacity)
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
         return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside))
 
-    def _packing(self, source: TensorRef, operand: Operand, copied: bool) -> Packing:
-        """Of a tensor at another level. How it lies in memory is forgotten where nothing asks."""
+    def _packing(self, source: TensorRef, operand: Operand, layout: Layout | None) -> Packing:
+        """Of a tensor at another level. Contiguity is forgotten where nothing asks for it."""
         if self.structural:
             return None
-        whole = copied or not self.target.moves_lines_from(operand.level)
-        return packed(len(operand.layout)) if whole else source.packing
+        rank = len(operand.order)
+        if layout is not None:
+            return packed(rank, layout.panel)
+        if self.target.moves_lines_from(operand.level):
+            return source.packing
+        return _whole(rank, source.packing)
 
     # ------------------------------------------------------------------ loops
 
@@ -289,28 +297,36 @@ class Instantiation:
         threads = self.f.family.threads if node.parallel else 1
         guard = tile < size
         for tensor in state.tensors.values():
-            if tensor.operand.vector and _fastest(tensor, dim):
-                guard = guard & (tile % tensor.operand.lanes == 0)
-        tensors = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
-        full = self._block(node.body, state.tile(tensors, dim, tile))
-        tail = self._block(node.body, state.tile(tensors, dim, np.maximum(remainder, 1)))
+            guard = guard & _splits(tensor, state.sizes, dim, tile)
+        parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
+        full = self._block(node.body, self._inside(state, parts, dim, tile))
+        tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
         runs = -(-count // threads)
         return Tiled(dim, tile, count, runs, remainder, node.parallel, unrolled, guard, full, tail)
 
     def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
-        """A strict part of a tensor along ``dim``: what it becomes in a loop."""
-        operand = tensor.operand
+        """A strict part of a tensor along ``dim``, if it takes no panel apart."""
         dimensions = tensor.indexed_by(dim)
-        if self.structural or not dimensions or not self.target.moves_lines_from(operand.level):
+        if not dimensions or not self.target.moves_lines_from(tensor.operand.level):
             return tensor
-        rank, before = len(operand.layout), contiguity(tensor.packing)
-        part = contiguity_of_part(operand.layout, dimensions)
-        if np.all(before <= part):
+        packing = _less_contiguous(tensor, sizes, dimensions, self.target.page)
+        return replace(tensor, packing=packing)
+
+    def _inside(
+        self, state: _State, parts: Mapping[str, TensorRef], dim: str, size: Size
+    ) -> _State:
+        """Inside a loop, for an iteration of this size."""
+        sizes = {**state.sizes, dim: size}
+        return state.tile({key: self._narrow(t, sizes) for key, t in parts.items()}, sizes)
+
+    def _narrow(self, tensor: TensorRef, sizes: Sizes) -> TensorRef:
+        """A tensor that may have become no wider than its panels."""
+        if not np.any(panel(tensor.packing)):
             return tensor
-        length, _ = inner_and_outer(replace(tensor, packing=2 * part), sizes)
-        aliasing = length * operand.dtype.bytes % self.target.page == 0
-        rows = np.where(before == rank, aliasing, paged(tensor.packing))
-        return replace(tensor, packing=np.where(before > part, 2 * part + rows, tensor.packing))
+        packing = _in_panels(tensor, sizes, self.target.page)
+        if not self.target.moves_lines_from(tensor.operand.level):
+            packing = _whole(len(tensor.operand.order), packing)
+        return replace(tensor, packing=packing)
 
 
 @dataclass(slots=True)
@@ -335,14 +351,12 @@ class _State:
             self.used,
         )
 
-    def tile(self, tensors: dict[str, TensorRef], dim: str, size: Size) -> _State:
+    def tile(self, tensors: dict[str, TensorRef], sizes: Sizes) -> _State:
         """Inside a loop: parts of the tensors, one size smaller."""
         variables = {
             n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
         }
-        return _State(
-            self.f, tensors, self.aliases, variables, {**self.sizes, dim: size}, self.used
-        )
+        return _State(self.f, tensors, self.aliases, variables, sizes, self.used)
 
 
 def _direct_sizes(
@@ -362,14 +376,66 @@ def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes) -> Size
     if not level.addressable:
         return registers(tensor, sizes)
     if copied:
-        size = elements(tensor, sizes) * tensor.operand.dtype.bytes
+        size = elements_in_memory(tensor, sizes) * tensor.operand.dtype.bytes
     else:
         size = lines(tensor, sizes) * level.line
     return -(-size // level.grain)
 
 
-def _fastest(tensor: TensorRef, dim: str) -> bool:
-    return tensor.operand.layout[-1] in tensor.indexed_by(dim)
+def _splits(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
+    """Whether tiles of this size are parts that a tensor's registers or panels can be cut into."""
+    order = tensor.operand.order
+    if not order or order[-1] not in tensor.indexed_by(dim):
+        return True
+    if tensor.operand.vector:
+        return tile % tensor.operand.lanes == 0
+    width = panel(tensor.packing)
+    if not np.any(width):
+        return True
+    step = dict(tensor.indices[order[-1]].terms)[dim] * tile
+    extent = tensor.extents({**sizes, dim: tile})[order[-1]]
+    in_one = (width % step == 0) & (extent <= step)
+    return (width == 0) | (step % np.maximum(width, 1) == 0) | in_one
+
+
+def _less_contiguous(tensor: TensorRef, sizes: Sizes, dimensions: list[int], page: int) -> Packing:
+    """Packing of a strict part along these dimensions, of which panels are not cut.
+
+    Dimensions inside the tiled ones stay packed with them; those outside no longer are. Rows that
+    were packed until now are apart by as much as they are long.
+    """
+    order, packing = tensor.operand.order, tensor.packing
+    rank, width, before = len(order), panel(packing), contiguity(packing)
+    within = max((order.index(d) for d in dimensions if d != order[-1]), default=-1)
+    by_panels = rank + 1 if within < 0 else rank - within  # whole panels stay packed
+    part = np.where(width > 0, by_panels, rank - max(order.index(d) for d in dimensions))
+    if np.all(before <= part):
+        return packing
+    smaller = pack(part, panel=width)
+    length, _ = inner_and_outer(replace(tensor, packing=smaller), sizes)
+    aliasing = length * tensor.operand.dtype.bytes % page == 0
+    rows = np.where(packing == _whole(rank, packing), aliasing, paged(packing))
+    return np.where(before > part, smaller + rows, packing)
+
+
+def _in_panels(tensor: TensorRef, sizes: Sizes, page: int) -> Packing:
+    """Packing of a part with these sizes: plain where it lies within one panel.
+
+    Its rows are then as far apart as the panel is wide.
+    """
+    order, packing = tensor.operand.order, tensor.packing
+    rank, width, extent = len(order), panel(packing), tensor.extents(sizes)[order[-1]]
+    inner = np.minimum(contiguity(packing), np.where(extent < width, 1, rank))
+    apart = width * tensor.operand.dtype.bytes % page == 0
+    rows = np.where(contiguity(packing) < rank, paged(packing), apart)
+    plain = pack(inner, np.where(inner < rank, rows, 0))
+    return np.where((width > 0) & (extent <= width), plain, packing)
+
+
+def _whole(rank: int, packing: Packing) -> Packing:
+    """The packing of a whole tensor in the same panels."""
+    width = panel(packing)
+    return pack(rank + (width > 0), panel=width)
 
 
 def _both(left: Any, right: Any) -> Any:

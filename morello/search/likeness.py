@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import PlanNode
+from morello.spec.layout import panel
 
 SHARE = 0.5
 """Of steps in sequence, a main part takes at least this share of what the largest takes."""
@@ -167,8 +168,9 @@ def _placed(step: Placed, below: Iterator[Hashable], operands: _Operands) -> Has
         held = {**operands.held, key: source}
         return _code(step.body, below, _Operands(operands.own, held))
     buffer = step.tensor.operand
+    layout = (buffer.order, int(panel(step.tensor.packing)))
     body = _code(step.body, below, operands)
-    return ("buffer", key, buffer.level.name, buffer.layout, buffer.vector, source, body)
+    return ("buffer", key, buffer.level.name, layout, buffer.vector, source, body)
 
 
 def _tiled(step: Tiled, below: Iterator[Hashable], operands: _Operands) -> Hashable:

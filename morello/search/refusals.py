@@ -150,9 +150,7 @@ def _kernel_refusals(target: Target, spec: Spec, alternative: KernelAlternative)
     match = alternative.match
     at = point(target, spec.variant, spec.coordinates)
     scope = scope_at(target, spec.family, alternative, at)
-    reasons = [
-        f"it wants that {text}" for text, holds in match.shape_conditions(at.sizes) if not holds
-    ]
+    reasons = [f"it wants that {text}" for text, holds in match.conditions(at) if not holds]
     reasons += [_guard_text(g, target, spec) for g in match.kernel.guards if not evaluate(g, scope)]
     return [Refusal(f"{match.kernel.name} for {spec}", (), reason) for reason in reasons]
 

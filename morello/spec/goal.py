@@ -16,7 +16,7 @@ class GoalTensor:
     """A tensor of the spec.
 
     ``role`` is ``input``, ``weight`` or ``output``; ``shape`` is in elements by logical dimension;
-    ``layout`` orders the dimensions, slowest first.
+    ``layout`` is how its elements lie in memory.
     """
 
     name: str
@@ -32,8 +32,8 @@ class GoalTensor:
 
     @property
     def bytes(self) -> int:
-        """Size in memory, packed."""
-        return self.elements * self.dtype.bytes
+        """Size in memory."""
+        return self.layout.elements(self.shape) * self.dtype.bytes
 
 
 @dataclass(frozen=True, slots=True)

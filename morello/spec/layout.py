@@ -1,34 +1,100 @@
-"""Layouts: the order in which a tensor's dimensions lie in memory, and how contiguous a view is.
+"""Layouts: how a tensor's elements lie in memory, and how contiguous a view of them is.
 
-A layout is a permutation of the logical dimensions, slowest first: row-major of a matrix is
-``(0, 1)``, column-major ``(1, 0)``.
+A layout orders the logical dimensions, slowest first: row-major of a matrix is ``(0, 1)``,
+column-major ``(1, 0)``. It may cut the fastest dimension into *panels*: ``(0, 1) panels 16`` keeps
+columns 0 to 15 of all rows, then columns 16 to 31 of all rows, and so on. The number of the panel
+is then one more dimension in memory, the slowest; the last panel is filled up to its full width. A
+part that lies within one panel has a plain layout, with rows a panel's width apart.
 
-The *contiguity* of a view is the number of its innermost (fastest) physical dimensions that are
+The *contiguity* of a view is the number of its innermost (fastest) dimensions in memory that are
 packed together: a whole row-major matrix has contiguity 2; its left half has contiguity 1, since
 only its rows are packed. Where not all of it is packed, what is may be *paged*: a multiple of the
-page long and apart, so that it aliases in the caches. Both in one number, so that an array of them
-is a coordinate, are its *packing*.
+page long and apart, so that it aliases in the caches. The width of the panels (0 where there are
+none), contiguity and paging are a view's *packing*: one number, so that an array of them is a
+coordinate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-Layout = tuple[int, ...]
+Order = tuple[int, ...]
+"""Logical dimensions, the slowest first."""
 
 Packing = Any
-"""Twice the contiguity, and 1 if paged: an int, or an int64 array that broadcasts over a box."""
+"""An int, or an int64 array that broadcasts over a box."""
+
+PANEL_SHIFT = 8
+"""A packing is paged + 2 * contiguity + 256 * width of the panels."""
 
 
-def packed(rank: int) -> int:
+@dataclass(frozen=True, slots=True, order=True)
+class Layout:
+    """The layout of a whole tensor. ``panel``: width of the panels in elements, 0 for none."""
+
+    order: Order
+    panel: int = 0
+
+    @property
+    def fastest(self) -> int | None:
+        """The dimension along which neighbours lie next to each other; none for a scalar."""
+        return self.order[-1] if self.order else None
+
+    def shape_in_memory(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Extents of the dimensions in memory, slowest first, of a tensor of this shape."""
+        extents = [shape[d] for d in self.order]
+        if not self.panel:
+            return tuple(extents)
+        return (-(-extents[-1] // self.panel), *extents[:-1], self.panel)
+
+    def elements(self, shape: Sequence[int]) -> int:
+        """Elements that a tensor of this shape takes in memory."""
+        return prod(self.shape_in_memory(shape))
+
+    def strides(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Elements between neighbours along each logical dimension, within a panel."""
+        result = [0] * len(shape)
+        stride = 1
+        for dimension in reversed(self.order):
+            result[dimension] = stride
+            in_panel = self.panel and dimension == self.fastest
+            stride *= self.panel if in_panel else shape[dimension]
+        return tuple(result)
+
+    def packing(self, shape: Sequence[int]) -> int:
+        """Packing of a whole tensor of this shape."""
+        rank = len(self.order)
+        if not self.panel or shape[self.order[-1]] == self.panel:
+            return packed(rank)
+        narrow = shape[self.order[-1]] < self.panel
+        return packed(1) if narrow else packed(rank, self.panel)
+
+    def __str__(self) -> str:
+        order = f"({', '.join(map(str, self.order))})"
+        return f"{order} panels {self.panel}" if self.panel else order
+
+
+def row_major(rank: int) -> Layout:
+    """The layout of C arrays."""
+    return Layout(tuple(range(rank)))
+
+
+def packed(rank: int, panel: int = 0) -> int:
     """Packing of a whole tensor."""
-    return 2 * rank
+    return int(pack(rank + (panel > 0), panel=panel))
+
+
+def pack(contiguity: Any, paged: Any = 0, panel: Any = 0) -> Packing:
+    """The packing of these parts."""
+    return (panel << PANEL_SHIFT) + 2 * contiguity + paged
 
 
 def contiguity(packing: Packing) -> Packing:
-    """Number of innermost dimensions that are packed together."""
-    return packing >> 1
+    """Number of innermost dimensions in memory that are packed together."""
+    return (packing >> 1) & ((1 << (PANEL_SHIFT - 1)) - 1)
 
 
 def paged(packing: Packing) -> Packing:
@@ -36,24 +102,6 @@ def paged(packing: Packing) -> Packing:
     return packing & 1
 
 
-def row_major(rank: int) -> Layout:
-    """The layout of C arrays."""
-    return tuple(range(rank))
-
-
-def contiguity_of_part(layout: Layout, dimensions: Sequence[int]) -> int:
-    """Contiguity of a strict part, along these logical dimensions, of a packed tensor.
-
-    Dimensions inside the tiled ones stay packed with them; those outside no longer are.
-    """
-    return len(layout) - max((layout.index(d) for d in dimensions), default=0)
-
-
-def strides(layout: Layout, shape: Sequence[int]) -> tuple[int, ...]:
-    """Stride of each logical dimension, in elements, of a packed tensor of this shape."""
-    result = [0] * len(shape)
-    stride = 1
-    for dimension in reversed(layout):
-        result[dimension] = stride
-        stride *= shape[dimension]
-    return tuple(result)
+def panel(packing: Packing) -> Packing:
+    """Width of the panels, 0 where there are none."""
+    return packing >> PANEL_SHIFT

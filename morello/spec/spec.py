@@ -1,10 +1,11 @@
 """Specs: what is to be computed, on operands at which levels, with how much memory in use.
 
 A Spec splits in three. Its *family* says what it is made of: the operation and, per operand, dtype,
-level, layout and vector width; what rules do with it follows from that. How its operands are
-*packed* in memory depends on sizes, and makes no difference but for costs: a family packed in one
-way is a *variant*. Its *coordinates* are the size of every iteration dimension, and how much of
-every bounded level is in use. Rules apply to a variant and a whole box of coordinates at once.
+level, order of the dimensions and vector width; what rules do with it follows from that. How its
+operands are *packed* in memory depends on sizes, and makes a difference to costs and to the kernels
+that can read them: a family packed in one way is a *variant*. Its *coordinates* are the size of
+every iteration dimension, and how much of every bounded level is in use. Rules apply to a variant
+and a whole box of coordinates at once.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from morello.spec.dtypes import DType
-from morello.spec.layout import Layout, contiguity, packed, paged
+from morello.spec.layout import Order, contiguity, packed, paged, panel
 from morello.spec.machine import Level
 from morello.spec.operators import Operation
 
 
 @dataclass(frozen=True)
 class Operand:
-    """What an operand is and where. ``vector``: register width in bytes, 0 in memory."""
+    """What an operand is and where.
+
+    ``order`` is that of its layout; ``vector`` the register width in bytes, 0 in memory.
+    """
 
     dtype: DType
     level: Level
-    layout: Layout
+    order: Order
     vector: int = 0
 
     @cached_property
@@ -35,7 +39,7 @@ class Operand:
             self.dtype.name,
             -self.level.distance,
             self.level.name,
-            self.layout,
+            self.order,
             self.vector,
         )
 
@@ -53,8 +57,8 @@ class Operand:
 
     def __str__(self) -> str:
         text = f"{self.dtype} {self.level}"
-        if self.layout != tuple(range(len(self.layout))):
-            text += f" layout {self.layout}"
+        if self.order != tuple(range(len(self.order))):
+            text += f" layout {self.order}"
         return f"{text} vector {self.vector}" if self.vector else text
 
 
@@ -115,9 +119,11 @@ class Variant:
     def operand_text(self, position: int) -> str:
         """An operand with how it is packed, if that is not whole."""
         operand, packing = self.family.operands[position], self.packing[position]
-        if packing == packed(len(operand.layout)):
-            return str(operand)
-        return f"{operand} {'paged' if paged(packing) else 'packed'} {contiguity(packing)}"
+        width = panel(packing)
+        text = f"{operand} panels {width}" if width else str(operand)
+        if packing == packed(len(operand.order), width):
+            return text
+        return f"{text} {'paged' if paged(packing) else 'packed'} {contiguity(packing)}"
 
     def __str__(self) -> str:
         return self.family.text([self.operand_text(p) for p in range(len(self.packing))])

@@ -25,7 +25,7 @@ from morello.toolchain.signature import (
     Array,
     Signature,
     check_argument,
-    from_memory,
+    view_of,
 )
 
 RUN_SECONDS = 120.0
@@ -132,7 +132,10 @@ def _packed(signature: Signature, inputs: Sequence[Array]) -> list[bytes]:
             f"'{signature.name}' was given {len(inputs)} arrays; expected {len(expected)}"
         )
     checked = [check_argument(i, a) for i, a in zip(expected, inputs, strict=True)]
-    return [a.transpose(i.layout).tobytes() for i, a in zip(expected, checked, strict=True)]
+    return [
+        array.transpose(argument.passed_order).tobytes()
+        for argument, array in zip(expected, checked, strict=True)
+    ]
 
 
 def build_sanitized(
@@ -217,7 +220,7 @@ def _split(signature: Signature, inputs: Sequence[bytes], results: Array) -> tup
         memory = results[start : start + argument.bytes]
         start += argument.bytes
         if argument.role == "output":
-            outputs.append(from_memory(argument, memory))
+            outputs.append(view_of(argument, memory))
         elif memory.tobytes() != unread.pop(0):
             raise MorelloError(
                 f"'{signature.name}' wrote to its input '{argument.name}'",

@@ -1,19 +1,25 @@
-"""What a compiled function takes: its arguments, and numpy arrays checked against them."""
+"""What a compiled function takes: its arguments, and numpy arrays checked against them.
+
+An argument is passed as an array of its logical shape whose strides are those of its layout.
+Strides cannot say that a layout has panels: such an argument is passed as it lies in memory, in an
+array with one more dimension (`ArgumentInfo.passed_shape`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from morello.errors import UsageError
+from morello.language.diagnostics import suggestion
 from morello.program.source import CSource
 from morello.program.tree import Program
 from morello.spec.dtypes import DType
-from morello.spec.layout import Layout, row_major
+from morello.spec.layout import Layout, Order, row_major
+from morello.spec.memory import from_memory, to_memory
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -23,7 +29,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class ArgumentInfo:
-    """One argument: a packed tensor. ``role`` is ``input``, ``weight`` or ``output``."""
+    """One argument: a whole tensor. ``role`` is ``input``, ``weight`` or ``output``."""
 
     name: str
     role: str
@@ -33,8 +39,46 @@ class ArgumentInfo:
 
     @property
     def bytes(self) -> int:
-        """Bytes of its elements."""
-        return prod(self.shape) * self.dtype.bytes
+        """Bytes that it takes, with what fills up panels."""
+        return self.layout.elements(self.shape) * self.dtype.bytes
+
+    @property
+    def passed_shape(self) -> tuple[int, ...]:
+        """Shape of the array that is passed: its own, or that in memory if it has panels."""
+        return self.layout.shape_in_memory(self.shape) if self.layout.panel else self.shape
+
+    @property
+    def passed_order(self) -> Order:
+        """Dimensions of the array that is passed, the slowest first."""
+        return row_major(len(self.shape) + 1).order if self.layout.panel else self.layout.order
+
+    def pack(self, values: Array) -> Array:
+        """A copy, to be passed, of an array of its logical shape; panels are filled up with 0.
+
+        Raises:
+            UsageError: The array has another shape.
+        """
+        if values.shape != self.shape:
+            raise UsageError(
+                f"'{self.name}' has shape {values.shape}; expected {self.shape}",
+                help="compile the Spec for the sizes that are needed",
+            )
+        passed = allocate(self)
+        if self.layout.panel:
+            values = to_memory(self.layout, values).reshape(self.passed_shape)
+        passed[...] = values
+        return passed
+
+    def unpack(self, passed: Array) -> Array:
+        """What was passed, with its logical shape: itself, or a copy if it has panels.
+
+        Raises:
+            UsageError: It is nothing that could have been passed.
+        """
+        check_argument(self, passed)
+        if not self.layout.panel:
+            return passed
+        return from_memory(self.layout, self.shape, passed.reshape(-1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +108,18 @@ def signature_of(program: Program, source: CSource) -> Signature:
     return Signature(source.name, tuple(arguments), source.workspace_bytes)
 
 
+def argument_of(signature: Signature, name: str) -> ArgumentInfo:
+    """The argument of this name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    found = {a.name: a for a in signature.arguments}
+    if name not in found:
+        raise UsageError(f"there is no argument '{name}'", help=suggestion(name, found))
+    return found[name]
+
+
 # ------------------------------------------------------------------------------- checks
 
 
@@ -84,12 +140,9 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
             f"'{name}' has dtype {array.dtype}; expected {dtype}",
             help=f"pass {name}.astype(np.{dtype})",
         )
-    if array.shape != argument.shape:
-        raise UsageError(
-            f"'{name}' has shape {array.shape}; expected {argument.shape}",
-            help="compile the Spec for the sizes that are needed",
-        )
-    if not array.transpose(argument.layout).flags.c_contiguous:
+    if array.shape != argument.passed_shape:
+        raise _misshapen(argument, array)
+    if not array.transpose(argument.passed_order).flags.c_contiguous:
         raise _strided(argument, array)
     if not array.flags.aligned:
         raise UsageError(
@@ -99,21 +152,32 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
     return array
 
 
-def _strided(argument: ArgumentInfo, array: Array) -> UsageError:
+def _misshapen(argument: ArgumentInfo, array: Array) -> UsageError:
     name, layout = argument.name, argument.layout
+    found = f"'{name}' has shape {array.shape}; expected {argument.passed_shape}"
+    if array.shape == argument.shape:
+        return UsageError(
+            f"{found}: layout {layout}, as it lies in memory",
+            help=f"pass kernel.pack('{name}', {name}), once for as many calls as you like",
+        )
+    return UsageError(found, help="compile the Spec for the sizes that are needed")
+
+
+def _strided(argument: ArgumentInfo, array: Array) -> UsageError:
+    name, order = argument.name, argument.passed_order
     found = f"'{name}' has strides {array.strides} bytes; expected "
-    if layout == row_major(len(layout)):
+    if order == row_major(len(order)).order:
         return UsageError(
             f"{found}row-major without gaps", help=f"pass np.ascontiguousarray({name})"
         )
-    if layout == row_major(len(layout))[::-1]:
+    if order == row_major(len(order)).order[::-1]:
         return UsageError(
             f"{found}column-major without gaps", help=f"pass np.asfortranarray({name})"
         )
-    inverse = tuple(int(i) for i in np.argsort(layout))
+    inverse = tuple(int(i) for i in np.argsort(order))
     return UsageError(
-        f"{found}layout {layout} without gaps",
-        help=f"pass np.ascontiguousarray({name}.transpose({layout})).transpose({inverse})",
+        f"{found}layout {order} without gaps",
+        help=f"pass np.ascontiguousarray({name}.transpose({order})).transpose({inverse})",
     )
 
 
@@ -161,13 +225,12 @@ def aligned_bytes(count: int) -> Array:
 
 
 def allocate(argument: ArgumentInfo) -> Array:
-    """An array for an argument: aligned, in its layout, not initialised."""
-    return from_memory(argument, aligned_bytes(argument.bytes))
+    """An array to be passed for an argument: aligned, not initialised."""
+    return view_of(argument, aligned_bytes(argument.bytes))
 
 
-def from_memory(argument: ArgumentInfo, memory: Array) -> Array:
-    """Bytes in an argument's layout, seen as an array of its logical shape."""
-    physical = memory.view(argument.dtype.numpy).reshape(
-        [argument.shape[d] for d in argument.layout]
-    )
-    return physical.transpose(np.argsort(argument.layout).tolist())
+def view_of(argument: ArgumentInfo, memory: Array) -> Array:
+    """The bytes of an argument, seen as the array that is passed."""
+    order, shape = argument.passed_order, argument.passed_shape
+    physical = memory.view(argument.dtype.numpy).reshape([shape[d] for d in order])
+    return physical.transpose(np.argsort(order).tolist())

@@ -12,7 +12,7 @@ from itertools import product
 from morello.program.lower import whole
 from morello.program.tree import Affine, Tensor, View
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import contiguity
+from morello.spec.layout import Layout, contiguity, panel
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Operand
 
@@ -52,14 +52,14 @@ def dtype_choices(operator: Operator) -> list[tuple[DType, ...]]:
 
 
 def tensor_for(
-    operand: Operand, shape: Sequence[int], name: str, role: str, outer: Sequence[int] | None = None
+    operand: Operand, shape: Sequence[int], name: str, role: str, width: int = 0
 ) -> Tensor:
-    """A tensor where an operand is; ``outer`` is its shape if the operand is only a part of it."""
+    """A tensor where an operand is, in panels of this width."""
     return Tensor(
         name,
         operand.dtype,
-        tuple(shape if outer is None else outer),
-        operand.layout,
+        tuple(shape),
+        Layout(operand.order, width),
         operand.level.name,
         operand.vector,
         role,
@@ -71,22 +71,33 @@ def part_of_larger(
 ) -> View:
     """A view that is packed like this: of a tensor that is larger where it is not.
 
-    A part of a tensor begins one element from its border, and leaves one at the other.
+    A part of a tensor begins one element from its border, and leaves one at the other; along panels
+    it begins and leaves one panel.
     """
-    split = len(operand.layout) - contiguity(packing)
+    width = panel(packing)
+    rank = len(operand.order)
+    split = rank + (width > 0) - contiguity(packing)
     if split == 0:
-        return whole(tensor_for(operand, shape, name, role))
-    return inside(operand, shape, name, role, operand.layout[: split + 1])
+        return whole(tensor_for(operand, shape, name, role, width))
+    in_memory = (operand.order[-1], *operand.order[:-1]) if width else operand.order
+    return inside(operand, shape, name, role, in_memory[: split + 1], width)
 
 
 def inside(
-    operand: Operand, shape: Sequence[int], name: str, role: str, dimensions: Sequence[int]
+    operand: Operand,
+    shape: Sequence[int],
+    name: str,
+    role: str,
+    dimensions: Sequence[int],
+    width: int = 0,
 ) -> View:
-    """A view of a tensor that is larger along these dimensions, on both sides."""
-    outer = [n + MARGIN * (d in dimensions) for d, n in enumerate(shape)]
-    view = whole(tensor_for(operand, shape, name, role, outer))
-    offsets = tuple(Affine(MARGIN // 2 * (d in dimensions)) for d in range(len(shape)))
-    return replace(view, offsets=offsets, sizes=tuple(shape))
+    """A view of a tensor, in panels of this width, that is larger along these dimensions."""
+    before = [MARGIN // 2 * (d in dimensions) for d in range(len(shape))]
+    if width:
+        before[operand.order[-1]] *= width
+    outer = [n + 2 * margin for n, margin in zip(shape, before, strict=True)]
+    view = whole(tensor_for(operand, outer, name, role, width))
+    return replace(view, offsets=tuple(map(Affine, before)), sizes=tuple(shape))
 
 
 def region(view: View) -> tuple[slice, ...]:

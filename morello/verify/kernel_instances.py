@@ -16,12 +16,13 @@ from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
+from morello.rewriting.patterns import pattern_for, pattern_order
 from morello.rewriting.references import Point, Sizes, registers
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, packed, row_major
+from morello.spec.layout import Order, packed
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operation, Operator
-from morello.spec.spec import Family, Operand
+from morello.spec.spec import Family, Operand, Variant
 from morello.verify.families import dtype_choices, operations
 
 LANES_OF_MEMORY = 8
@@ -35,13 +36,14 @@ GROUP_RANKS = 2
 class KernelInstance:
     """A kernel on a family at some sizes.
 
-    ``packed``: operands in memory are whole tensors of exactly their size; otherwise they are parts
-    of larger ones.
+    ``packing`` is that of whole operands, some of them perhaps in panels. ``whole``: operands in
+    memory are tensors of exactly their size; otherwise they are parts of larger ones.
     """
 
     match: KernelMatch
     sizes: tuple[int, ...]
-    packed: bool
+    packing: tuple[int, ...]
+    whole: bool
 
     @property
     def family(self) -> Family:
@@ -55,8 +57,8 @@ class KernelInstance:
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{d}={n}" for d, n in self.by_dim.items())
-        placed = "" if self.packed else ", parts of larger tensors"
-        return f"{self.family} [{sizes}]{placed}"
+        placed = "" if self.whole else ", parts of larger tensors"
+        return f"{Variant(self.family, self.packing)} [{sizes}]{placed}"
 
 
 def kernel_instances(
@@ -67,8 +69,8 @@ def kernel_instances(
     for match in _in_turn(kernel_families(target, kernel, operators), Random(kernel.name)):
         in_memory = any(not o.vector for o in match.f.family.operands)
         queue = [
-            KernelInstance(match, sizes, packed)
-            for sizes, packed in product(
+            KernelInstance(match, sizes, packing, whole)
+            for (sizes, packing), whole in product(
                 _shapes(target, match), (True, False) if in_memory else (True,)
             )
         ]
@@ -144,18 +146,16 @@ def _operands(
     if pattern.dtype in DTYPES and pattern.dtype != dtype.name:
         return
     levels = [target.level_by_name[name] for name in pattern.levels]
-    for level, layout in product(levels, _layouts(pattern, rank)):
+    for level, order in product(levels, _orders(pattern, rank)):
         for vector in _vectors(pattern, level):
-            yield Operand(dtype, level, layout, vector)
+            yield Operand(dtype, level, order, vector)
 
 
-def _layouts(pattern: ast.KernelOperand, rank: int) -> list[Layout]:
-    if pattern.layout is None:
-        return [row_major(rank)]
-    if pattern.layout == ():
-        return sorted({row_major(rank), row_major(rank)[::-1]})
-    extra = rank - len(pattern.layout)
-    return [(*range(extra), *(extra + d for d in pattern.layout))] if extra >= 0 else []
+def _orders(pattern: ast.KernelOperand, rank: int) -> list[Order]:
+    if rank < len(pattern.shape):
+        return []
+    found = pattern_order(pattern, rank)
+    return sorted({found, found[::-1]}) if pattern.order == () else [found]
 
 
 def _vectors(pattern: ast.KernelOperand, level: Level) -> tuple[int, ...]:
@@ -167,14 +167,32 @@ def _vectors(pattern: ast.KernelOperand, level: Level) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------- sizes
 
 
-def _shapes(target: Target, match: KernelMatch) -> Iterator[tuple[int, ...]]:
-    """Sizes that satisfy the pattern, the guards, and the capacity of the registers."""
+def _shapes(
+    target: Target, match: KernelMatch
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Sizes that satisfy the pattern, the guards, and the capacity of the registers.
+
+    With each of them, every packing of whole operands that the pattern accepts.
+    """
     dims = match.f.family.operation.dims
     fixed = _fixed_dims(match)
     around = _sizes_around([o.lanes for o in match.f.family.operands if o.vector])
     for sizes in product(*(around if d not in fixed else (fixed[d],) for d in dims)):
-        if _accepted(target, match, dict(zip(dims, sizes, strict=True))):
-            yield sizes
+        by_dim = dict(zip(dims, sizes, strict=True))
+        for packing in product(*(_packings(match, p, by_dim) for p in range(len(match.f.tensors)))):
+            if _accepted(target, match, by_dim, packing):
+                yield sizes, packing
+
+
+def _packings(match: KernelMatch, position: int, sizes: Sizes) -> Iterator[int]:
+    """Of a whole operand: plain, and in every kind of panels of which it fills more than one."""
+    tensor = match.f.tensors[position]
+    operand, rank = tensor.operand, len(tensor.operand.order)
+    yield packed(rank)
+    if not operand.vector:
+        pattern = pattern_for(match.kernel.match, match.f.family.operation.names[position])
+        extent = tensor.extents(sizes)[operand.order[-1]] if rank else 1
+        yield from (packed(rank, width) for width in pattern.panels if width < extent)
 
 
 def _fixed_dims(match: KernelMatch) -> dict[str, int]:
@@ -197,14 +215,14 @@ def _sizes_around(lanes: Sequence[int]) -> list[int]:
     return sorted(sizes)
 
 
-def _accepted(target: Target, match: KernelMatch, sizes: Sizes) -> bool:
+def _accepted(target: Target, match: KernelMatch, sizes: Sizes, packing: tuple[int, ...]) -> bool:
     used = {level.name: 0 for level in target.bounded}
     for tensor in match.f.tensors:
         if tensor.operand.vector:
             used[tensor.operand.level.name] += registers(tensor, sizes)
     fits = all(used[v.name] <= v.capacity for v in target.bounded if v.capacity is not None)
-    if not fits or not all(holds for _, holds in match.shape_conditions(sizes)):
+    at = Point(sizes, used, packing)
+    if not fits or not all(holds for _, holds in match.conditions(at)):
         return False
-    packing = tuple(packed(len(o.layout)) for o in match.f.family.operands)
-    scope = Scope(target, match.scope_variables(Point(sizes, used, packing)), sizes, used)
+    scope = Scope(target, match.scope_variables(at), sizes, used)
     return all(evaluate(guard, scope) for guard in match.kernel.guards)

@@ -29,6 +29,7 @@ from morello.program.tree import (
     Tensor,
     View,
 )
+from morello.spec.layout import panel
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Operand
@@ -128,9 +129,10 @@ def _argument(target: Target, instance: KernelInstance, position: int, operand: 
     role = "output" if operand.vector or operation.writes(position) else "input"
     far = replace(operand, level=target.farthest, vector=0)
     name = operation.names[position]
-    if instance.packed or operand.vector:
-        return whole(tensor_for(far, shape, name, role))
-    return inside(far, shape, name, role, range(len(shape)))
+    width = panel(instance.packing[position])
+    if instance.whole or operand.vector:
+        return whole(tensor_for(far, shape, name, role, width))
+    return inside(far, shape, name, role, range(len(shape)), width)
 
 
 def _operand_view(argument: View, operand: Operand, name: str) -> View:
@@ -146,7 +148,7 @@ def _rows(kernel: str, source: View, target: View) -> list[Node]:
     tensor: Tensor = source.tensor if source.tensor.vector else target.tensor
     operator, kernels = _transfers()
     operation = Operation(operator, len(tensor.shape))
-    fastest = tensor.layout[-1] if tensor.layout else None
+    fastest = tensor.layout.fastest
     length = 1 if fastest is None else tensor.shape[fastest]
     bindings = {
         "n": length,

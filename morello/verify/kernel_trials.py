@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from morello.reference.compare import check_close, reference
 from morello.reference.inputs import KINDS, for_operation
 from morello.reference.interpreter import poisoned
 from morello.reference.views import part
+from morello.spec.memory import from_memory, to_memory
 from morello.verify.families import region
 from morello.verify.kernel_programs import KernelProgram
 from morello.verify.sandbox import Case, Outcome
@@ -36,9 +36,9 @@ class Trial:
     def case(self) -> Case:
         """What is to be run."""
         tensors = self.made.program.arguments
-        sizes = tuple(prod(t.shape) * t.dtype.bytes for t in tensors)
+        sizes = tuple(t.layout.elements(t.shape) * t.dtype.bytes for t in tensors)
         runs = [
-            tuple(_packed(t, a) for t, a in zip(tensors, arrays, strict=True))
+            tuple(to_memory(t.layout, a).tobytes() for t, a in zip(tensors, arrays, strict=True))
             for arrays in self._arguments
         ]
         return Case(self.source, sizes, tuple(runs))
@@ -99,12 +99,5 @@ class Trial:
         return arrays
 
 
-def _packed(tensor: Tensor, array: Array) -> bytes:
-    return array.transpose(tensor.layout).tobytes()
-
-
 def _unpacked(tensor: Tensor, memory: bytes) -> Array:
-    physical = np.frombuffer(memory, tensor.dtype.numpy).reshape(
-        [tensor.shape[d] for d in tensor.layout]
-    )
-    return physical.transpose(np.argsort(tensor.layout).tolist())
+    return from_memory(tensor.layout, tensor.shape, np.frombuffer(memory, tensor.dtype.numpy))

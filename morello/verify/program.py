@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,7 @@ from morello.reference.compare import check_close, reference
 from morello.reference.inputs import KINDS, make_all
 from morello.spec.goal import Goal
 from morello.toolchain.library import CompiledFunction
-from morello.toolchain.signature import Signature, allocate
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from morello.toolchain.signature import Signature
 
 SEED = 0
 
@@ -36,19 +33,13 @@ def verify_function(
     """
     elements = 0
     for kind in KINDS:
-        inputs = _inputs(signature, kind)
-        given = dict(zip((a.name for a in signature.inputs), inputs, strict=True))
+        values = make_all(kind, [(a.shape, a.dtype) for a in signature.inputs], SEED)
+        given = dict(zip((a.name for a in signature.inputs), values, strict=True))
         operands = [given[t.name] for t in goal.operands[:-1]]
         expected = reference(goal.operation, goal.sizes, operands, goal.operands[-1].dtype)
-        actual = np.asarray(function(*inputs))  # a spec has one output
+        passed = [a.pack(v) for a, v in zip(signature.inputs, values, strict=True)]
+        [output] = signature.outputs  # a spec has one
+        actual = output.unpack(np.asarray(function(*passed)))
         check_close(actual, expected, name=f"{goal.operands[-1].name} ({kind} inputs)")
         elements += actual.size
     return VerificationReport(tuple(KINDS), elements)
-
-
-def _inputs(signature: Signature, kind: str) -> list[Array]:
-    values = make_all(kind, [(a.shape, a.dtype) for a in signature.inputs], SEED)
-    arrays = [allocate(a) for a in signature.inputs]
-    for array, value in zip(arrays, values, strict=True):
-        array[...] = value
-    return arrays

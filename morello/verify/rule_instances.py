@@ -17,12 +17,13 @@ from random import Random
 import numpy as np
 
 from morello.definitions import Definitions
+from morello.reference.views import extents
 from morello.rewriting.alternatives import Context, RuleAlternative, alternatives, choice_text
 from morello.rewriting.bind import bind
 from morello.rewriting.rule import Rule
 from morello.search.box import one_cell
 from morello.spec.dtypes import DType
-from morello.spec.layout import packed, row_major
+from morello.spec.layout import pack, packed, row_major
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Spec
@@ -36,6 +37,9 @@ PAGE_ROW = 1024
 
 MAX_VOLUME = 1 << 13
 """Iterations of the largest Spec."""
+
+PANELS = (2, 4, 16)
+"""Widths of panels."""
 
 THREADS = 2
 ALTERNATIVES_OF_A_FAMILY = 2
@@ -129,9 +133,14 @@ def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
     found = [a for a in alternatives(context, family) if isinstance(a, RuleAlternative)]
     for alternative in random.sample(found, min(len(found), ALTERNATIVES_OF_A_FAMILY)):
         for _ in range(SHAPES_OF_AN_ALTERNATIVE):
-            packing = tuple(_packing(operand, random) for operand in family.operands)
+            sizes = _sizes(operation, random)
+            shapes = (extents(operation, sizes, p) for p in range(len(family.operands)))
+            packing = tuple(
+                _packing(operand, shape, random)
+                for operand, shape in zip(family.operands, shapes, strict=True)
+            )
             used = _used(context.target, random)
-            spec = Spec(family, _sizes(operation, random), used, packing)
+            spec = Spec(family, sizes, used, packing)
             legal = _legal_tiles(context, spec, alternative)
             if legal:
                 yield Instance(context, spec, alternative, random.choice(legal))
@@ -139,20 +148,25 @@ def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
 
 
 def _operand(dtype: DType, level: Level, rank: int, random: Random) -> Operand:
-    layout = random.choice(sorted({row_major(rank), row_major(rank)[::-1]}))
+    rows = row_major(rank).order
+    order = random.choice(sorted({rows, rows[::-1]}))
     if not level.addressable:
         widths = [v for v in level.vectors if v % dtype.bytes == 0]
-        return Operand(dtype, level, layout, random.choice(widths))
-    return Operand(dtype, level, layout)
+        return Operand(dtype, level, order, random.choice(widths))
+    return Operand(dtype, level, order)
 
 
-def _packing(operand: Operand, random: Random) -> int:
-    rank = len(operand.layout)
+def _packing(operand: Operand, shape: Sequence[int], random: Random) -> int:
+    """How an operand of this shape may lie: in panels only if it is wider than one."""
+    rank = len(operand.order)
     if not operand.level.addressable:
         return packed(rank)
-    contiguity = random.randint(min(1, rank), rank)
-    paged = contiguity < rank and random.random() < 0.25
-    return 2 * contiguity + paged
+    widths = [w for w in PANELS if rank and w < shape[operand.order[-1]]]
+    width = random.choice(widths) if widths and random.random() < 0.5 else 0
+    in_memory = rank + (width > 0)
+    contiguity = random.randint(min(1, in_memory), in_memory)
+    paged = contiguity < in_memory and random.random() < 0.25
+    return int(pack(contiguity, paged, width))
 
 
 def _sizes(operation: Operation, random: Random) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from morello.rewriting.progress import operator_ranks
 from morello.rewriting.rule import Rule
 from morello.rewriting.steps import Leaf
 from morello.search.reconstruct import concrete_step, leaf_spec
+from morello.spec.layout import Layout, panel
 from morello.spec.spec import Spec
 from morello.verify.families import part_of_larger, region
 from morello.verify.measure import decreases
@@ -184,12 +185,14 @@ def _check_operand(spec: Spec, position: int, view: View) -> None:
     """Demand that a leaf's operand is what its Spec says."""
     operand = spec.family.operands[position]
     tensor = view.tensor
-    actual = (view.sizes, tensor.dtype, view.level, tensor.layout, tensor.vector)
+    layout = Layout(operand.order, panel(spec.packing[position]))
+    found = _layout_of(view)
+    actual = (view.sizes, tensor.dtype, view.level, found, tensor.vector)
     stated = (
         spec.extents(position),
         operand.dtype,
         operand.level.name,
-        operand.layout,
+        layout,
         operand.vector,
     )
     if actual != stated:
@@ -199,6 +202,14 @@ def _check_operand(spec: Spec, position: int, view: View) -> None:
         )
     if not operand.level.addressable and not operand.vector:
         raise MorelloError(f"{spec} has an operand at {operand.level} that is in no register")
+
+
+def _layout_of(view: View) -> Layout:
+    """The layout of a view; one that lies within a panel is plain."""
+    layout = view.tensor.layout
+    if layout.panel and view.sizes[layout.order[-1]] <= layout.panel:
+        return Layout(layout.order)
+    return layout
 
 
 def _told(sizes: tuple[int, ...], *rest: object) -> str:

@@ -53,9 +53,14 @@ class COperand:
         return full
 
     def _linear(self, index: tuple[int, ...], storage: Memory) -> str:
-        total = Affine()
-        for offset, i, stride in zip(self.view.offsets, index, storage.strides, strict=True):
-            total = total.plus(offset.plus(Affine(i)), stride)
+        layout, total = self.view.tensor.layout, Affine()
+        places = [o.plus(Affine(i)) for o, i in zip(self.view.offsets, index, strict=True)]
+        for dimension, (place, stride) in enumerate(zip(places, storage.strides, strict=True)):
+            within = place
+            if layout.panel and dimension == layout.fastest:
+                across, within = self._scope.split(place, layout.panel)
+                total = total.plus(across, storage.across_panels)
+            total = total.plus(within, stride)
         return c_sum(*self._scope.resolve(total))
 
     def _constant(self, dimension: int, index: int) -> int:
@@ -73,4 +78,4 @@ class COperand:
 
 def view_fastest(view: View) -> int | None:
     """The dimension along which neighbours share a register; none for a scalar."""
-    return view.tensor.layout[-1] if view.tensor.layout else None
+    return view.tensor.layout.fastest

@@ -12,7 +12,6 @@ from math import prod
 
 from morello.errors import MorelloError
 from morello.program.tree import Affine, Tensor
-from morello.spec.layout import strides
 
 from .names import unique
 
@@ -28,8 +27,13 @@ class Memory:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements between neighbours, by logical dimension."""
-        return strides(self.tensor.layout, self.tensor.shape)
+        """Elements between neighbours, by logical dimension, within a panel."""
+        return self.tensor.layout.strides(self.tensor.shape)
+
+    @property
+    def across_panels(self) -> int:
+        """Elements from one panel to the next, for each of the panel's width."""
+        return prod(self.tensor.layout.shape_in_memory(self.tensor.shape)[1:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,13 @@ class Registers:
 
     def register(self, index: tuple[int, ...]) -> str:
         """Name of the register whose first lane is this element."""
-        fastest = self.tensor.layout[-1] if self.tensor.layout else None
+        fastest = self.tensor.layout.fastest
         parts = (i // self.lanes if d == fastest else i for d, i in enumerate(index))
         return "_".join((self.name, *map(str, parts)))
 
     def every(self) -> Iterator[str]:
         """Names of all registers, row by row."""
-        fastest = self.tensor.layout[-1] if self.tensor.layout else None
+        fastest = self.tensor.layout.fastest
         axes = (
             range(0, n, self.lanes if d == fastest else 1) for d, n in enumerate(self.tensor.shape)
         )
@@ -60,7 +64,8 @@ Storage = Memory | Registers
 
 def size_in_bytes(tensor: Tensor) -> int:
     """Bytes of a tensor in memory, rounded up to whole lines of `ALIGNMENT`."""
-    return -(-prod(tensor.shape) * tensor.dtype.bytes // ALIGNMENT) * ALIGNMENT
+    size = tensor.layout.elements(tensor.shape) * tensor.dtype.bytes
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +73,13 @@ class Scope:
     """Names and space in use.
 
     ``variables`` maps a loop's variable to its C name, or to its value where the loop is unrolled,
-    outermost first; ``tensors`` a tensor to its storage. ``stack`` counts the bytes of
-    arrays on the stack, ``workspace`` those in use from ``base``, a C expression of type
-    ``unsigned char *``.
+    outermost first; ``steps`` those with a name to what divides them; ``tensors`` a tensor to its
+    storage. ``stack`` counts the bytes of arrays on the stack, ``workspace`` those in use from
+    ``base``, a C expression of type ``unsigned char *``.
     """
 
     variables: Mapping[str, str | int] = field(default_factory=dict)
+    steps: Mapping[str, int] = field(default_factory=dict)
     tensors: Mapping[Tensor, Storage] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     stack: int = 0
@@ -84,10 +90,18 @@ class Scope:
         """A C name that nothing visible here has."""
         return unique(text, self.taken)
 
-    def with_variable(self, variable: str, value: str | int) -> Scope:
-        """Inside a loop, or inside one copy of an unrolled loop's body."""
-        taken = self.taken | {value} if isinstance(value, str) else self.taken
-        return replace(self, variables={**self.variables, variable: value}, taken=taken)
+    def with_variable(self, variable: str, name: str, step: int) -> Scope:
+        """Inside a loop, whose variable is a multiple of ``step``."""
+        return replace(
+            self,
+            variables={**self.variables, variable: name},
+            steps={**self.steps, variable: step},
+            taken=self.taken | {name},
+        )
+
+    def with_value(self, variable: str, value: int) -> Scope:
+        """Inside one copy of an unrolled loop's body."""
+        return replace(self, variables={**self.variables, variable: value})
 
     def with_memory(self, tensor: Tensor) -> Scope:
         """Where a tensor in memory is visible."""
@@ -145,6 +159,25 @@ class Scope:
                 help="the program tree is malformed; report the rule that made it",
             )
         return found
+
+    def split(self, affine: Affine, width: int) -> tuple[Affine, Affine]:
+        """An offset along panels of this width: the multiples of it, and the rest.
+
+        The rest is less than ``width`` where the offset is of something that lies within a panel:
+        what a loop adds to it is either a multiple of the width or stays in the panel.
+        """
+        constant = affine.constant
+        across: list[tuple[str, int]] = []
+        within: list[tuple[str, int]] = []
+        for variable, factor in affine.terms:
+            value = self.variables.get(variable)
+            if isinstance(value, int):
+                constant += factor * value
+            else:
+                fits = factor * self.steps.get(variable, 1) % width == 0
+                (across if fits else within).append((variable, factor))
+        rest = constant % width
+        return Affine(constant - rest, tuple(across)), Affine(rest, tuple(within))
 
     def resolve(self, affine: Affine) -> tuple[int, dict[str, int]]:
         """The constant, and the factor of each C variable, outermost loop first.

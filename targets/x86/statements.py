@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
 
 from morello.errors import MorelloError
 from morello.program.source import EmitOptions
@@ -21,6 +20,7 @@ from morello.program.tree import (
     Tensor,
 )
 from morello.spec.dtypes import DType
+from morello.spec.layout import Layout, row_major
 
 from .kernels import kernel_lines
 from .meaning import PrimitiveTable
@@ -76,12 +76,12 @@ class StatementWriter:
     def _unrolled(self, loop: Loop, scope: Scope) -> list[str]:
         lines = [self._origin(loop.origin, f"{loop.dimension} unrolled, {loop.count} x")]
         for i in range(loop.count):
-            lines += self._scoped(loop.body, scope.with_variable(loop.variable, i * loop.step))
+            lines += self._scoped(loop.body, scope.with_value(loop.variable, i * loop.step))
         return lines
 
     def _loop(self, loop: Loop, scope: Scope) -> list[str]:
         name = scope.fresh(loop.variable)
-        body = self.write(loop.body, scope.with_variable(loop.variable, name))
+        body = self.write(loop.body, scope.with_variable(loop.variable, name, loop.step))
         head = _head(name, loop.count * loop.step, loop.step)
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
 
@@ -102,7 +102,7 @@ class StatementWriter:
         """The iteration, with a part of the workspace for each thread if it needs any."""
         parts = [loop.body] if loop.tail is None else [loop.body, loop.tail]
         share = max(workspace_extent(part, self._options, scope.stack) for part in parts)
-        inner, lines = scope.with_variable(loop.variable, name), []
+        inner, lines = scope.with_variable(loop.variable, name, loop.step), []
         if share:
             slot = inner.fresh("part")
             inner = inner.with_base(slot)
@@ -135,7 +135,7 @@ class StatementWriter:
         name, note = inner.name_of(tensor), self._origin(node.origin, describe(tensor))
         if on_stack(size, scope.stack, self._options):
             inner = inner.using(stack=size)
-            line = f"_Alignas({ALIGNMENT}) {kind} {name}[{prod(tensor.shape)}];"
+            line = f"_Alignas({ALIGNMENT}) {kind} {name}[{tensor.layout.elements(tensor.shape)}];"
         else:
             inner = inner.using(workspace=size)
             line = f"{kind} *const restrict {name} = ({kind} *)({scope.place});"
@@ -192,13 +192,16 @@ def describe(tensor: Tensor) -> str:
     return f"{tensor.name}: {tensor.dtype}[{shape}], {layout_in_words(tensor.layout)}"
 
 
-def layout_in_words(layout: tuple[int, ...]) -> str:
-    """``row-major``, ``column-major``, or the order of the dimensions."""
-    if layout == tuple(range(len(layout))):
-        return "row-major"
-    if layout == (1, 0):
-        return "column-major"
-    return f"dimensions from slowest to fastest {', '.join(map(str, layout))}"
+def layout_in_words(layout: Layout) -> str:
+    """``row-major``, ``column-major``, or the order of the dimensions; and the panels."""
+    text = f"dimensions from slowest to fastest {', '.join(map(str, layout.order))}"
+    if layout.order == row_major(len(layout.order)).order:
+        text = "row-major"
+    elif layout.order == (1, 0):
+        text = "column-major"
+    if not layout.panel:
+        return text
+    return f"{text}, in panels of {layout.panel} along dimension {layout.fastest}"
 
 
 def comment(text: str) -> str:

@@ -21,9 +21,13 @@ def spec(body: str = "", head: str = "s()") -> ast.SpecDecl:
 
 
 def tensor(
-    role: str, text: str, *shape: ast.Expr, layout: tuple[int, ...] | None = None
+    role: str,
+    text: str,
+    *shape: ast.Expr,
+    order: tuple[int, ...] | None = None,
+    panel: int | None = None,
 ) -> ast.TensorDecl:
-    return ast.TensorDecl(role, text, "f32", shape, layout, span=AT)
+    return ast.TensorDecl(role, text, "f32", shape, order, panel, span=AT)
 
 
 def use(result: str, operator: str, *arguments: str, **scalars: ast.Expr) -> ast.OperatorUse:
@@ -37,7 +41,7 @@ def test_file() -> None:
 
         spec two(M = 2 * 8, N) threads M // 8 {
           input  a: f32[M, N + 1]
-          weight b: f32[N]  layout (0)
+          weight b: f32[N]  layout (0) panels 16
           output c: f32[M, N] layout (1, 0);
           t = add(a, b)
           c = scale(t, by = 0.5, shift = M)
@@ -55,8 +59,8 @@ def test_file() -> None:
         threads=binary(m, "//", number(8)),
         tensors=(
             tensor("input", "a", m, binary(n, "+", number(1))),
-            tensor("weight", "b", n, layout=(0,)),
-            tensor("output", "c", m, n, layout=(1, 0)),
+            tensor("weight", "b", n, order=(0,), panel=16),
+            tensor("output", "c", m, n, order=(1, 0)),
         ),
         uses=(use("t", "add", "a", "b"), use("c", "scale", "t", by=number(0.5), shift=m)),
         span=AT,

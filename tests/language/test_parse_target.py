@@ -154,10 +154,11 @@ def pattern(  # every field of a pattern, with the values of the simplest one
     rest: bool = False,
     shape: tuple[int | str, ...] = ("n",),
     levels: tuple[str, ...] = ("reg",),
-    layout: tuple[int, ...] | None = None,
+    order: tuple[int, ...] | None = None,
+    panels: tuple[int, ...] = (),
     vector: int | None = None,
 ) -> ast.KernelOperand:
-    return ast.KernelOperand(name, dtype, rest, shape, levels, layout, vector, span=AT)
+    return ast.KernelOperand(name, dtype, rest, shape, levels, order, panels, vector, span=AT)
 
 
 def test_kernel() -> None:
@@ -179,7 +180,7 @@ def test_kernel() -> None:
         AT,
         True,
         (
-            pattern("A", rest=True, shape=(1, 1), levels=("l1",), layout=()),
+            pattern("A", rest=True, shape=(1, 1), levels=("l1",), order=()),
             pattern("C", rest=True, shape=(1, "n"), vector=64),
         ),
         span=AT,
@@ -225,10 +226,14 @@ OPERANDS = {
     "A: any[...] at reg": pattern(dtype="any", rest=True, shape=()),
     "A: f32[..., 1, n] at reg": pattern(rest=True, shape=(1, "n")),
     "A: f32[n] at l1 or l2 or reg": pattern(levels=("l1", "l2", "reg")),
-    "A: f32[n] at reg layout any": pattern(layout=()),
-    "A: f32[n] at reg layout (1, 0) vector 64": pattern(layout=(1, 0), vector=64),
+    "A: f32[n] at reg layout any": pattern(order=()),
+    "A: f32[n] at reg layout (1, 0) vector 64": pattern(order=(1, 0), vector=64),
+    "A: f32[n] at mem panels 16": pattern(levels=("mem",), panels=(16,)),
+    "A: f32[n] at reg layout any panels 8 or 16 vector 64": pattern(
+        order=(), panels=(8, 16), vector=64
+    ),
     "A: f32[layout, vector] at layout layout any vector 4": pattern(
-        shape=("layout", "vector"), levels=("layout",), layout=(), vector=4
+        shape=("layout", "vector"), levels=("layout",), order=(), vector=4
     ),
 }
 

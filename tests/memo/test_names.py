@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from morello.memo.names import variant_of, variant_text
 from morello.spec.dtypes import DTYPES
-from morello.spec.layout import packed
+from morello.spec.layout import pack, packed
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Variant
 from tests.search.goals import Wanted, copy, matmul
@@ -35,10 +35,15 @@ def variants(draw: st.DrawFn) -> Variant:
         for indices in operation.operands
     )
     packing = tuple(
-        packed(len(o.layout)) if o.vector else draw(st.integers(0, packed(len(o.layout))))
-        for o in operands
+        packed(len(o.order)) if o.vector else draw(_packings(len(o.order))) for o in operands
     )
     return Variant(Family(operation, operands, draw(st.sampled_from((1, 2, 64)))), packing)
+
+
+def _packings(rank: int) -> st.SearchStrategy[int]:
+    widths = st.sampled_from((0, 2, 16, 1024) if rank else (0,))
+    inner = st.integers(0, packed(rank))
+    return st.builds(lambda width, inner: int(pack(0, inner, width)), widths, inner)
 
 
 @given(variants())

@@ -18,7 +18,7 @@ from morello.rewriting.alternatives import RuleAlternative
 from morello.rewriting.steps import Leaf
 from morello.search.reconstruct import PlanNode, reconstruct
 from morello.search.search import search
-from morello.spec.layout import Layout, contiguity, paged
+from morello.spec.layout import Layout, contiguity, paged, panel
 from morello.spec.machine import Target
 from morello.spec.spec import Operand
 from tests.search.budget import examples
@@ -39,7 +39,7 @@ def arguments_of(wanted: Wanted, target: Target) -> tuple[Tensor, ...]:
             name.lower(),
             operand.dtype,
             spec.extents(position),
-            operand.layout,
+            Layout(operand.order, panel(spec.packing[position])),
             target.farthest.name,
             0,
             "output" if operation.writes(position) else "input",
@@ -95,7 +95,8 @@ def goals(draw: st.DrawFn, *, plain: bool = False) -> Wanted:
 
 
 def _layouts(rank: int) -> st.SearchStrategy[Layout]:
-    return st.permutations(range(rank)).map(tuple)
+    widths = st.sampled_from((0, 0, 2, 4, 16) if rank else (0,))
+    return st.builds(Layout, st.permutations(range(rank)).map(tuple), widths)
 
 
 def _assert_searched_right(name: str, wanted: Wanted) -> None:
@@ -164,28 +165,40 @@ def _visit(
 
 def _assert_agree(operand: Operand, packing: int, view: View, target: Target) -> None:
     tensor = view.tensor
-    assert (operand.dtype, operand.layout, operand.vector) == (
+    assert (operand.dtype, operand.order, operand.vector) == (
         tensor.dtype,
-        tensor.layout,
+        tensor.layout.order,
         tensor.vector,
     )
+    assert panel(packing) == _panel(view)
     assert operand.level.name == view.level
     if not target.moves_lines_from(operand.level) or not operand.level.addressable:
         return  # how it lies there is asked by nobody, and not kept
     assert contiguity(packing) <= _contiguity(view)
     if len(tensor.shape) == 2 and contiguity(packing) == 1:
-        row = tensor.shape[operand.layout[-1]] * operand.dtype.bytes
+        row = (tensor.layout.panel or tensor.shape[operand.order[-1]]) * operand.dtype.bytes
         assert paged(packing) == (row % target.page == 0)
 
 
 def _contiguity(view: View) -> int:
     """How many of its innermost dimensions are packed: all but the last of these are whole."""
+    layout = view.tensor.layout
+    whole = layout.shape_in_memory(view.tensor.shape)
+    sizes = [view.sizes[d] for d in layout.order]
+    if layout.panel:
+        sizes = [-(-sizes[-1] // layout.panel), *sizes[:-1], min(sizes[-1], layout.panel)]
     count = 0
-    for dimension in reversed(view.tensor.layout):
+    for size, extent in zip(reversed(sizes), reversed(whole), strict=True):
         count += 1
-        if view.sizes[dimension] < view.tensor.shape[dimension]:
+        if size < extent:
             break
-    return count
+    return min(count, len(layout.order) + (_panel(view) > 0))
+
+
+def _panel(view: View) -> int:
+    """Width of its panels, 0 where it lies within one."""
+    layout = view.tensor.layout
+    return layout.panel if layout.panel and view.sizes[layout.order[-1]] > layout.panel else 0
 
 
 @pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)

@@ -12,6 +12,7 @@ from morello.errors import MorelloError
 from morello.program import tree
 from morello.reference.interpreter import POISON, run, run_program
 from morello.spec.dtypes import F32, S32, DType
+from morello.spec.layout import row_major
 from morello.spec.machine import Kernel, Target
 from tests.reference.declare import COPY, MATMUL, SPAN, fill, operation
 
@@ -22,7 +23,7 @@ TARGET = Target("t", "", (), "", (), 0, (), (), (), {}, {}, ())
 def tensor(
     name: str, shape: tuple[int, ...], role: str = "input", dtype: DType = F32
 ) -> tree.Tensor:
-    return tree.Tensor(name, dtype, shape, tuple(range(len(shape))), "mem", 0, role)
+    return tree.Tensor(name, dtype, shape, row_major(len(shape)), "mem", 0, role)
 
 
 def at(of: tree.Tensor, offsets: tuple[str | int, ...], sizes: tuple[int, ...]) -> tree.View:

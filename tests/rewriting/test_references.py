@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from morello.rewriting.references import TensorRef, elements, inner_and_outer, lines, registers
 from morello.spec.dtypes import F32
-from morello.spec.layout import Layout, strides
+from morello.spec.layout import Order, row_major
 from morello.spec.machine import Level
 from morello.spec.operators import OperandIndex
 from morello.spec.spec import Operand
@@ -25,33 +25,33 @@ REGISTERS = Level("reg", 0, 8, 1, 1, False, False, (8, 16), {})
 DIMS = ("i", "j", "k")
 
 
-def tensor(layout: Layout, contiguity: int, level: Level = MEMORY, vector: int = 0) -> TensorRef:
-    """A tensor with a dimension for each entry of the layout."""
-    operand = Operand(F32, level, layout, vector)
-    indices = tuple(OperandIndex(((DIMS[d], 1),)) for d in range(len(layout)))
+def tensor(order: Order, contiguity: int, level: Level = MEMORY, vector: int = 0) -> TensorRef:
+    """A tensor with a dimension for each entry of the order."""
+    operand = Operand(F32, level, order, vector)
+    indices = tuple(OperandIndex(((DIMS[d], 1),)) for d in range(len(order)))
     return TensorRef("0", "X", operand, indices, 2 * contiguity)
 
 
 @st.composite
-def views(draw: st.DrawFn) -> tuple[Layout, int, tuple[int, ...]]:
-    """A layout, a contiguity, and the shape of a view."""
+def views(draw: st.DrawFn) -> tuple[Order, int, tuple[int, ...]]:
+    """An order, a contiguity, and the shape of a view."""
     rank = draw(st.integers(1, 3))
-    layout = tuple(draw(st.permutations(range(rank))))
+    order = tuple(draw(st.permutations(range(rank))))
     shape = tuple(draw(st.integers(1, 9)) for _ in range(rank))
-    return layout, draw(st.integers(1, rank)), shape
+    return order, draw(st.integers(1, rank)), shape
 
 
-def _addresses(layout: Layout, contiguity: int, shape: tuple[int, ...]) -> list[int]:
+def _addresses(order: Order, contiguity: int, shape: tuple[int, ...]) -> list[int]:
     """Bytes at which the elements of a view lie; every packed run begins a line.
 
     The view is a part of a larger tensor: outside of the packed dimensions, rows are far apart.
     """
-    outer = layout[: len(layout) - contiguity]
-    inner = layout[len(layout) - contiguity :]
+    outer = order[: len(order) - contiguity]
+    inner = order[len(order) - contiguity :]
     run = prod(shape[d] for d in inner) * F32.bytes
     apart = -(-run // LINE) * LINE + 4 * LINE
-    far = strides(tuple(range(len(outer))), [shape[d] for d in outer])
-    near = strides(tuple(range(len(inner))), [shape[d] for d in inner])
+    far = row_major(len(outer)).strides([shape[d] for d in outer])
+    near = row_major(len(inner)).strides([shape[d] for d in inner])
     found = []
     for index in product(*map(range, shape)):
         run_number = sum(index[d] * s for d, s in zip(outer, far, strict=True))
@@ -62,7 +62,7 @@ def _addresses(layout: Layout, contiguity: int, shape: tuple[int, ...]) -> list[
 
 @examples(100)
 @given(views())
-def test_lines_are_those_that_elements_touch(view: tuple[Layout, int, tuple[int, ...]]) -> None:
+def test_lines_are_those_that_elements_touch(view: tuple[Order, int, tuple[int, ...]]) -> None:
     layout, contiguity, shape = view
     addresses = _addresses(layout, contiguity, shape)
     sizes = dict(zip(DIMS, shape, strict=False))
@@ -75,15 +75,15 @@ def test_lines_are_those_that_elements_touch(view: tuple[Layout, int, tuple[int,
 
 @examples(100)
 @given(views(), st.sampled_from((8, 16)))
-def test_registers_hold_rows(view: tuple[Layout, int, tuple[int, ...]], vector: int) -> None:
+def test_registers_hold_rows(view: tuple[Order, int, tuple[int, ...]], vector: int) -> None:
     """Every row along the fastest dimension begins a new one."""
-    layout, _, shape = view
+    order, _, shape = view
     lanes = vector // F32.bytes
     held = {
-        tuple(n // lanes if d == layout[-1] else n for d, n in enumerate(index))
+        tuple(n // lanes if d == order[-1] else n for d, n in enumerate(index))
         for index in product(*map(range, shape))
     }
-    found = tensor(layout, len(layout), REGISTERS, vector)
+    found = tensor(order, len(order), REGISTERS, vector)
     assert len(held) == registers(found, dict(zip(DIMS, shape, strict=False)))
 
 

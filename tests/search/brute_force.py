@@ -56,7 +56,7 @@ class BruteForce:
         match = alternative.match
         at = point(self.context.target, spec.variant, spec.coordinates)
         scope = Scope(self.context.target, match.scope_variables(at), at.sizes, at.used)
-        fits = all(bool(holds) for _, holds in match.shape_conditions(at.sizes))
+        fits = all(bool(holds) for _, holds in match.conditions(at))
         if not fits or not all(evaluate(guard, scope) for guard in match.kernel.guards):
             return inf
         return float(evaluate(match.kernel.cost, scope))

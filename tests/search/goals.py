@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from morello.reference.views import extents
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, packed, row_major
+from morello.spec.layout import Layout, Order, row_major
 from morello.spec.machine import Target
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Spec
@@ -24,7 +25,7 @@ class Wanted:
     sizes: tuple[int, ...]
     rank: int = 0
     dtypes: tuple[str, ...] = ("f32",)
-    layouts: tuple[tuple[str, Layout], ...] = ()
+    layouts: tuple[tuple[str, Order | Layout], ...] = ()
     threads: int = 1
 
     @property
@@ -41,39 +42,43 @@ class Wanted:
     def spec(self, target: Target) -> Spec:
         """All operands whole, in the farthest level, and nothing in use."""
         operation, layouts = self.operation, dict(self.layouts)
-        operands = []
+        operands: list[Operand] = []
+        packing: list[int] = []
         for name, indices, dtype in zip(
             operation.names, operation.operands, self.operand_dtypes(), strict=True
         ):
-            layout = layouts.get(name, row_major(len(indices)))
-            operands.append(Operand(dtype, target.farthest, layout))
+            chosen = layouts.get(name, row_major(len(indices)))
+            layout = chosen if isinstance(chosen, Layout) else Layout(chosen)
+            operands.append(Operand(dtype, target.farthest, layout.order))
+            packing.append(layout.packing(extents(operation, self.sizes, len(packing))))
         family = Family(operation, tuple(operands), self.threads)
-        packing = tuple(packed(len(operand.layout)) for operand in operands)
-        return Spec(family, self.sizes, (0,) * len(target.bounded), packing)
+        return Spec(family, self.sizes, (0,) * len(target.bounded), tuple(packing))
 
     def __str__(self) -> str:
         parts = [self.operator, "x".join(map(str, self.sizes)), "-".join(self.dtypes)]
-        parts += [f"{name}{''.join(map(str, layout))}" for name, layout in self.layouts]
+        parts += [f"{name}{layout}" for name, layout in self.layouts]
         return " ".join(parts + ([f"threads{self.threads}"] if self.threads > 1 else []))
 
 
 def matmul(
-    m: int, n: int, k: int, dtype: str = "f32", *, threads: int = 1, **layouts: Layout
+    m: int, n: int, k: int, dtype: str = "f32", *, threads: int = 1, **layouts: Order | Layout
 ) -> Wanted:
     """A matrix product."""
     return Wanted("matmul", (m, n, k), 0, (dtype,), tuple(layouts.items()), threads)
 
 
-def batched(b: int, m: int, n: int, k: int, **layouts: Layout) -> Wanted:
+def batched(b: int, m: int, n: int, k: int, **layouts: Order | Layout) -> Wanted:
     """A batched matrix product."""
     return Wanted("matmul", (b, m, n, k), 1, ("f32",), tuple(layouts.items()))
 
 
-def elementwise(operator: str, *sizes: int, dtype: str = "f32", **layouts: Layout) -> Wanted:
+def elementwise(
+    operator: str, *sizes: int, dtype: str = "f32", **layouts: Order | Layout
+) -> Wanted:
     """An elementwise operator on tensors of this shape."""
     return Wanted(operator, sizes, len(sizes), (dtype,), tuple(layouts.items()))
 
 
-def copy(*sizes: int, dtypes: tuple[str, ...] = ("f32",), **layouts: Layout) -> Wanted:
+def copy(*sizes: int, dtypes: tuple[str, ...] = ("f32",), **layouts: Order | Layout) -> Wanted:
     """A copy, which may change layout and dtype."""
     return Wanted("copy", sizes, len(sizes), dtypes, tuple(layouts.items()))

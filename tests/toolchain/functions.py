@@ -6,6 +6,7 @@ from pathlib import Path
 
 from morello.program.source import CSource
 from morello.spec.dtypes import F32
+from morello.spec.layout import Layout, row_major
 from morello.toolchain.build import build
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.driver import repeat_driver
@@ -29,8 +30,8 @@ void add(const float *restrict x, const float *restrict z, float *restrict y, vo
 def argument(
     name: str, role: str, shape: tuple[int, ...] = (10,), layout: tuple[int, ...] | None = None
 ) -> ArgumentInfo:
-    order = tuple(range(len(shape))) if layout is None else layout
-    return ArgumentInfo(name, role, F32, shape, order)
+    whole = row_major(len(shape)) if layout is None else Layout(layout)
+    return ArgumentInfo(name, role, F32, shape, whole)
 
 
 ADD = Signature("add", (argument("x", "input"), argument("z", "weight"), argument("y", "output")))

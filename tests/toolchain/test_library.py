@@ -14,6 +14,7 @@ from morello.errors import MorelloError, UsageError
 from morello.program.source import CSource
 from morello.program.tree import Block, Program, Tensor
 from morello.spec.dtypes import F32
+from morello.spec.layout import Layout
 from morello.spec.machine import Target
 from morello.toolchain import host
 from morello.toolchain.build import build
@@ -257,8 +258,8 @@ def test_libraries_that_cannot_be_loaded(
 
 def test_signatures_come_from_programs() -> None:
     tensors = (
-        Tensor("a", F32, (2, 3), (1, 0), "mem", 0, "weight"),
-        Tensor("c", F32, (4,), (0,), "mem", 0, "output"),
+        Tensor("a", F32, (2, 3), Layout((1, 0)), "mem", 0, "weight"),
+        Tensor("c", F32, (4,), Layout((0,)), "mem", 0, "output"),
     )
     target = Target("t", "", (), "", (), 0, (), (), (), {}, {}, ())
     program = Program("double", tensors, Block(()), 1, target, "")
@@ -266,8 +267,8 @@ def test_signatures_come_from_programs() -> None:
     assert signature == Signature(
         "double_",
         (
-            ArgumentInfo("a", "weight", F32, (2, 3), (1, 0)),
-            ArgumentInfo("c", "output", F32, (4,), (0,)),
+            ArgumentInfo("a", "weight", F32, (2, 3), Layout((1, 0))),
+            ArgumentInfo("c", "output", F32, (4,), Layout((0,))),
         ),
         128,
     )

@@ -161,7 +161,7 @@ def test_instances_cover_families_and_shapes(
     kernel = next(k for k in machine.kernels if k.name == name)
     families = {m.f.family for m in kernel_families(machine, kernel, definitions.operators)}
     every = kernel_instances(machine, kernel, definitions.operators, 10**6)
-    shapes = {(i.family.operation, i.sizes, i.packed) for i in every}
+    shapes = {(i.family.operation, i.sizes, i.whole) for i in every}
     assert {i.family for i in every} == families
     few = kernel_instances(machine, kernel, definitions.operators, len(families))
     assert {i.family for i in few} == families
@@ -170,7 +170,7 @@ def test_instances_cover_families_and_shapes(
     operations = {i.family.operation for i in every}
     assert len({i.family.operation for i in tried}) == min(BUDGET, len(operations))
     if len(every) <= BUDGET:
-        assert {(i.family.operation, i.sizes, i.packed) for i in tried} == shapes
+        assert {(i.family.operation, i.sizes, i.whole) for i in tried} == shapes
 
 
 def test_sizes_lie_around_the_vectors(definitions: Definitions) -> None:
@@ -181,7 +181,7 @@ def test_sizes_lie_around_the_vectors(definitions: Definitions) -> None:
     rows = {i.by_dim["n"] for i in found}
     assert rows == {1, 2, 7, 8, 9, 15, 16, 17}
     assert {i.by_dim["m"] for i in found} == {1}
-    assert {i.family.operands[0].layout for i in found} == {(0, 1), (1, 0), (0, 1, 2), (2, 1, 0)}
+    assert {i.family.operands[0].order for i in found} == {(0, 1), (1, 0), (0, 1, 2), (2, 1, 0)}
 
 
 def test_a_kernel_that_nothing_reaches_is_reported_as_such(definitions: Definitions) -> None:

@@ -7,7 +7,7 @@ import pytest
 from morello.definitions import Definitions, load_definitions
 from morello.language.source import Source
 from morello.rewriting.rule import Rule
-from morello.spec.layout import contiguity, paged
+from morello.spec.layout import contiguity, paged, panel
 from morello.verify.rule_instances import rule_instances
 from morello.verify.rules import BUDGET, WrongRuleError, verify_rule
 from tests.verify import planted
@@ -66,7 +66,8 @@ def test_instances_reach_the_corners(name: str, definitions: Definitions) -> Non
     assert {o.level.name for o in operands} == levels
     packings = [p for i in instances for p in i.spec.packing]
     assert {paged(p) for p in packings} == {0, 1}
-    whole = [contiguity(p) == len(o.layout) for p, o in zip(packings, operands, strict=True)]
+    whole = [contiguity(p) == len(o.order) for p, o in zip(packings, operands, strict=True)]
+    assert {bool(panel(p)) for p in packings} == {False, True}
     assert set(whole) == {False, True}
     assert {o.dtype.name for o in operands} == {"f32", "s32"}
     assert {bool(sum(i.spec.used)) for i in instances} == {False, True}

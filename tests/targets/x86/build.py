@@ -19,6 +19,7 @@ from morello.program.tree import (
     View,
 )
 from morello.spec.dtypes import DTYPES
+from morello.spec.layout import Layout, Order, row_major
 from morello.spec.machine import Target
 from morello.spec.operators import Operation
 
@@ -38,14 +39,15 @@ def tensor(
     shape: Sequence[int],
     *,
     dtype: str = "f32",
-    layout: tuple[int, ...] | None = None,
+    layout: Order | Layout | None = None,
     level: str = "mem",
     vector: int = 0,
     role: str = "buffer",
 ) -> Tensor:
     """A tensor, row-major and in memory unless said otherwise."""
-    order = tuple(range(len(shape))) if layout is None else layout
-    return Tensor(name, DTYPES[dtype], tuple(shape), order, level, vector, role)
+    whole = row_major(len(shape)) if layout is None else layout
+    whole = whole if isinstance(whole, Layout) else Layout(whole)
+    return Tensor(name, DTYPES[dtype], tuple(shape), whole, level, vector, role)
 
 
 def at(variable: str, constant: int = 0) -> Affine:

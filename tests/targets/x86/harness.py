@@ -17,6 +17,7 @@ import numpy as np
 
 from morello.program.source import CSource
 from morello.program.tree import Program
+from morello.spec.memory import from_memory, to_memory
 
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZE = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -73,20 +74,15 @@ def _run(
     command = [build.compiler, *WARNINGS, *build.flags, *flags, "main.c", f"{code.name}.c"]
     _check([*command, "-o", "main", "-lm"], directory)
     data = b"".join(
-        _bytes_in_layout(t.layout, a) for t, a in zip(program.arguments, inputs, strict=False)
+        to_memory(t.layout, a).tobytes() for t, a in zip(program.arguments, inputs, strict=False)
     )
     output = _check([str(directory / "main")], directory, data)
     result = []
     for tensor in (t for t in program.arguments if t.role == "output"):
-        order = [tensor.shape[d] for d in tensor.layout]
-        flat = np.frombuffer(output, tensor.dtype.numpy, prod(tensor.shape))
+        flat = np.frombuffer(output, tensor.dtype.numpy, tensor.layout.elements(tensor.shape))
         output = output[flat.nbytes :]
-        result.append(flat.reshape(order).transpose(np.argsort(tensor.layout)))
+        result.append(from_memory(tensor.layout, tensor.shape, flat))
     return result
-
-
-def _bytes_in_layout(layout: tuple[int, ...], array: np.ndarray[Any, Any]) -> bytes:
-    return array.transpose(layout).tobytes()
 
 
 def _check(command: list[str], directory: Path, data: bytes = b"") -> bytes:
