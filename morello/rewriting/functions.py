@@ -88,7 +88,8 @@ def _layouts(scope: Scope, tensor: TensorRef, level: Level) -> tuple[Layout, ...
     """Row-major, and what kernels for the operation want where the tensor is going.
 
     In memory the tensor may be on its way to the registers: any layout counts that some kernel
-    wants of this operand at that level or a nearer one. Panels are for memory only.
+    wants of this operand at that level or a nearer one. Panels keep lines together, so that they
+    are for levels that lines are moved from.
     """
     f = _operation_of(scope)
     rank = len(tensor.operand.order)
@@ -99,7 +100,7 @@ def _layouts(scope: Scope, tensor: TensorRef, level: Level) -> tuple[Layout, ...
             wanted.add(Layout(pattern_order(pattern, rank)))
         elif near and level.name in pattern.levels:
             wanted.add(row_major(rank))
-        if near and level.addressable and len(pattern.shape) <= rank:
+        if near and scope.target.moves_lines_from(level) and len(pattern.shape) <= rank:
             wanted.update(panel_layouts(pattern, rank))
     return tuple(sorted(wanted))
 

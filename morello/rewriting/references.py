@@ -125,6 +125,8 @@ def extents_in_memory(tensor: TensorRef, sizes: Sizes) -> tuple[Size, ...]:
     if not np.any(width):
         return (1, *ordered)
     panels = -(-ordered[-1] // np.maximum(width, 1))
+    if np.size(width) == 1:
+        return (panels, *ordered[:-1], width)
     row = np.where(width > 0, width, ordered[-1])
     return (np.where(width > 0, panels, 1), *ordered[:-1], row)
 

@@ -317,11 +317,12 @@ class Instantiation:
     ) -> _State:
         """Inside a loop, for an iteration of this size."""
         sizes = {**state.sizes, dim: size}
-        return state.tile({key: self._narrow(t, sizes) for key, t in parts.items()}, sizes)
+        return state.tile({key: self._narrow(t, sizes, dim) for key, t in parts.items()}, sizes)
 
-    def _narrow(self, tensor: TensorRef, sizes: Sizes) -> TensorRef:
-        """A tensor that may have become no wider than its panels."""
-        if not np.any(panel(tensor.packing)):
+    def _narrow(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
+        """A tensor that a loop over ``dim`` may have made no wider than its panels."""
+        order = tensor.operand.order
+        if not np.any(panel(tensor.packing)) or order[-1] not in tensor.indexed_by(dim):
             return tensor
         packing = _in_panels(tensor, sizes, self.target.page)
         if not self.target.moves_lines_from(tensor.operand.level):

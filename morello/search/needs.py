@@ -21,7 +21,7 @@ from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
 from morello.search.graph import FamilyGraph, Node
 from morello.search.known import Chosen, Known
 from morello.search.options import Option
-from morello.spec.layout import contiguity
+from morello.spec.layout import contiguity, panel
 from morello.spec.spec import Family, Spec, Variant
 
 
@@ -93,11 +93,11 @@ def plan_tasks(
         waiting = needs[node.family]
         while waiting:
             packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
-            box = _box(context, node, waiting.pop(packing))
+            variant = Variant(node.family, packing)
+            box = _box(context, variant, node.consumes, waiting.pop(packing))
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)
-            variant = Variant(node.family, packing)
             task = _task(context, node, variant, box, known.find(context, variant, box))
             for bound in task.bounds:
                 for use in bound.uses:
@@ -108,14 +108,33 @@ def plan_tasks(
     return tasks
 
 
-def _box(context: Context, node: Node, need: list[set[int]]) -> Box:
-    dims = len(node.family.operation.dims)
-    sizes = [tiling_closure(values, context.target.sizes) for values in need[:dims]]
-    used = [
-        values if level.name in node.consumes else {IRRELEVANT}
-        for level, values in zip(context.target.bounded, need[dims:], strict=True)
+def _box(context: Context, variant: Variant, consumes: Set[str], need: list[set[int]]) -> Box:
+    dims = variant.family.operation.dims
+    least = _least_sizes(variant)
+    sizes = [
+        {n for n in tiling_closure(values, context.target.sizes) if n >= least.get(dim, 1)}
+        for dim, values in zip(dims, need, strict=False)
     ]
-    return Box(tuple(_sorted(values) for values in (*sizes, *used)), dims)
+    used = [
+        values if level.name in consumes else {IRRELEVANT}
+        for level, values in zip(context.target.bounded, need[len(dims) :], strict=True)
+    ]
+    return Box(tuple(_sorted(values) for values in (*sizes, *used)), len(dims))
+
+
+def _least_sizes(variant: Variant) -> dict[str, int]:
+    """Smallest size of those dimensions along which an operand fills more than one panel."""
+    least: dict[str, int] = {}
+    operands = variant.family.operation.operands
+    for indices, operand, packing in zip(
+        operands, variant.family.operands, variant.packing, strict=True
+    ):
+        if width := panel(packing):
+            terms = indices[operand.order[-1]].terms
+            if len(terms) == 1:
+                [(dim, factor)] = terms
+                least[dim] = max(width // factor + 1, least.get(dim, 1))
+    return least
 
 
 def _sorted(values: set[int]) -> Ints:

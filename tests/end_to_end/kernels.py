@@ -14,7 +14,6 @@ import pytest
 import morello
 from morello.toolchain.compilers import Compiler, describe
 from morello.toolchain.host import host_lacks
-from morello.toolchain.signature import allocate
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -32,6 +31,10 @@ SPECS: dict[str, str] = {
     "matmul": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
     "s32": MATMUL.format(a="s32[M, K]", b="s32[K, N]", c="s32[M, N]"),
     "columns_b": MATMUL.format(a="f32[M, K]", b="f32[K, N] layout (1, 0)", c="f32[M, N]"),
+    "panels_b": MATMUL.format(a="f32[M, K]", b="f32[K, N] panels 16", c="f32[M, N]"),
+    "panels": MATMUL.format(
+        a="f32[M, K] layout (1, 0) panels 4", b="f32[K, N]", c="f32[M, N] panels 3"
+    ),
     "columns_c": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N] layout (1, 0)"),
     "batched": MATMUL.format(a="f32[2, M, K]", b="f32[2, K, N]", c="f32[2, M, N]"),
     "threads": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]").replace(
@@ -91,7 +94,6 @@ def small_inputs(kernel: morello.Kernel) -> list[Array]:
     rng = np.random.default_rng(1)
     arrays = []
     for argument in kernel.signature.inputs:
-        array = allocate(argument)
-        array[...] = rng.integers(-8, 8, argument.shape, endpoint=True)
-        arrays.append(array)
+        values = rng.integers(-8, 8, argument.shape, endpoint=True)
+        arrays.append(argument.pack(values.astype(argument.dtype.numpy)))
     return arrays

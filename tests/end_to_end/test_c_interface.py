@@ -26,6 +26,8 @@ KERNELS = [
     ("matmul", (13, 17, 19), "x86.scalar"),
     ("s32", (13, 17, 19), "x86.avx512"),
     ("columns_b", (5, 7, 9), "x86.avx512"),
+    ("panels_b", (13, 17, 35), "x86.avx512"),
+    ("panels_b", (3, 5, 48), "x86.scalar"),
     ("relu", (1003,), "x86.avx512"),
 ]
 IDS = [f"{spec}-{target}" for spec, _, target in KERNELS]

@@ -53,6 +53,34 @@ class TestArguments:
         assert refused.value.help == "pass np.asfortranarray(b)"
         np.testing.assert_array_equal(columns(a, np.asfortranarray(b)), a @ b)
 
+    @pytest.mark.parametrize("sizes", [(5, 7, 9), (3, 2, 2), (4, 1, 3), (9, 6, 1)], ids=str)
+    def test_panels_are_passed_as_they_lie_in_memory(self, sizes: tuple[int, ...]) -> None:
+        """The advice says how; results are unpacked alike."""
+        panels = runnable(compiled("panels", sizes, "x86.avx512"))
+        rng = np.random.default_rng(0)
+        a, b = (
+            rng.integers(-8, 8, (m, n)).astype(np.float32)
+            for m, n in ((sizes[0], sizes[1]), (sizes[1], sizes[2]))
+        )
+        with pytest.raises(UsageError, match=r"layout \(1, 0\) panels 4, as it lies in") as refused:
+            panels(a, b)
+        assert "pass kernel.pack('a', a)" in str(refused.value.help)
+        packed = panels.pack("a", a)
+        assert packed.shape == (-(-sizes[0] // 4), sizes[1], 4)
+        np.testing.assert_array_equal(panels.unpack("a", packed), a)
+        np.testing.assert_array_equal(panels.unpack("c", panels(packed, b)), a @ b)
+        panels.verify()
+
+    def test_what_cannot_be_packed_is_refused(self) -> None:
+        """A name that is no argument, an array of another shape."""
+        panels = compiled("panels", (5, 7, 9), "x86.avx512")
+        with pytest.raises(UsageError, match="there is no argument 'd'"):
+            panels.pack("d", np.zeros((5, 7), np.float32))
+        with pytest.raises(UsageError, match=r"'a' has shape \(7, 5\); expected \(5, 7\)"):
+            panels.pack("a", np.zeros((7, 5), np.float32))
+        with pytest.raises(UsageError, match=r"'a' has shape \(5, 7\); expected \(2, 7, 4\)"):
+            panels.unpack("a", np.zeros((5, 7), np.float32))
+
     @pytest.mark.parametrize(
         ("change", "message"),
         [

@@ -67,14 +67,14 @@ kernel element on {name}
 
 kernel load_x2 on {name}
   "A row to registers."
-  match  copy(X: f32[..., n] at {memory}, Y: f32[..., n] at reg vector 8)
+  match  copy(X: f32[..., n] at {memory}{panels}, Y: f32[..., n] at reg vector 8)
   where  n % 2 == 0 or free(reg) >= 1
   cost   fetch(X, {inner}) + ceil_div(n, 2) * vector_load
   emit   meaning
 
 kernel store_x2 on {name}
   "A row from registers."
-  match  copy(X: f32[..., n] at reg vector 8, Y: f32[..., n] at {memory})
+  match  copy(X: f32[..., n] at reg vector 8, Y: f32[..., n] at {memory}{panels})
   cost   store(Y, {inner}) + n // 2 * vector_store + (masked_store if n % 2 != 0)
   emit   meaning
 
@@ -87,7 +87,8 @@ kernel vector_x2 on {name}
 kernel multiply_x2 on {name}
   "One element times a row of vectors, added to a row of vectors."
   match  accumulating matmul(A: f32[..., 1, 1] at {nearest} layout any,
-                             B: f32[..., 1, n] at reg vector 8, C: f32[..., 1, n] at reg vector 8)
+                             B: f32[..., 1, n] at reg{panels} vector 8,
+                             C: f32[..., 1, n] at reg vector 8)
   where  free(reg) >= 1
   cost   scalar_load + ceil_div(n, 2) * vector_op
   emit   meaning
@@ -116,10 +117,20 @@ target tiny.cached
   level reg {{ capacity 3 vectors; vector 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.cached", memory="near or mem", nearest="near", inner="near", scalar=8)}
+{
+    KERNELS.format(
+        name="tiny.cached",
+        memory="near or mem",
+        nearest="near",
+        inner="near",
+        scalar=8,
+        panels=" panels 2",
+    )
+}
 """
 
-# Buffers instead of a cache, where contiguity matters too; sizes that divide each other badly.
+# Buffers instead of a cache, where contiguity matters too, so that panels are tried; sizes that
+# divide each other badly.
 BUFFERED = f"""
 target tiny.buffered
   "A small memory that programs fill themselves."
@@ -136,7 +147,16 @@ target tiny.buffered
   level reg {{ capacity 3 vectors; vector 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.buffered", memory="pad or mem", nearest="pad", inner="reg", scalar=8)}
+{
+    KERNELS.format(
+        name="tiny.buffered",
+        memory="pad or mem",
+        nearest="pad",
+        inner="reg",
+        scalar=8,
+        panels=" panels 3",
+    )
+}
 """
 
 # Memory and registers only, of two widths, and a kernel that wants another layout.
@@ -151,7 +171,7 @@ target tiny.flat
   level reg {{ capacity 3 vectors; vector 4, 8; not addressable }}
   {COEFFICIENTS}
 }}
-{KERNELS.format(name="tiny.flat", memory="mem", nearest="mem", inner="reg", scalar=4)}
+{KERNELS.format(name="tiny.flat", memory="mem", nearest="mem", inner="reg", scalar=4, panels="")}
 {OUTER.format(name="tiny.flat", nearest="mem")}
 """
 

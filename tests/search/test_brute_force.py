@@ -7,7 +7,7 @@ from math import inf, isclose
 
 import pytest
 
-from morello.spec.layout import paged
+from morello.spec.layout import Layout, paged, panel
 from tests.search.brute_force import BruteForce
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import TINY, context
@@ -28,8 +28,16 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
         matmul(5, 3, 7),
         matmul(1, 3, 2, B=(1, 0)),
         matmul(3, 2, 2, threads=2),
+        copy(2, 5, X=Layout((0, 1), 2), Y=Layout((1, 0), 3)),
+        matmul(2, 5, 3, B=Layout((0, 1), 2)),
     ),
-    "tiny.buffered": (*EVERYWHERE, matmul(4, 2, 3), matmul(2, 1, 4, "s32")),
+    "tiny.buffered": (
+        *EVERYWHERE,
+        matmul(4, 2, 3),
+        matmul(2, 4, 2),
+        matmul(2, 1, 4, "s32"),
+        copy(2, 7, X=Layout((0, 1), 3)),
+    ),
     "tiny.flat": (*EVERYWHERE, matmul(5, 3, 4), batched(2, 1, 3, 2, C=(0, 2, 1))),
     "x86.scalar": (elementwise("relu", 5), elementwise("add", 3), copy(3, 2, X=(1, 0))),
 }
@@ -65,12 +73,16 @@ def test_levels_that_are_no_coordinates_do_not_matter(name: str, goal: Wanted) -
 
 
 def test_the_tiny_spaces_are_not_trivial() -> None:
-    """They have paged operands, tails, Specs that do not fit, and a choice of vector widths."""
+    """They have paged operands, panels, tails, Specs that do not fit, a choice of vector widths."""
     solutions = [solved(name, goal) for name in TINY for goal in GOALS[name]]
     variants = {variant for s in solutions for variant in s.tables}
     operands = {operand for variant in variants for operand in variant.family.operands}
     boxes = [box for s in solutions for box in s.boxes.values()]
     assert {0, 1} == {paged(packing) for variant in variants for packing in variant.packing}
+    assert {0, 2, 3} == {panel(packing) for variant in variants for packing in variant.packing}
+    buffered = {v for g in GOALS["tiny.buffered"] for v in solved("tiny.buffered", g).tables}
+    chosen = {v for v in buffered if v.family.operation.operator.name == "matmul"}
+    assert {3} == {panel(p) for v in chosen for p in v.packing} - {0}  # made by a rule
     assert {0, 4, 8} == {operand.vector for operand in operands}
     assert any(inf == table.max() for s in solutions for table in s.tables.values())
     sizes = {int(n) for box in boxes for n in box.sizes[0]}
