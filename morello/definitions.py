@@ -7,10 +7,11 @@ same texts are checked once. Parsing and checking is `morello.checking.files`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from morello.calibration.profile import profile_path, profile_version, read_profile
 from morello.checked import Checked, from_bytes, to_bytes
 from morello.errors import MorelloError
 from morello.language import ast
@@ -37,7 +38,7 @@ class Definitions:
 
 
 def load_definitions(
-    extra_files: Iterable[Source] = (), plugins: PluginSet | None = None
+    extra_files: Iterable[Source] = (), plugins: PluginSet | None = None, *, fitted: bool = True
 ) -> Definitions:
     """Read and check all definitions.
 
@@ -45,15 +46,40 @@ def load_definitions(
         extra_files: Texts of ``.mrules`` and ``.mtarget`` files, told apart by their names, beside
             those of the plugins. One that is a plugin's own file, or a copy of it, counts once.
         plugins: What plugins give; by default everything that is installed.
+        fitted: Whether targets have the coefficients of this machine's profile, if it has one.
 
     Raises:
         DiagnosticsError: All errors of the first stage, parsing or checking, that has any.
-        MorelloError: A file cannot be read, or two plugins contradict each other.
+        MorelloError: A file or the profile cannot be read, or two plugins contradict each other.
     """
     extra = tuple(extra_files)
     if plugins is None and not extra:
-        return _installed()
-    return _load(extra, _installed_plugins() if plugins is None else plugins)
+        return _installed_fitted(*profile_version()) if fitted else _installed()
+    found = _load(extra, _installed_plugins() if plugins is None else plugins)
+    return _fitted(found) if fitted else found
+
+
+def calibration_specs() -> list[Source]:
+    """The specs that plugins give to fit coefficients with.
+
+    Raises:
+        MorelloError: A file cannot be read.
+    """
+    return [load_resource(file.resource, file.name) for file in _installed_plugins().calibration]
+
+
+def _fitted(definitions: Definitions) -> Definitions:
+    profile = read_profile(profile_path())
+    if profile is None:
+        return definitions
+    targets = {name: profile.fitted(target) for name, target in definitions.targets.items()}
+    return replace(definitions, targets=targets)
+
+
+@cache
+def _installed_fitted(path: Path | None, written: int) -> Definitions:
+    """What is installed, as it is with the profile that was written then: always one object."""
+    return _fitted(_installed())
 
 
 @cache

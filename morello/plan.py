@@ -84,10 +84,8 @@ def shares(target: Target, root: PlanNode) -> list[CostShare]:
     for node, count in _occurrences(root):
         for name, own in own_features(target, node.spec, node.option).items():
             totals[name] = totals.get(name, 0.0) + own * count
-    values = {n: c.value for n, c in target.coefficients.items()}
-    for level in target.levels:
-        values |= {f"{level.name}.{n}": c.value for n, c in level.coefficients.items()}
-    found = [CostShare(n, c, values[n]) for n, c in totals.items() if c]
+    values = target.every_coefficient
+    found = [CostShare(n, c, values[n].value) for n, c in totals.items() if c]
     return sorted(found, key=lambda s: (-s.cycles, s.coefficient))
 
 

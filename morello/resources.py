@@ -1,4 +1,4 @@
-"""What this process may use of the machine: cores, and memory.
+"""What this process may use of the machine: its processor, cores, and memory.
 
 Memory is what is left to the machine, or to the control group that this process is in, read from
 where Linux says it; elsewhere nothing is known. It is read once a search, before the large arrays
@@ -17,6 +17,13 @@ DEFAULT_BYTES = 4 << 30
 
 SHARE = 0.75
 """Of what is left, what a search may take: other programs want some too."""
+
+
+def processor(root: Path = Path("/")) -> str | None:
+    """The processor's name, if the operating system tells it."""
+    lines = _text(root / "proc/cpuinfo").splitlines()
+    pairs = (line.partition(":") for line in lines)
+    return next((value.strip() for name, _, value in pairs if name.strip() == "model name"), None)
 
 
 def available_cores() -> int:

@@ -1,6 +1,7 @@
 """The rules and operators that ship with the compiler, as a plugin like any other.
 
-Holds the hook that lists the ``.mrules`` files beside it; what they say is in them alone.
+Holds the hooks that list the ``.mrules`` files beside it, and the specs that are measured to fit
+coefficients; what they say is in them alone.
 """
 
 from __future__ import annotations
@@ -18,3 +19,9 @@ MORELLO_API = 1
 def morello_definition_files() -> Sequence[Traversable]:
     """Every ``.mrules`` file of this package."""
     return definitions_in(files(__name__))
+
+
+@hookimpl
+def morello_calibration_files() -> Sequence[Traversable]:
+    """Specs that spend their time in the operators of this package."""
+    return [files(__name__) / "calibration.mspec"]

@@ -14,6 +14,7 @@ from morello.definitions import Definitions, load_definitions
 settings.register_profile("long", max_examples=1000, deadline=None)
 
 os.environ["MORELLO_MEMO"] = "off"  # tests that want one name it
+os.environ["MORELLO_PROFILE"] = "off"
 
 PROJECT = Path(__file__).resolve().parent.parent
 

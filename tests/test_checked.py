@@ -105,7 +105,7 @@ def test_an_emitter_that_is_gone_is_an_error_again(plugins: PluginSet) -> None:
     """What was checked with one set of plugins is not taken for another."""
     load_definitions(plugins=plugins)
     with pytest.raises(DiagnosticsError, match="which no plugin gives"):
-        load_definitions(plugins=PluginSet(plugins.files, {}, ()))
+        load_definitions(plugins=PluginSet(plugins.files, (), {}, ()))
 
 
 def test_emitters_and_broken_plugins_are_of_this_process(plugins: PluginSet) -> None:

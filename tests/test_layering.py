@@ -37,7 +37,7 @@ SEARCH = {*REWRITING, "morello.resources", "morello.search"}
 LOWERED = {*SEARCH, *PROGRAM, "morello.program.lower"}
 LOADING = {*REWRITING, *PROGRAM, "morello.checked", "morello.checking", "morello.plugins"}
 CHECKS = {*REWRITING, "morello.checked", "morello.checking"}
-LOADED = {*LOADING, "morello.definitions"}
+LOADED = {*LOADING, "morello.calibration.profile", "morello.definitions"}
 RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
 SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
 VERIFIED = {*SOLVED, *RUN, "morello.verify"}
@@ -63,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.reference": PROGRAM,
     "morello.toolchain": PROGRAM,
     "morello.plugins": PROGRAM,
-    "morello.definitions": {*LOADING, "morello.checking.files"},
+    "morello.definitions": {*LOADING, "morello.calibration.profile", "morello.checking.files"},
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
     "morello.why": {*SEARCH, "morello.plan"},
@@ -71,8 +71,13 @@ ALLOWED: dict[str, set[str]] = {
     "morello.execution": RUN,
     "morello.measure": VERIFIED,
     "morello.compiler": API - {"morello.compiler"},
+    "morello.calibration.profile": {*DEFINED, "morello.resources"},
+    "morello.calibration": {*API, "morello", "morello.calibration.profile"},
     "morello": API,  # __init__ exports the Python API
-    "morello.cli": {*API, "morello", "morello.cli.startup", "morello.why"},
+    "morello.cli": {
+        *(API | {"morello", "morello.calibration", "morello.calibration.profile"}),
+        *("morello.cli.startup", "morello.resources", "morello.why"),
+    },
     "morello.cli.startup": set(),
     "morello.__main__": {"morello.cli", "morello.cli.startup"},
     "morello_grammar": set(),
@@ -80,7 +85,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello_x86": {*PROGRAM, "morello.plugins"},
 }
 
-EXTRAS = {"morello.memo.drawing": "pictures"}
+EXTRAS = {"morello.calibration.fitting": "calibrate", "morello.memo.drawing": "pictures"}
 """Modules that import what an extra brings; nothing imports them before it is needed."""
 
 INSTRUCTION_SETS = re.compile(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from morello.resources import DEFAULT_BYTES, SHARE, available_cores, memory_budget
+from morello.resources import DEFAULT_BYTES, SHARE, available_cores, memory_budget, processor
 
 GIB = 1 << 30
 
@@ -17,6 +17,12 @@ def _write(root: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return root
+
+
+def test_the_processor_has_a_name_where_the_system_tells_it(tmp_path: Path) -> None:
+    assert processor(tmp_path) is None
+    text = "processor : 0\nmodel name\t: Some CPU, 3 GHz\nmodel name : another\n"
+    assert processor(_write(tmp_path, {"proc/cpuinfo": text})) == "Some CPU, 3 GHz"
 
 
 MEMINFO = {"proc/meminfo": f"MemTotal: {99 * GIB >> 10} kB\nMemAvailable: {8 * GIB >> 10} kB\n"}

@@ -19,6 +19,7 @@ from morello.errors import MorelloError, UsageError
 
 SUMMARIES = {
     "bench": "Compile a spec, run it, and time it.",
+    "calibrate": "Fit the costs of a target to this machine.",
     "check": "Report every error in files.",
     "compile": "Compile a spec to NAME.c and NAME.h.",
     "explain": "Show the plan of a spec, its costs and its alternatives.",

@@ -12,9 +12,10 @@ from morello.cli.tables import Row, show_table
 from morello.compiler import Kernel
 from morello.goals import title
 from morello.measure import Measurement
+from morello.resources import processor
 from morello.toolchain.build import STANDARD_FLAGS
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.host import fixed_clock, processor
+from morello.toolchain.host import fixed_clock
 
 COLUMNS = ("rank", "predicted", "measured", "half of the runs", "cycles", "chosen", "program")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import click
 
@@ -54,15 +53,7 @@ def _level(level: Level) -> str:
 
 
 def _coefficients(target: Target) -> list[Row]:
-    of_levels = (
-        (f"{level.name}.{name}", coefficient)
-        for level in target.levels
-        for name, coefficient in level.coefficients.items()
-    )
-    return [
-        _coefficient(name, coefficient)
-        for name, coefficient in chain(of_levels, target.coefficients.items())
-    ]
+    return [_coefficient(name, found) for name, found in target.every_coefficient.items()]
 
 
 def _coefficient(name: str, coefficient: Coefficient) -> Row:

@@ -38,6 +38,16 @@ def morello_definition_files() -> Sequence[Traversable]:
 
 
 @hookspec
+def morello_calibration_files() -> Sequence[Traversable]:
+    """Files of specs (``.mspec``) that are measured when a target is fitted to a machine.
+
+    Every parameter has a default. The specs should spend their time in what the distribution
+    brings: its operators and kernels, in shapes that are large and small, even and odd.
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def morello_emitters() -> Mapping[str, Emitter]:
     """Emitters by name: what the ``emitter NAME`` of a target refers to.
 

@@ -18,7 +18,7 @@ import pluggy
 from morello.errors import MorelloError
 from morello.plugins import hookspecs
 from morello.plugins.markers import API_VERSION, GROUP, PROJECT
-from morello.plugins.resources import DEFINITION_SUFFIXES
+from morello.plugins.resources import DEFINITION_SUFFIXES, SPEC_SUFFIX
 from morello.program.source import Emitter
 
 
@@ -53,7 +53,7 @@ class BrokenPlugin:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionFile:
-    """A file of definitions. ``name`` is what diagnostics print: ``module/file``."""
+    """A file of definitions or specs. ``name`` is what diagnostics print: ``module/file``."""
 
     owner: Owner
     name: str
@@ -65,6 +65,7 @@ class PluginSet:
     """What all plugins give. ``emitters`` is sorted by name, the rest by distribution."""
 
     files: tuple[DefinitionFile, ...]
+    calibration: tuple[DefinitionFile, ...]
     emitters: Mapping[str, Emitter]
     broken: tuple[BrokenPlugin, ...]
 
@@ -77,6 +78,7 @@ class PluginError(MorelloError):
 class _Plugin:
     owner: Owner
     files: tuple[DefinitionFile, ...]
+    calibration: tuple[DefinitionFile, ...]
     emitters: Mapping[str, Emitter]
 
 
@@ -98,7 +100,8 @@ def load_plugins(points: Iterable[EntryPoint] | None = None) -> PluginSet:
         except (Exception, SystemExit) as error:  # whatever a stranger's module does
             broken.append(_report(owner, error))
     files = tuple(file for plugin in loaded for file in plugin.files)
-    return PluginSet(files, _merge_emitters(loaded), tuple(broken))
+    calibration = tuple(file for plugin in loaded for file in plugin.calibration)
+    return PluginSet(files, calibration, _merge_emitters(loaded), tuple(broken))
 
 
 def _owner(point: EntryPoint) -> Owner:
@@ -125,12 +128,17 @@ def _load(owner: Owner, point: EntryPoint) -> _Plugin:
     emitters: dict[str, Emitter] = {}
     for result in manager.hook.morello_emitters():
         emitters |= _checked_emitters(result)
-    files = [
-        _checked_file(owner, resource)
-        for result in manager.hook.morello_definition_files()
-        for resource in result
-    ]
-    return _Plugin(owner, tuple(files), emitters)
+    hook = manager.hook
+    definitions = _files(owner, hook.morello_definition_files, DEFINITION_SUFFIXES)
+    calibration = _files(owner, hook.morello_calibration_files, (SPEC_SUFFIX,))
+    return _Plugin(owner, definitions, calibration, emitters)
+
+
+def _files(
+    owner: Owner, hook: pluggy.HookCaller, suffixes: Sequence[str]
+) -> tuple[DefinitionFile, ...]:
+    listed = (resource for result in hook() for resource in result)
+    return tuple(_checked_file(owner, hook.name, resource, suffixes) for resource in listed)
 
 
 def _check_version(module: ModuleType) -> None:
@@ -141,12 +149,13 @@ def _check_version(module: ModuleType) -> None:
         )
 
 
-def _checked_file(owner: Owner, resource: object) -> DefinitionFile:
+def _checked_file(
+    owner: Owner, hook: str, resource: object, suffixes: Sequence[str]
+) -> DefinitionFile:
     if not isinstance(resource, Traversable):
-        raise PluginError(f"morello_definition_files gives {resource!r}, which is not a file")
-    if not resource.name.endswith(DEFINITION_SUFFIXES):
-        expected = " nor in ".join(DEFINITION_SUFFIXES)
-        raise PluginError(f"'{resource.name}' ends neither in {expected}")
+        raise PluginError(f"{hook} gives {resource!r}, which is not a file")
+    if not resource.name.endswith(tuple(suffixes)):
+        raise PluginError(f"'{resource.name}' does not end in {' or '.join(suffixes)}")
     if not resource.is_file():
         raise PluginError(f"there is no file '{resource}'")
     return DefinitionFile(owner, f"{owner.module}/{resource.name}", resource)

@@ -15,6 +15,7 @@ from morello.language.source import Source
 
 RULES_SUFFIX = ".mrules"
 TARGET_SUFFIX = ".mtarget"
+SPEC_SUFFIX = ".mspec"
 DEFINITION_SUFFIXES = (RULES_SUFFIX, TARGET_SUFFIX)
 
 

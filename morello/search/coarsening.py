@@ -54,7 +54,7 @@ def coarser(target: Target, fixed: Collection[str] = ()) -> Iterator[Target]:
         coarse = {level.name: _doubled(level) for level in levels}
         target = replace(target, levels=tuple(coarse.get(v.name, v) for v in target.levels))
         yield target
-    for gone in _dispensable(target.sizes, _kept(target)):
+    for gone in _dispensable(target.sizes, indispensable_sizes(target)):
         target = replace(target, sizes=tuple(s for s in target.sizes if s != gone))
         yield target
 
@@ -87,7 +87,7 @@ def _doubled(level: Level) -> Level:
     return replace(level, grain=2 * level.grain, capacity=(level.capacity or 0) // 2)
 
 
-def _kept(target: Target) -> set[int]:
+def indispensable_sizes(target: Target) -> set[int]:
     """Tile sizes that are never dropped."""
     vectors = {v for level in target.levels for v in level.vectors}
     patterns = (p for k in target.kernels for p in k.match.operands)

@@ -160,19 +160,13 @@ def own_features(target: Target, spec: Spec, option: Option) -> dict[str, float]
 
 
 def _unit_target(target: Target) -> tuple[list[str], Target]:
-    names = [*target.coefficients]
-    names += [f"{lv.name}.{c}" for lv in target.levels for c in lv.coefficients]
+    names = list(target.every_coefficient)
     units = dict(zip(names, np.eye(len(names)), strict=True))
 
-    def unit(coefficient: Coefficient, name: str) -> Coefficient:
+    def unit(name: str, coefficient: Coefficient) -> Coefficient:
         return replace(coefficient, value=units[name])  # type: ignore[arg-type]
 
-    levels = tuple(
-        replace(lv, coefficients={n: unit(c, f"{lv.name}.{n}") for n, c in lv.coefficients.items()})
-        for lv in target.levels
-    )
-    coefficients = {n: unit(c, n) for n, c in target.coefficients.items()}
-    return names, replace(target, levels=levels, coefficients=coefficients)
+    return names, target.with_coefficients(unit)
 
 
 def _own_cost(target: Target, spec: Spec, option: Option) -> Any:

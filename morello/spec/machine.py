@@ -6,8 +6,8 @@ engine would understand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from morello.language import ast
@@ -95,6 +95,24 @@ class Target:
     def bounded(self) -> tuple[Level, ...]:
         """Levels with a capacity, nearest first: one coordinate of a Spec each."""
         return tuple(level for level in self.levels if level.capacity is not None)
+
+    @cached_property
+    def every_coefficient(self) -> Mapping[str, Coefficient]:
+        """By full name: ``NAME``, or ``LEVEL.NAME`` for a coefficient of a level."""
+        of_levels = {f"{v.name}.{n}": c for v in self.levels for n, c in v.coefficients.items()}
+        return {**self.coefficients, **of_levels}
+
+    def with_coefficients(self, change: Callable[[str, Coefficient], Coefficient]) -> Target:
+        """The same target with other coefficients, each from its full name and what it was."""
+        levels = tuple(
+            replace(
+                v,
+                coefficients={n: change(f"{v.name}.{n}", c) for n, c in v.coefficients.items()},
+            )
+            for v in self.levels
+        )
+        coefficients = {n: change(n, c) for n, c in self.coefficients.items()}
+        return replace(self, levels=levels, coefficients=coefficients)
 
     def moves_lines_from(self, level: Level) -> bool:
         """Whether anything asks how an operand that is at this level lies in memory.

@@ -1,4 +1,4 @@
-"""What machine this is: which instructions it has, its processor's name, its clock if fixed."""
+"""What machine this is: which instructions it has, its clock if fixed."""
 
 from __future__ import annotations
 
@@ -48,16 +48,6 @@ def require_host(flags: Sequence[str], what: str, compiler: Compiler | None = No
             + ", ".join(f[2:] for f in lacking),
             help="compile for a target with fewer features",
         )
-
-
-def processor() -> str | None:
-    """The processor's name, if the operating system tells it."""
-    try:
-        text = CPU_INFO.read_text()
-    except OSError:
-        return None
-    match = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
-    return match[1].strip() if match else None
 
 
 def fixed_clock() -> float | None:

@@ -58,7 +58,7 @@ BROKEN = {
     ),
     "a file of another kind": (
         "@hookimpl\ndef morello_definition_files():\n    return [Path(__file__)]",
-        "ends neither in .mrules nor in .mtarget",
+        "does not end in .mrules or .mtarget",
     ),
     "a file that is not there": (
         "@hookimpl\ndef morello_definition_files():\n    return [Path('/nowhere/a.mrules')]",

@@ -9,7 +9,7 @@ import pytest
 from morello.errors import MorelloError
 from morello.toolchain import host
 from morello.toolchain.compilers import Compiler
-from morello.toolchain.host import fixed_clock, host_lacks, processor, require_host
+from morello.toolchain.host import fixed_clock, host_lacks, require_host
 
 
 @pytest.fixture
@@ -73,14 +73,6 @@ def test_a_lack_is_an_error_with_advice(
     with pytest.raises(MorelloError, match=message) as error:
         require_host(["-mthree"], "'f'", compiler)
     assert "target with fewer features" in error.value.help
-
-
-def test_the_processor_has_a_name_where_the_system_tells_it(cpu_info: Path) -> None:
-    assert processor() is None
-    cpu_info.write_text("processor : 0\nmodel name\t: Some CPU, 3 GHz\nmodel name : another\n")
-    assert processor() == "Some CPU, 3 GHz"
-    cpu_info.unlink()
-    assert processor() is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""How many cycles a program takes, on a machine whose clock is not known and not constant.
+
+A program is timed by turns with a chain of instructions that depend on each other, of which every
+processor does one a cycle. The ratio of both in one turn is a number of cycles, whatever the clock
+was then.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from morello.compiler import Kernel
+from morello.toolchain.build import build
+from morello.toolchain.compilers import find_compiler
+from morello.toolchain.timing import Contender, contender, time_alternately
+
+CHAIN = """
+#include <stdint.h>
+uint64_t chain(int64_t count, uint64_t x);
+uint64_t chain(int64_t count, uint64_t x) {
+  for (int64_t i = 0; i < count; ++i) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+  }
+  return x;
+}
+"""
+
+CYCLES_A_LINK = 6
+"""Three shifts and three exclusive ors, each waiting for the one before; counting runs beside."""
+
+REPEATS = 15
+
+
+def chain() -> Contender:
+    """The chain of Marsaglia's "Xorshift RNGs" (2003), so many links long.
+
+    Raises:
+        MorelloError: There is no C compiler, or it fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="morello-") as directory:
+        path = build({"chain.c": CHAIN}, find_compiler(), (), Path(directory, "chain.so"))
+        function = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)["chain"]
+    function.restype = ctypes.c_uint64
+    return lambda count: function(ctypes.c_int64(count), ctypes.c_uint64(88172645463325252))
+
+
+def cycles_of(kernel: Kernel, clock: Contender) -> float:
+    """Cycles of one call, on arguments that stay where they are: a median of turns.
+
+    Raises:
+        MorelloError: The program does not build, or this machine lacks its instructions.
+    """
+    program = contender(kernel.function, kernel.random_arguments())
+    timings = time_alternately({"program": program, "clock": clock}, repeats=REPEATS)
+    pairs = zip(timings["program"].runs, timings["clock"].runs, strict=True)
+    return CYCLES_A_LINK * median(own / link for own, link in pairs)
