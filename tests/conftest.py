@@ -7,16 +7,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from morello.definitions import Definitions, load_definitions
+from morello.resources import available_cores
 
-settings.register_profile("long", max_examples=1000, deadline=None)
+SLOW = [HealthCheck.too_slow]  # other tests run beside these: nothing may depend on the clock
+settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=SLOW)
+settings.register_profile("long", max_examples=1000, deadline=None, suppress_health_check=SLOW)
+settings.load_profile("same")  # --hypothesis-profile=long comes later, and counts more
 
 os.environ["MORELLO_MEMO"] = "off"  # tests that want one name it
 os.environ["MORELLO_PROFILE"] = "off"
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A process for each core; none besides this one where only files or single tests are named.
+
+    Their output is then there as it comes, and the first of them begins at once.
+    """
+    files_alone = all(".py" in argument for argument in config.args)
+    return 0 if files_alone else available_cores()
 
 
 @pytest.fixture(scope="session", autouse=True)
