@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from morello.cli.main import main
+from morello.memo.place import VARIABLE
 
 SMALL = """# A product that is searched in no time.
 target {target}
@@ -69,3 +70,12 @@ def _solved_memo(tmp_path_factory: pytest.TempPathFactory, target: str) -> Path:
 def solved_memo(_solved_memo: Path, tmp_path: Path) -> Path:
     """A copy of it, ``memo.sqlite`` in the working directory."""
     return Path(shutil.copy(_solved_memo, tmp_path / "memo.sqlite"))
+
+
+@pytest.fixture
+def known_small_spec(
+    _solved_memo: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user's memo has the small spec: for tests that are not about how a program is found."""
+    own = tmp_path_factory.mktemp("known") / "memo.sqlite"
+    monkeypatch.setenv(VARIABLE, str(shutil.copy(_solved_memo, own)))

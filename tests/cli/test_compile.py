@@ -12,6 +12,8 @@ from morello.definitions import Definitions
 from morello.toolchain.host import host_lacks
 from tests.cli.conftest import SMALL, Run
 
+pytestmark = pytest.mark.usefixtures("known_small_spec")
+
 BARE = """
 target bare.machine
   "A machine that can do nothing."
@@ -91,7 +93,7 @@ def test_a_place_that_cannot_be_written_is_an_error(place: str, run: Run, small_
 
 def test_json_is_one_document(run: Run, small_spec: Path, target: str) -> None:
     """The summary for tools."""
-    document = json.loads(run("compile", small_spec, "--json", "--verify").stdout)
+    document = json.loads(run("compile", small_spec, "--json", "--verify", "--no-memo").stdout)
     assert document["name"] == "product"
     assert document["target"] == target
     assert document["files"] == ["product.c", "product.h"]
@@ -236,7 +238,7 @@ def test_native_is_a_target_that_this_machine_runs(
 
 def test_explain_shows_plan_costs_and_work(run: Run, small_spec: Path) -> None:
     """The shares of the coefficients add up to the predicted cycles."""
-    result = run("explain", small_spec)
+    result = run("explain", small_spec, "--no-memo")
     assert (result.exit_code, result.stderr) == (0, "")
     for word in ("coefficient", "predicted: ", "searched: "):
         assert word in result.stdout

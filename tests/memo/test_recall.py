@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -15,12 +19,10 @@ from morello.memo.pages import Pages
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.plan import Plan
-from morello.rewriting.alternatives import Context
 from morello.search.known import Counted, Known, Nothing
 from morello.search.reconstruct import reconstruct
 from morello.search.search import search
 from morello.search.solution import Solution
-from morello.spec.spec import Spec
 from morello.why import Why
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
@@ -40,9 +42,22 @@ def _store(path: Path) -> Store:
     return Store.open(path / "memo.sqlite", warn=pytest.fail)
 
 
-def _filled(path: Path, known: Context, spec: Spec) -> None:
+@cache
+def _file(name: str, wanted: Wanted) -> bytes:
+    """The file that a search for a goal leaves; each test works on a copy."""
+    known, spec = context(name), wanted.spec(context(name).target)
+    with TemporaryDirectory() as directory:
+        with _store(Path(directory)) as store:
+            Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
+        return (Path(directory) / "memo.sqlite").read_bytes()
+
+
+@contextmanager
+def _filled(path: Path, name: str, wanted: Wanted) -> Iterator[Store]:
+    """A store that a search for a goal has filled."""
+    (path / "memo.sqlite").write_bytes(_file(name, wanted))
     with _store(path) as store:
-        Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
+        yield store
 
 
 def _never(_: Known) -> Solution:
@@ -55,9 +70,8 @@ def test_a_solved_goal_is_answered_without_a_search(
 ) -> None:
     """The same plan, alternatives with the same costs to the last bit, and for the goals below."""
     known, spec = context(name), wanted.spec(context(name).target)
-    _filled(tmp_path, known, spec)
     expected = solved(name, wanted)
-    with _store(tmp_path) as store:
+    with _filled(tmp_path, name, wanted) as store:
         found = Memo(store).answers(known, spec, _never)
         assert isinstance(found, Recalled)
         assert Plan(plan_of(name, wanted), expected).to_json() == (
@@ -69,10 +83,9 @@ def test_a_solved_goal_is_answered_without_a_search(
 @pytest.mark.parametrize(("name", "wanted"), CASES[:3], ids=IDS[:3])
 def test_every_cell_is_recalled(name: str, wanted: Wanted, tmp_path: Path) -> None:
     """Choices and costs are those of the tables, for every Spec of every family."""
-    known, spec = context(name), wanted.spec(context(name).target)
-    _filled(tmp_path, known, spec)
+    known = context(name)
     expected = solved(name, wanted)
-    with _store(tmp_path) as store:
+    with _filled(tmp_path, name, wanted) as store:
         found = Recalled(known, Pages(store), lambda: _never(Nothing()))
         for cell in cells(expected):
             assert expected.choice(cell) == found.choice(cell)
@@ -85,15 +98,14 @@ def test_what_is_missing_is_solved_from_what_is_there(
 ) -> None:
     """Without the goal's own pages, the rest is recalled, and every table is the same."""
     known, spec = context(name), wanted.spec(context(name).target)
-    _filled(tmp_path, known, spec)
     expected = solved(name, wanted)
-    with _store(tmp_path) as store:
+    with _filled(tmp_path, name, wanted) as store:
         pages = Pages(store)
         families = sorted(expected.solved, key=lambda f: f.key)
-        for family in families[::2]:
-            for record in list(store.records()):
-                if record.family == variant_text(family):
-                    store.delete(record.fingerprint, record.family, record.page.axes)
+        lost = {variant_text(family) for family in families[::2]}
+        for record in list(store.records()):
+            if record.family in lost:
+                store.delete(record.fingerprint, record.family, record.page.axes)
         found = search(known, spec, known=pages)
     assert not found.complete
     for family, actual in found.solved.items():
@@ -115,10 +127,9 @@ def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:
     """The goal's page is there, another one of its plan is not: the same plan, later."""
     name, wanted = CASES[0]
     known, spec = context(name), wanted.spec(context(name).target)
-    _filled(tmp_path, known, spec)
     plan, counted = plan_of(name, wanted), Counted()
     lost = plan.children[0].spec.variant
-    with _store(tmp_path) as store:
+    with _filled(tmp_path, name, wanted) as store:
         for record in list(store.records()):
             if record.family == variant_text(lost):
                 store.delete(record.fingerprint, record.family, record.page.axes)
@@ -132,11 +143,13 @@ def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:
 
 def test_other_coefficients_are_not_answered_from(tmp_path: Path) -> None:
     name, wanted = CASES[0]
-    known, spec = context(name), wanted.spec(context(name).target)
-    _filled(tmp_path, known, spec)
+    known = context(name)
     dearer = {n: replace(c, value=2 * c.value) for n, c in known.target.coefficients.items()}
     other = replace(known, target=replace(known.target, coefficients=dearer))
-    with _store(tmp_path) as store, pytest.raises(AssertionError, match="no need to search"):
+    with (
+        _filled(tmp_path, name, wanted) as store,
+        pytest.raises(AssertionError, match="no need to search"),
+    ):
         Memo(store).answers(other, wanted.spec(other.target), _never)
 
 
@@ -144,11 +157,10 @@ def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
     """A page that says of every Spec what holds for the goal only: the goal is searched again."""
     name, wanted = CASES[0]
     known, spec = context(name), wanted.spec(context(name).target)
-    _filled(tmp_path, known, spec)
     plan, counted = plan_of(name, wanted), Counted()
     children = [node for node in nodes(plan) if node.spec.variant != spec.variant]
     forged = max(children, key=lambda node: node.spec.sizes).spec.variant
-    with _store(tmp_path) as store:
+    with _filled(tmp_path, name, wanted) as store:
         for record in list(store.records()):
             if record.family == variant_text(forged):
                 page = page_of(

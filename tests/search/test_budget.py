@@ -37,6 +37,7 @@ from tests.search.machines import FLAT, context, load_target, with_capacities
 PLENTY = 1 << 40
 
 
+@cache
 def _fine(name: str = "tiny.cached") -> Context:
     """A tiny machine with many tile sizes and grains, so that there is much to drop."""
     known = context(name)
@@ -132,6 +133,13 @@ def test_a_budget_is_kept_and_used(goal: Wanted, share: float) -> None:
     assert (finest != used.target) == (planned.coarsening is not None)
 
 
+@cache
+def _full() -> Solution:
+    """The tables of the first goal, without a budget."""
+    used = _fine()
+    return search(used, GOALS[0].spec(used.target))
+
+
 def _least(solution: Solution, goal: Wanted) -> float:
     spec = goal.spec(solution.context.target)
     return reconstruct(solution, spec).cycles
@@ -158,7 +166,7 @@ def test_the_same_budget_gives_the_same_program() -> None:
     used, goal = _fine(), GOALS[0]
     spec = goal.spec(used.target)
     families = len(discover(used, spec.family).nodes)
-    half = search(used, spec).cells / 2
+    half = _full().cells / 2
     budget = Budget(seconds=families * SECONDS_A_FAMILY + half / SPECS_A_SECOND)
     first, second = (search(used, spec, budget=budget) for _ in range(2))
     assert first.coarsening == second.coarsening
@@ -170,7 +178,7 @@ def test_the_same_budget_gives_the_same_program() -> None:
 def test_a_solution_says_what_became_coarser() -> None:
     used, goal = _fine(), GOALS[0]
     spec = goal.spec(used.target)
-    full = search(used, spec)
+    full = _full()
     assert full.coarsening is None
     solution = search(used, spec, budget=Budget(specs=full.cells - 1))
     assert solution.coarsening is not None
@@ -185,7 +193,7 @@ def test_memory_is_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where little is free, the search is coarser by itself, and says why."""
     used, goal = _fine(), GOALS[0]
     spec = goal.spec(used.target)
-    full = search(used, spec)
+    full = _full()
     families = len(discover(used, spec.family).nodes)
     little = families * BYTES_A_FAMILY + (full.cells - 1) * BYTES_A_SPEC
     monkeypatch.setattr(search_module, "memory_budget", lambda: little)

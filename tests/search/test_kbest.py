@@ -27,7 +27,7 @@ from tests.search.all_derivations import AllDerivations, kernels, tree
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
 from tests.search.solved import plan_of, solved
-from tests.search.test_brute_force import CASES
+from tests.search.test_brute_force import CASES, enumeration
 
 MANY, FEW = 200, 30
 """How many derivations of a goal are compared where there are too many to have all; few if slow."""
@@ -52,8 +52,11 @@ LARGER = (
 
 
 @cache
-def _enumeration(name: str, limit: int) -> AllDerivations:
-    return AllDerivations(context(name), limit)
+def _enumeration(name: str, limit: int | None = None) -> AllDerivations:
+    """One for each target and limit; least costs, which have no limit, are shared by all."""
+    found, known = AllDerivations(context(name), limit), enumeration(name)
+    found.known, found.structure = known.known, known.structure
+    return found
 
 
 def _best(name: str, wanted: Wanted, count: int | None = None) -> list[Derivation]:
@@ -74,7 +77,7 @@ def test_the_first_are_those_of_the_enumeration(name: str, wanted: Wanted) -> No
 @pytest.mark.parametrize(("name", "wanted"), SMALL, ids=str)
 def test_all_are_found_and_no_more(name: str, wanted: Wanted) -> None:
     """To exhaustion, against all combinations."""
-    everything = AllDerivations(context(name), None)
+    everything = _enumeration(name)
     spec = wanted.spec(context(name).target)
     assert 1 < everything.count(spec) <= ALL
     expected = [d.tree for d in everything.derivations(spec)]
@@ -139,7 +142,7 @@ def test_of_those_alike_the_cheapest_is_found(name: str, wanted: Wanted) -> None
     """Dropping what is alike at every Spec finds what dropping it at the end would."""
     spec = wanted.spec(context(name).target)
     expected: dict[frozenset[str], float] = {}
-    for derivation in AllDerivations(context(name), None).derivations(spec):
+    for derivation in _enumeration(name).derivations(spec):
         expected.setdefault(kernels(derivation.tree), float(derivation.intensity))
     found = list(derivations(solved(name, wanted), spec, Kernels()))
     assert list(expected.values()) == [d.intensity for d in found]
