@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import click
 
+ELEMENTS: Mapping[str, tuple[str, str, str]] = {
+    "f32": ("f32", "f32", "f32"),
+    "bf16": ("bf16", "bf16", "f32"),
+    "f32bf16": ("f32", "bf16", "f32"),
+    "u8s8": ("u8", "s8", "s32"),
+}
+"""Element types of A, B and C, by the name that they have together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An f32 product of an m x k by a k x n matrix."""
+    """A product of an m x k by a k x n matrix. ``dtypes`` is one of `ELEMENTS`."""
 
     m: int
     k: int
     n: int
+    dtypes: str = "f32"
 
     def __str__(self) -> str:
-        return f"{self.m}x{self.k}x{self.n}"
+        sizes = f"{self.m}x{self.k}x{self.n}"
+        return sizes if self.dtypes == "f32" else f"{self.dtypes}:{sizes}"
 
     @property
     def flops(self) -> int:
@@ -32,9 +44,9 @@ class Case:
 SPEC = """target {target}
 
 spec matmul(M, K, N) threads {threads} {{
-  input  a: f32[M, K]
-  input  b: f32[K, N]
-  output c: f32[M, N]
+  input  a: {a}[M, K]
+  input  b: {b}[K, N]
+  output c: {c}[M, N]
   c = matmul(a, b)
 }}
 """
@@ -45,27 +57,35 @@ CASES = (
     Case(256, 256, 256),
     Case(512, 512, 512),
     Case(1024, 1024, 1024),
+    Case(2048, 2048, 2048),
     Case(100, 100, 100),
     Case(401, 401, 401),
-    Case(1, 1000, 1000),
-    Case(1, 1024, 1024),
-    Case(37, 53, 71),
-    Case(7, 1, 3),
+    Case(1000, 1000, 1000),
     Case(128, 768, 3072),
+    Case(6, 4096, 16),
+    Case(1, 2048, 16384),
+    Case(1, 2048, 16384, "bf16"),
+    Case(512, 512, 512, "bf16"),
+    Case(1024, 1024, 1024, "bf16"),
+    Case(512, 512, 512, "u8s8"),
+    Case(1024, 1024, 1024, "u8s8"),
 )
-"""Powers of two, a round size that is none, a prime, vectors times matrices, remainders everywhere,
-next to nothing, and a layer of a network."""
+"""Powers of two, round sizes that are none, a prime, a layer of a network, a product that is nearly
+all reduction, and a vector times a matrix that no cache holds."""
 
 
-def spec_text(target: str, threads: int) -> str:
+def spec_text(target: str, threads: int, dtypes: str = "f32") -> str:
     """The spec whose parameters a case gives."""
-    return SPEC.format(target=target, threads=threads)
+    types = dict(zip("abc", ELEMENTS[dtypes], strict=True))
+    return SPEC.format(target=target, threads=threads, **types)
 
 
 def parse_cases(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[Case, ...]:
-    """Cases of an option's text: ``64,100x200x300`` is M x K x N, or one size for all three.
+    """Cases of an option's text: ``64,100x200x300,bf16:512``.
+
+    Each is M x K x N, or one size for all three; before it may stand what `ELEMENTS` has.
 
     Raises:
         click.BadParameter: Some part of it is neither.
@@ -74,11 +94,13 @@ def parse_cases(
 
 
 def _case(text: str) -> Case:
-    numbers = text.split("x")
-    if len(numbers) not in (1, 3) or not all(n.isdecimal() and int(n) for n in numbers):
+    match = re.fullmatch(r"(?:(\w+):)?(\d+)(?:x(\d+)x(\d+))?", text, re.ASCII)
+    if not match or "0" in match.groups():
         raise click.BadParameter(f"'{text}' is neither MxKxN nor one size")
-    m, k, n = [int(number) for number in numbers] * (3 // len(numbers))
-    return Case(m, k, n)
+    dtypes, m, k, n = match.groups()
+    if dtypes is not None and dtypes not in ELEMENTS:
+        raise click.BadParameter(f"'{dtypes}' is none of: {', '.join(ELEMENTS)}")
+    return Case(int(m), int(k or m), int(n or m), dtypes or "f32")
 
 
 sizes_option = click.option(

@@ -1,157 +1,222 @@
-"""Who takes part: the compiled spec, OpenBLAS where it is installed, and the plain triple loop.
+"""Who takes part, as data: the compiled spec, its peers, plain loops, and the machine's limits.
 
-Every contender does its work in a loop in C, on arrays of its own, which `Entry` keeps.
+Each is a C file in ``benchmarks/c/`` with the functions of ``contender.h``, linked with a library.
+To add a peer, write its C file, and its entry in `PEERS`. How they are built is in
+`benchmarks.building`; how they are run, in `benchmarks.worker`.
 """
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
 
-import numpy as np
+Variables = Mapping[str, str]
 
-import morello
-from benchmarks.cases import Case, spec_text
-from morello.toolchain.build import build
-from morello.toolchain.compilers import Compiler
-from morello.toolchain.signature import aligned_bytes
-from morello.toolchain.timing import Contender, contender
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-HERE = Path(__file__).parent
-LOOP_FLAGS = ("-march=native",)
-LOOPS = ("ijk", "ikj")
+OWN = "morello"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A contender for one case. ``result`` is where ``run`` writes."""
+class Variant:
+    """One way to use a library. ``name`` is added to the contender's name.
 
-    name: str
-    run: Contender
-    result: Array
+    ``role`` is ``own`` (the compiled spec), ``peer`` (a library), ``packed`` (a library that got B
+    ahead and keeps it in a layout of its own), ``loop`` (plain C) or ``limit`` (of the machine; it
+    computes no product). ``most_flops`` leaves out products that would take minutes.
+    """
+
+    name: str = ""
+    role: str = "peer"
+    vectors_only: bool = False
+    most_flops: float = inf
 
 
 @dataclass(frozen=True, slots=True)
-class Blas:
-    """A BLAS that was found: its name here, and the address of its ``cblas_sgemm``."""
+class Contender:
+    """A C file, how it is built, and in what environment it runs.
+
+    Attributes:
+        name: What tables call it.
+        source: The file in ``benchmarks/c/``.
+        install: The command that installs its library; none where none is needed.
+        variants: In the order in which the C file counts them.
+        dtypes: The keys of `benchmarks.cases.ELEMENTS` that it can do.
+        places: Directories, each by its name in braces in ``flags`` and link arguments: that of a
+            file of an installed Python distribution, as (distribution, file).
+        flags: Of the compiler, before the source.
+        for_target: Whether it also gets the flags of the target.
+        link: Arguments after the source.
+        link_threads: Those instead when there are several threads; none where it has but one.
+        environment: Variables that must be set before the library is loaded, by target.
+    """
 
     name: str
-    sgemm: ctypes.c_void_p
-    shim: ctypes.CDLL
+    source: str
+    install: str = ""
+    variants: tuple[Variant, ...] = (Variant(),)
+    dtypes: tuple[str, ...] = ("f32",)
+    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    for_target: bool = False
+    link: tuple[str, ...] = ()
+    link_threads: tuple[str, ...] | None = None
+    environment: Mapping[str, Variables] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Of its variants, in order."""
+        return [f"{self.name} {variant.name}".rstrip() for variant in self.variants]
 
 
-def aligned(shape: Sequence[int]) -> Array:
-    """An f32 array that begins at a cache line."""
-    array = aligned_bytes(4 * int(np.prod(shape))).view(np.float32).reshape(shape)
-    array[...] = np.nan
-    return array
+# ------------------------------------------------------------------------------- libraries
+
+_BLAS = (Variant(), Variant("gemv", vectors_only=True))
+_OPENBLAS = {
+    "x86.avx512": {"OPENBLAS_CORETYPE": "SkylakeX"},
+    "x86.avx2": {"OPENBLAS_CORETYPE": "Haswell"},
+}
+_ONEDNN = (Variant(), Variant("packed", "packed"))
+_HELD_ONEDNN = {"x86.avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2"}}
 
 
-def load_source(name: str, compiler: Compiler, flags: Sequence[str]) -> ctypes.CDLL:
-    """Build one of the C files beside this module and load it.
-
-    Raises:
-        MorelloError: The compiler fails.
-    """
-    with tempfile.TemporaryDirectory(prefix="morello-") as directory:
-        sources = {name: (HERE / name).read_text()}
-        library = build(sources, compiler, flags, Path(directory, "library.so"))
-        return ctypes.CDLL(str(library))
+def _blas(prefix: str, about: str) -> tuple[str, ...]:
+    return (f"-DSGEMM={prefix}cblas_sgemm", f"-DSGEMV={prefix}cblas_sgemv", f"-DABOUT={about}")
 
 
-# ------------------------------------------------------------------------------- OpenBLAS
+def _mkl(layer: str, *libraries: str) -> tuple[str, ...]:
+    archives = (f"{{libraries}}/libmkl_{name}.a" for name in ("intel_lp64", layer, "core"))
+    # Linked statically, its symbols hidden: it may meet other BLAS libraries in one process.
+    group = ("-Wl,--exclude-libs,ALL", "-Wl,--start-group", *archives, "-Wl,--end-group")
+    return (*group, *libraries, "-lpthread", "-lm", "-ldl")
 
 
-def find_blas(compiler: Compiler, threads: int) -> tuple[list[Blas], list[str]]:
-    """Every OpenBLAS of this machine, set to so many threads; and what is not installed.
-
-    Raises:
-        MorelloError: The compiler fails.
-    """
-    shim = load_source("blas.c", compiler, ())
-    found, missing = [], []
-    for name, prefix, path in _libraries():
-        library = None
-        if path is not None:
-            with suppress(OSError):
-                library = ctypes.CDLL(path)
-        if library is None:
-            missing.append(name)
-            continue
-        library[f"{prefix}openblas_set_num_threads"](threads)
-        sgemm = ctypes.cast(library[f"{prefix}cblas_sgemm"], ctypes.c_void_p)
-        found.append(Blas(name, sgemm, shim))
-    return found, missing
-
-
-def _libraries() -> Iterator[tuple[str, str, str | None]]:
-    """Name, prefix of its symbols, and path if it is there."""
-    package = find_spec("scipy_openblas32")
-    path = None
-    if package is not None and package.submodule_search_locations:
-        directory = Path(package.submodule_search_locations[0], "lib")
-        path = next((str(p) for p in sorted(directory.glob("libscipy_openblas*"))), None)
-    yield "scipy-openblas32", "scipy_", path
-    yield "libopenblas", "", ctypes.util.find_library("openblas")
-
-
-def _blas_entry(blas: Blas, case: Case, a: Array, b: Array) -> Entry:
-    result = aligned((case.m, case.n))
-    pointers = [_pointer(x) for x in (a, b, result)]
-
-    def run(count: int) -> None:
-        blas.shim.blas_repeat(ctypes.c_int64(count), blas.sgemm, case.m, case.k, case.n, *pointers)
-
-    return Entry(blas.name, run, result)
-
+PEERS = (
+    Contender(
+        name="OpenBLAS (pip)",
+        source="blas.c",
+        install="python -m pip install scipy-openblas32",
+        variants=_BLAS,
+        places={"libraries": ("scipy-openblas32", "libscipy_openblas.so")},
+        flags=_blas("scipy_", "scipy_openblas_get_config"),
+        link=("-L{libraries}", "-Wl,-rpath,{libraries}", "-lscipy_openblas"),
+        link_threads=("-L{libraries}", "-Wl,-rpath,{libraries}", "-lscipy_openblas"),
+        environment=_OPENBLAS,
+    ),
+    Contender(
+        name="OpenBLAS (Debian)",
+        source="blas.c",
+        install="apt-get install libopenblas-serial-dev",
+        variants=_BLAS,
+        flags=_blas("", "openblas_get_config"),
+        link=("-lopenblas",),
+        environment=_OPENBLAS,
+    ),
+    Contender(
+        name="MKL",
+        source="mkl.c",
+        install="python -m pip install mkl-static mkl-include",
+        variants=(
+            Variant(),
+            Variant("JIT"),
+            Variant("packed", "packed"),
+            Variant("gemv", vectors_only=True),
+        ),
+        places={
+            "headers": ("mkl-include", "mkl.h"),
+            "libraries": ("mkl-static", "libmkl_core.a"),
+        },
+        flags=("-isystem{headers}",),
+        link=_mkl("sequential"),
+        link_threads=_mkl("gnu_thread", "-lgomp"),
+        environment={"x86.avx2": {"MKL_ENABLE_INSTRUCTIONS": "AVX2"}},
+    ),
+    Contender(
+        name="LIBXSMM",
+        source="libxsmm.c",
+        install="apt-get install libxsmm-dev",
+        link=("-Wl,--exclude-libs,ALL", "-lxsmm", "-lxsmmnoblas", "-lpthread", "-lm", "-ldl"),
+        environment={
+            "x86.avx512": {"LIBXSMM_TARGET": "skx"},
+            "x86.avx2": {"LIBXSMM_TARGET": "hsw"},
+        },
+    ),
+    Contender(
+        name="oneDNN (Debian)",
+        source="onednn.cc",
+        install="apt-get install libdnnl-dev",
+        variants=_ONEDNN,
+        link=("-ldnnl", "-lstdc++"),
+        link_threads=("-ldnnl", "-lstdc++"),
+        environment=_HELD_ONEDNN,
+    ),
+    Contender(
+        name="oneDNN (pip)",
+        source="onednn.cc",
+        install="python -m pip install onednn-cpu-gomp onednn-devel-cpu-gomp",
+        variants=_ONEDNN,
+        places={
+            "headers": ("onednn-devel-cpu-gomp", "dnnl.hpp"),
+            "libraries": ("onednn-cpu-gomp", "libdnnl.so.3"),
+        },
+        flags=("-isystem{headers}",),
+        link=("-L{libraries}", "-Wl,-rpath,{libraries}", "-ldnnl", "-lstdc++"),
+        link_threads=("-L{libraries}", "-Wl,-rpath,{libraries}", "-ldnnl", "-lstdc++"),
+        environment=_HELD_ONEDNN,
+    ),
+    Contender(
+        name="BLIS",
+        source="blas.c",
+        install="apt-get install libblis-serial-dev",
+        variants=_BLAS,
+        flags=_blas("", "bli_info_get_version_str"),
+        link=("-lblis",),
+        environment={
+            "x86.avx512": {"BLIS_ARCH_TYPE": "skx"},
+            "x86.avx2": {"BLIS_ARCH_TYPE": "haswell"},
+        },
+    ),
+    Contender(
+        name="Eigen",
+        source="eigen.cc",
+        install="apt-get install libeigen3-dev",
+        for_target=True,
+        link=("-lstdc++",),
+        link_threads=("-fopenmp", "-lstdc++"),
+    ),
+)
 
 # ------------------------------------------------------------------------------- the others
 
+COMPILED = Contender(name=OWN, source="morello.c", variants=(Variant(role="own"),), for_target=True)
+"""Built with the emitted C, for each case; what it can do is what compiles."""
 
-def _loop_entries(case: Case, compiler: Compiler, a: Array, b: Array) -> Iterator[Entry]:
-    flags = [*LOOP_FLAGS, *(f"-D{name}={size}" for name, size in case.defines.items())]
-    library = load_source("loops.c", compiler, flags)
+LOOPS = Contender(
+    name="loop",
+    source="loops.c",
+    variants=(
+        Variant("ijk", "loop", most_flops=2 * 512**3),
+        Variant("ikj", "loop", most_flops=2 * 1024**3),
+    ),
+    for_target=True,
+    link_threads=("-fopenmp",),
+)
+"""Built for each case: its sizes are known to the C compiler."""
 
-    def entry(order: int, result: Array) -> Callable[[int], None]:
-        pointers = [_pointer(x) for x in (a, b, result)]
-        return lambda count: library.loops_repeat(ctypes.c_int64(count), order, *pointers)
-
-    for order, name in enumerate(LOOPS):
-        result = aligned((case.m, case.n))
-        yield Entry(f"loop {name}", entry(order, result), result)
-
-
-def _pointer(array: Array) -> ctypes.c_void_p:
-    """The array's address; it keeps the array alive."""
-    return array.ctypes.data_as(ctypes.c_void_p)
-
-
-def compile_case(case: Case, target: str, threads: int) -> morello.Kernel:
-    """The spec for one case, compiled with what the process's memo already knows."""
-    return morello.compile(spec_text(target, threads), defines=case.defines)
-
-
-def entries(
-    case: Case, kernel: morello.Kernel, blas: Sequence[Blas], compiler: Compiler
-) -> tuple[list[Entry], Array, Array]:
-    """All contenders for one case, and the matrices that they multiply.
-
-    Raises:
-        MorelloError: A C compiler fails, or this machine lacks the target's instructions.
-    """
-    rng = np.random.default_rng(0)
-    a, b, c = (aligned(s) for s in ((case.m, case.k), (case.k, case.n), (case.m, case.n)))
-    a[...] = rng.uniform(-1, 1, a.shape)
-    b[...] = rng.uniform(-1, 1, b.shape)
-    own = Entry("morello", contender(kernel.function, [a, b, c]), c)
-    others = [_blas_entry(one, case, a, b) for one in blas]
-    return [own, *others, *_loop_entries(case, compiler, a, b)], a, b
+LIMITS = (
+    Contender(
+        name="arithmetic",
+        source="arithmetic.c",
+        variants=(Variant(role="limit"),),
+        flags=("-ffp-contract=fast",),
+        for_target=True,
+        link_threads=("-fopenmp",),
+    ),
+    Contender(
+        name="reading",
+        source="reading.c",
+        variants=(Variant(role="limit"),),
+        dtypes=("f32", "bf16", "f32bf16", "u8s8"),
+        for_target=True,
+        link_threads=("-fopenmp",),
+    ),
+)
+"""No product can take less than the longer of the two."""

@@ -1,54 +1,86 @@
 """Measures everything that the documentation quotes, and writes it there.
 
-``python -m benchmarks.figures`` runs `benchmarks.matmul`, `benchmarks.search`, `benchmarks.growth`
-and `benchmarks.memo`, keeps their records in ``benchmarks/results/``, and writes the tables between
-the marks ``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--write-only``
-nothing is measured again.
+``python -m benchmarks.figures`` runs `benchmarks.matmul` (for each of `PRODUCTS`),
+`benchmarks.search`, `benchmarks.growth` and `benchmarks.memo`, keeps their records in
+``benchmarks/results/``, draws pictures there, and writes the tables between the marks
+``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--only`` some are measured
+again, with ``--write-only`` none.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from benchmarks import growth, matmul, memo, search
+from benchmarks import growth, matmul, memo, report, search
 from benchmarks.cases import CASES
 from benchmarks.machine import save
+from benchmarks.matmul import Options
 
 PROJECT = Path(__file__).resolve().parent.parent
 RESULTS = PROJECT / "benchmarks" / "results"
-PAGES = ("README.md", "docs/search.md")
+PAGES = ("README.md", "docs/search.md", "benchmarks/README.md")
 TARGET = "x86.avx512"
 REPEATS = 41
+
+PRODUCTS: Mapping[str, Options] = {
+    "matmul": Options(TARGET, repeats=REPEATS),
+    "matmul-avx2": Options("x86.avx2", repeats=REPEATS),
+    "matmul-threads": Options(TARGET, threads=2, repeats=REPEATS),
+}
+"""How products are measured, by the name of the record. Those that were never measured are left out
+of the pages; the first is always there."""
 
 MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def tables() -> dict[str, str]:
     """What stands between the marks of each name, from the records that are kept."""
-    searched = json.loads((RESULTS / "search.json").read_text())
+    searched = _record("search")
     return {
-        "matmul": _matmul(json.loads((RESULTS / "matmul.json").read_text())),
+        "matmul": _matmul(_record("matmul"), "warm"),
+        "contenders": "\n".join(_contenders(name) for name in measured_products()),
         "search": _search(searched),
         "bounds": f"{search.bounds_table(searched)}\n",
-        "growth": _growth(json.loads((RESULTS / "growth.json").read_text())),
-        "memo": _memo(json.loads((RESULTS / "memo.json").read_text())),
+        "growth": _growth(_record("growth")),
+        "memo": _memo(_record("memo")),
     }
 
 
-def _matmul(document: dict[str, Any]) -> str:
+def _record(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return document
+
+
+def measured_products() -> list[str]:
+    """Those of `PRODUCTS` of which there is a record."""
+    return [name for name in PRODUCTS if (RESULTS / f"{name}.json").is_file()]
+
+
+def _matmul(document: dict[str, Any], mode: str) -> str:
     threads = "one thread" if document["threads"] == 1 else f"{document['threads']} threads"
     return (
         f"{_machine(document)}; {document['environment']['compiler']}; "
-        f'target {document["target"]}; {threads}. Columns "against": time of the other over '
-        f"ours in the same turn, median of {document['repeats']} turns; above 1, ours is faster."
-        "\n\n"
-        f"{matmul.table(document)}\n"
+        f"target {document['target']}; {threads}; caches {mode}; medians of {document['repeats']} "
+        'turns. "Against it": time of the other over ours in the same turn; above 1, ours is '
+        f"faster.\n\n{report.table(document, mode)}\n"
     )
+
+
+def _contenders(name: str) -> str:
+    """All about one record: its picture, and for each mode the table, and everybody's rates."""
+    document = _record(name)
+    parts = [f"### {document['target']}, threads: {document['threads']}\n"]
+    parts.append(f"![Shares of the limit](results/{name}.svg)\n")
+    for mode in document["modes"]:
+        parts += [_matmul(document, mode), "GFLOP/s of all:\n", f"{report.rates(document, mode)}\n"]
+    parts.append(f"{report.contenders_text(document)}\n")
+    return "\n".join(parts)
 
 
 def _search(document: dict[str, Any]) -> str:
@@ -77,24 +109,43 @@ def updated(text: str, found: dict[str, str]) -> str:
     return MARKED.sub(lambda match: match[1] + found[match[2]] + match[3], text)
 
 
-def _measure() -> None:
+def _product(options: Options) -> Callable[[], dict[str, Any]]:
+    return lambda: matmul.run(CASES, options)
+
+
+MEASUREMENTS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "search": lambda: search.run(search.SIZES, TARGET),
+    "growth": lambda: growth.run(TARGET, growth.REPEATS),
+    "memo": lambda: memo.run(memo.SIZES, TARGET, memo.REPEATS),
+    **{name: _product(options) for name, options in PRODUCTS.items()},
+}
+"""By the name of the record."""
+
+
+def _measure(names: Sequence[str]) -> None:
     RESULTS.mkdir(exist_ok=True)
-    documents = {
-        "search": search.run(search.SIZES, TARGET),
-        "growth": growth.run(TARGET, growth.REPEATS),
-        "memo": memo.run(memo.SIZES, TARGET, memo.REPEATS),
-        "matmul": matmul.run(CASES, TARGET, 1, REPEATS),
-    }
-    for name, document in documents.items():
+    for name in names:
+        document = MEASUREMENTS[name]()
+        if document.get("interrupted"):
+            raise click.Abort
         save(document, RESULTS / f"{name}.json")
 
 
+def _draw() -> None:
+    from benchmarks.plot import draw  # noqa: PLC0415 - needs matplotlib
+
+    for name in measured_products():
+        draw(_record(name), RESULTS / f"{name}.svg")
+
+
 @click.command(help=__doc__)
+@click.option("--only", multiple=True, type=click.Choice(list(MEASUREMENTS)), help="Measure these.")
 @click.option("--write-only", is_flag=True, help="Use the records that are kept.")
-def main(write_only: bool) -> None:
+def main(only: tuple[str, ...], write_only: bool) -> None:
     """The command."""
     if not write_only:
-        _measure()
+        _measure(only or list(MEASUREMENTS))
+    _draw()
     for page in PAGES:
         path = PROJECT / page
         path.write_text(updated(path.read_text(), tables()))

@@ -16,7 +16,7 @@ from typing import Any
 
 from morello.toolchain.compilers import Compiler
 
-PACKAGES = ("morello", "numpy", "scipy-openblas32")
+PACKAGES = ("morello", "numpy")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -37,6 +37,12 @@ def caches() -> dict[str, str]:
         level, kind, size = ((index / n).read_text().strip() for n in ("level", "type", "size"))
         found[f"L{level}" if kind == "Unified" else f"L{level} {kind.lower()}"] = size
     return found
+
+
+def cache_bytes() -> int:
+    """Bytes of the largest cache of the first core; 0 where the operating system does not tell."""
+    units = {"K": 2**10, "M": 2**20}
+    return max((int(size[:-1]) * units[size[-1]] for size in caches().values()), default=0)
 
 
 def versions() -> dict[str, str]:

@@ -1,154 +1,257 @@
-"""How fast compiled products are, against OpenBLAS and the plain triple loop.
+"""How fast compiled products are, against the best libraries and against the machine's limits.
 
-``python -m benchmarks.matmul`` measures all `benchmarks.cases.CASES`, in one process, contenders by
-turns. Every contender's result is checked against the reference first.
+``python -m benchmarks.matmul`` measures all `benchmarks.cases.CASES` against all
+`benchmarks.contenders.PEERS` that are installed; the others are named. Contenders take turns in one
+process, and every result is checked against the reference first. ``benchmarks/README.md`` says how
+to install the peers, and what the numbers mean.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import click
 
-from benchmarks.cases import CASES, Case, sizes_option
-from benchmarks.contenders import (
-    LOOP_FLAGS,
-    Array,
-    Blas,
-    Entry,
-    compile_case,
-    entries,
-    find_blas,
-)
-from benchmarks.machine import environment, pin, save
-from morello import Kernel, MorelloError
-from morello.reference.compare import check_close, reference
+from benchmarks import building
+from benchmarks.cases import CASES, ELEMENTS, Case, sizes_option, spec_text
+from benchmarks.contenders import COMPILED, LIMITS, LOOPS, OWN, PEERS
+from benchmarks.machine import environment, save
+from benchmarks.report import failed, report
+from benchmarks.runs import Measured, Setting, environment_of, measure
+from benchmarks.worker import Problem
+from morello import MorelloError, compile
+from morello.definitions import load_definitions
+from morello.reference.compare import reference
+from morello.reference.inputs import make_all
+from morello.spec.dtypes import DTYPES
+from morello.spec.machine import Target
 from morello.toolchain.build import STANDARD_FLAGS
-from morello.toolchain.compilers import Compiler, find_compiler
-from morello.toolchain.timing import Timing, time_alternately
+from morello.toolchain.compilers import find_compiler
+from morello.toolchain.host import require_host
+from morello.toolchain.timing import Timing
+
+Document = dict[str, Any]
+
+MODES = ("warm", "flushed")
+TARGET, REPEATS = "x86.avx512", 21
 
 
-def measure(
-    case: Case,
-    target: str,
-    threads: int,
-    blas: Sequence[Blas],
-    compiler: Compiler,
-    repeats: int,
-) -> dict[str, Any]:
-    """Check and time one case.
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user can choose. ``only`` names contenders, besides the compiled spec; none is all."""
+
+    target: str = TARGET
+    threads: int = 1
+    repeats: int = REPEATS
+    modes: tuple[str, ...] = MODES
+    only: tuple[str, ...] = ()
+
+
+def run(
+    cases: Sequence[Case], options: Options, keep: Callable[[Document], None] = lambda _: None
+) -> Document:
+    """Measure cases, with progress on the standard error.
+
+    Args:
+        cases: Which.
+        options: How.
+        keep: Called with the document after each case.
 
     Returns:
-        A record: sizes, the prediction, and per contender the median and quartiles in seconds,
-        GFLOP/s, and the median over the turns of its time over ours in the same turn.
+        The document. Where the user interrupts, with the cases that are done, and marked.
 
     Raises:
-        MorelloError: It cannot be compiled or run, or a result is wrong.
+        MorelloError: There is no compiler, no such target, or this machine cannot run it.
     """
-    kernel = compile_case(case, target, threads)
-    contenders, a, b = entries(case, kernel, blas, compiler)
-    _check(case, kernel, contenders, a, b)
-    timings = time_alternately({e.name: e.run for e in contenders}, repeats=repeats)
-    own = timings["morello"]
+    compiler, target = find_compiler(), _target(options.target)
+    require_host(target.flags, f"a program for {target.name}", compiler)
+    document = _heading(options, environment(compiler), target)
+    with tempfile.TemporaryDirectory(prefix="morello-") as directory:
+        where = Path(directory)
+        workshop = building.Workshop(compiler, target, options.threads, where, options.only)
+        try:
+            _measure_all(cases, options, workshop, document, keep)
+        except KeyboardInterrupt:
+            document["interrupted"] = True
+    keep(document)
+    return document
+
+
+def _target(name: str) -> Target:
+    targets = load_definitions().targets
+    if name not in targets:
+        raise MorelloError(f"there is no target '{name}': choose one of {', '.join(targets)}")
+    return targets[name]
+
+
+def _heading(options: Options, machine: Document, target: Target) -> Document:
+    roles = {
+        name: {"role": variant.role}
+        for contender in (COMPILED, *PEERS, LOOPS, *LIMITS)
+        for name, variant in zip(contender.names(), contender.variants, strict=True)
+    }
     return {
-        "case": str(case),
-        "sizes": case.defines,
-        "predicted_cycles": kernel.cost,
-        "contenders": {name: _record(case, t, own) for name, t in timings.items()},
+        "environment": machine,
+        "flags": {"all": STANDARD_FLAGS, "target": target.flags},
+        "variables": environment_of(options.target, options.threads),
+        "target": options.target,
+        "threads": options.threads,
+        "repeats": options.repeats,
+        "modes": options.modes,
+        "contenders": roles,
+        "left_out": {},
+        "cases": [],
     }
 
 
-def _check(case: Case, kernel: Kernel, contenders: Sequence[Entry], a: Array, b: Array) -> None:
+def _measure_all(
+    cases: Sequence[Case],
+    options: Options,
+    workshop: building.Workshop,
+    document: Document,
+    keep: Callable[[Document], None],
+) -> None:
+    libraries, missing = building.build_all(workshop)
+    _leave_out(document, missing)
+    harness = building.build_c(workshop, "harness.c")
+    setting = Setting(
+        options.target,
+        options.threads,
+        options.repeats,
+        options.modes,
+        harness,
+        workshop.directory,
+    )
+    for case in cases:
+        click.echo(f"{case} ...", err=True)
+        try:
+            document["cases"].append(_measure_case(case, workshop, libraries, setting, document))
+        except MorelloError as error:
+            _leave_out(document, {str(case): str(error)})
+        keep(document)
+
+
+def _leave_out(document: Document, reasons: Mapping[str, str]) -> None:
+    for name, reason in reasons.items():
+        click.echo(f"left out: {name}: {reason}", err=True)
+    document["left_out"] |= reasons
+
+
+def _measure_case(
+    case: Case,
+    workshop: building.Workshop,
+    libraries: Mapping[str, Path],
+    setting: Setting,
+    document: Document,
+) -> Document:
+    """Check and time one case.
+
+    Returns:
+        A record: sizes, the prediction, and by mode, by contender, what `_record` gives.
+
+    Raises:
+        MorelloError: It cannot be compiled.
+    """
+    unknown = sorted(set(ELEMENTS[case.dtypes]) - set(DTYPES))
+    if unknown:
+        raise MorelloError(f"there is no element type '{unknown[0]}'")
+    spec = spec_text(setting.target, setting.threads, case.dtypes)
+    kernel = compile(spec, defines=case.defines)
+    built = {**libraries, **building.build_for_case(workshop, case, kernel)}
     goal = kernel.goal
+    arguments = [(a.shape, a.dtype) for a in kernel.signature.inputs]
+    a, b = make_all("random", arguments)
     expected = reference(goal.operation, goal.sizes, [a, b], goal.operands[-1].dtype)
-    for entry in contenders:
-        entry.run(1)
-        check_close(entry.result, expected, name=f"{case}: {entry.name}")
+    contenders = list(building.entrants(case, built))
+    measured = measure(contenders, Problem(case.dtypes, a, b, expected), setting)
+    for name, reason in measured.left_out.items():
+        click.echo(f"left out of {case}: {name}: {reason}", err=True)
+    for name, about in measured.about.items():
+        document["contenders"][name]["about"] = about
+    return {
+        "case": str(case),
+        "sizes": case.defines,
+        "flops": case.flops,
+        "predicted_cycles": kernel.cost,
+        "left_out": measured.left_out,
+        **{mode: _records(case, measured, mode) for mode in setting.modes},
+    }
 
 
-def _record(case: Case, timing: Timing, own: Timing) -> dict[str, Any]:
+def _records(case: Case, measured: Measured, mode: str) -> Document:
+    timings = measured.times.get(mode, {})
+    own = timings.get(OWN)
+    return {name: _record(case, timing, own) for name, timing in timings.items()}
+
+
+def _record(case: Case, timing: Timing, own: Timing | None) -> Document:
+    """Median and quartiles in seconds, GFLOP/s, and the median over turns of its time over ours."""
+    ratios = [t / o for t, o in zip(timing.runs, own.runs, strict=True)] if own else []
     return {
         "seconds": timing.median,
         "quartiles": timing.quartiles,
         "calls": timing.batch,
         "gflops": case.flops / timing.median * 1e-9,
-        "ratio": median(t / o for t, o in zip(timing.runs, own.runs, strict=True)),
+        "ratio": median(ratios) if ratios else None,
     }
 
 
-def table(document: dict[str, Any]) -> str:
-    """The measurements as a Markdown table; the others as their time over ours."""
-    names = list(document["cases"][0]["contenders"])
-    head = ["size (M x K x N)", "time", "half of the runs", "GFLOP/s"]
-    head += [f"against {name}" for name in names if name != "morello"]
-    rows = [head, ["---"] + ["---:"] * (len(head) - 1)]
-    for record in document["cases"]:
-        own = record["contenders"]["morello"]
-        low, high = own["quartiles"]
-        row = [record["case"].replace("x", " x "), _time(own["seconds"])]
-        row += [f"{_time(low)} to {_time(high)}", f"{own['gflops']:.1f}"]
-        row += [f"{r['ratio']:.2f}" for n, r in record["contenders"].items() if n != "morello"]
-        rows.append(row)
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _time(seconds: float) -> str:
-    for unit, scale in (("ns", 1e9), ("us", 1e6)):
-        if seconds * scale < 1000:
-            return f"{seconds * scale:.3g} {unit}"
-    return f"{seconds * 1e3:.3g} ms"
-
-
-def run(cases: Sequence[Case], target: str, threads: int, repeats: int) -> dict[str, Any]:
-    """Measure all cases, with progress on the standard error.
-
-    Raises:
-        MorelloError: See `measure`.
-    """
-    compiler = find_compiler()
-    cores = pin(threads)
-    blas, missing = find_blas(compiler, threads)
-    for name in missing:
-        click.echo(f"not installed, left out: {name}", err=True)
-    records = []
-    for case in cases:
-        click.echo(f"{case} ...", err=True)
-        records.append(measure(case, target, threads, blas, compiler, repeats))
-    return {
-        "environment": environment(compiler),
-        "flags": {"all": STANDARD_FLAGS, "loops": LOOP_FLAGS},
-        "target": target,
-        "threads": threads,
-        "cores": cores,
-        "repeats": repeats,
-        "left_out": missing,
-        "cases": records,
-    }
+def _names(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    known = [contender.name for contender in (*PEERS, LOOPS, *LIMITS)]
+    names = tuple(name.strip() for name in value.split(",")) if value else ()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise click.BadParameter(f"'{unknown[0]}' is none of: {', '.join(known)}")
+    return names
 
 
 @click.command(help=__doc__)
 @sizes_option
-@click.option("--target", default="x86.avx512", show_default=True)
+@click.option("--target", default=TARGET, show_default=True)
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--repeats", type=click.IntRange(1), default=21, show_default=True)
+@click.option("--repeats", type=click.IntRange(1), default=REPEATS, show_default=True)
+@click.option("--mode", type=click.Choice(MODES), help="Default: both.")
+@click.option("--only", callback=_names, metavar="NAME,...", help="Contenders. Default: all.")
 @click.option("--json", "output", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="An SVG or PNG file.")
 def main(
-    sizes: Sequence[Case], target: str, threads: int, repeats: int, output: Path | None
+    sizes: Sequence[Case],
+    target: str,
+    threads: int,
+    repeats: int,
+    mode: str | None,
+    only: tuple[str, ...],
+    output: Path | None,
+    plot: Path | None,
 ) -> None:
     """The command."""
+    options = Options(target, threads, repeats, (mode,) if mode else MODES, only)
+
+    def keep(document: Document) -> None:
+        if output is not None:
+            save(document, output)
+
     try:
-        document = run(sizes or CASES, target, threads, repeats)
+        document = run(sizes or CASES, options, keep)
     except MorelloError as error:
         sys.exit(f"error: {error}")
-    if output is not None:
-        save(document, output)
-    machine = document["environment"]
-    click.echo(f"{machine['processor']}, {machine['compiler']}, {target}, {threads} threads\n")
-    click.echo(table(document))
+    click.echo(report(document))
+    if plot is not None:
+        from benchmarks.plot import draw  # noqa: PLC0415 - needs matplotlib
+
+        draw(document, plot)
+    if document.get("interrupted"):
+        sys.exit(130)
+    if failed(document):
+        sys.exit(f"error: the compiled spec failed: {', '.join(failed(document))}")
 
 
 if __name__ == "__main__":

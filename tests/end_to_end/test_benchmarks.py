@@ -1,4 +1,7 @@
-"""The measuring scripts run, check what they time, and the pages quote what was measured."""
+"""The measuring scripts run, and the pages quote what was measured.
+
+Those of matrix products are in `test_benchmarks_matmul`.
+"""
 
 from __future__ import annotations
 
@@ -8,41 +11,17 @@ from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
-import numpy as np
-import pytest
 from click.testing import CliRunner
 
-from benchmarks import figures, growth, matmul, memo, search, startup
+from benchmarks import figures, growth, memo, search, startup
 from benchmarks.cases import Case
-from benchmarks.contenders import compile_case, entries, find_blas
 from benchmarks.machine import environment
 from morello.definitions import Definitions
-from morello.reference.compare import MismatchError
 from morello.rewriting.alternatives import Context
 from morello.search.search import search as search_for
 from morello.toolchain.compilers import find_compiler
 
-from .kernels import Array
-
 TINY = Case(3, 5, 4)
-
-
-def test_products_are_checked_and_timed(tmp_path: Path) -> None:
-    """A table for people, a record for tools, with everything that one needs to repeat it."""
-    output = tmp_path / "matmul.json"
-    arguments = ["--sizes", "3x5x4,2", "--target", "x86.scalar", "--repeats", "2"]
-    done = CliRunner().invoke(matmul.main, [*arguments, "--json", str(output)])
-    assert done.exit_code == 0, done.output
-    document = json.loads(output.read_text())
-    assert [record["case"] for record in document["cases"]] == ["3x5x4", "2x2x2"]
-    contenders = document["cases"][0]["contenders"]
-    assert {"morello", "loop ijk", "loop ikj"} <= set(contenders)
-    assert contenders["morello"]["ratio"] == 1
-    for record in contenders.values():
-        low, high = record["quartiles"]
-        assert 0 < low <= record["seconds"] <= high
-    assert set(document["environment"]) >= {"processor", "caches", "compiler", "versions", "commit"}
-    assert "| 3 x 5 x 4 |" in done.output
 
 
 def test_starts_are_timed(tmp_path: Path) -> None:
@@ -57,32 +36,6 @@ def test_starts_are_timed(tmp_path: Path) -> None:
         assert f"| `{record['case']}` |" in done.output
 
 
-def test_a_contender_that_is_wrong_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each result is compared with the reference before any clock is read."""
-
-    def off_by_one(*arguments: object) -> tuple[list[object], Array, Array]:
-        contenders, a, b = entries(*arguments)  # type: ignore[arg-type]
-        a[0, 0] += 1  # what is multiplied is no longer what is compared
-        return list(contenders), a.copy() - np.eye(*a.shape, dtype=np.float32), b
-
-    monkeypatch.setattr(matmul, "entries", off_by_one)
-    with pytest.raises(MismatchError, match="3x5x4: morello"):
-        matmul.measure(TINY, "x86.scalar", 1, [], find_compiler(), 1)
-
-
-def test_every_contender_multiplies() -> None:
-    """OpenBLAS is among them where it is installed; what is not is named."""
-    compiler = find_compiler()
-    blas, missing = find_blas(compiler, 1)
-    assert {"scipy-openblas32", "libopenblas"} == {b.name for b in blas} | set(missing)
-    contenders, a, b = entries(TINY, compile_case(TINY, "x86.scalar", 1), blas, compiler)
-    assert 3 + len(blas) == len(contenders)
-    for entry in contenders:
-        assert np.isnan(entry.result).all()
-        entry.run(2)
-        np.testing.assert_allclose(entry.result, a @ b, rtol=1e-5, atol=1e-6)
-
-
 def test_a_search_is_measured_in_a_fresh_process() -> None:
     """Counts, seconds and memory of one size."""
     document = search.run([TINY], "x86.scalar")
@@ -92,14 +45,6 @@ def test_a_search_is_measured_in_a_fresh_process() -> None:
     assert 10 < record["peak_mib"] < 4096
     assert set(record["level_axes"]) <= {"0", "1"}  # what docs/search.md says of placing in order
     assert "| 3 x 5 x 4 |" in search.table(document)
-
-
-@pytest.mark.parametrize("text", ["", "axb", "2x3", "0", "1x2x3x4", "-1"])
-def test_sizes_that_make_no_sense_are_usage_errors(text: str) -> None:
-    """With the form that is expected."""
-    done = CliRunner().invoke(matmul.main, ["--sizes", text or ","])
-    assert done.exit_code == 2
-    assert "neither MxKxN nor one size" in done.output
 
 
 def test_a_memo_is_measured_cold_warm_and_for_a_part() -> None:
@@ -131,6 +76,8 @@ def test_the_pages_quote_what_was_measured() -> None:
         marked |= {match[2] for match in figures.MARKED.finditer(text)}
         assert text == figures.updated(text, found), f"{page}: run python -m benchmarks.figures"
     assert set(found) == marked
+    for name in figures.measured_products():
+        assert (figures.RESULTS / f"{name}.svg").is_file(), "run python -m benchmarks.figures"
 
 
 def test_the_machine_is_described() -> None:

@@ -1,10 +1,14 @@
 /* The plain triple loop, as one would write it, in two orders; M, K and N are given with -D. */
-#include <stdint.h>
 #include <string.h>
 
-typedef void product(const float *restrict a, const float *restrict b, float *restrict c);
+#include "contender.h"
+
+enum { IJK, IKJ }; /* variants */
 
 static void loop_ijk(const float *restrict a, const float *restrict b, float *restrict c) {
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
   for (int i = 0; i < M; i++) {
     for (int j = 0; j < N; j++) {
       float sum = 0;
@@ -17,8 +21,11 @@ static void loop_ijk(const float *restrict a, const float *restrict b, float *re
 }
 
 static void loop_ikj(const float *restrict a, const float *restrict b, float *restrict c) {
-  memset(c, 0, sizeof(float) * M * N);
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
   for (int i = 0; i < M; i++) {
+    memset(c + i * N, 0, sizeof(float) * N);
     for (int k = 0; k < K; k++) {
       for (int j = 0; j < N; j++) {
         c[i * N + j] += a[i * K + k] * b[k * N + j];
@@ -27,12 +34,13 @@ static void loop_ikj(const float *restrict a, const float *restrict b, float *re
   }
 }
 
-void loops_repeat(int64_t count, int order, const float *a, const float *b, float *c);
+void *contender_open(const contender_problem *problem) { return (void *)problem; }
 
-/* The call goes through a volatile pointer, so that no compiler can merge or drop calls. */
-void loops_repeat(int64_t count, int order, const float *a, const float *b, float *c) {
-  product *volatile function = order == 0 ? loop_ijk : loop_ikj;
-  for (int64_t i = 0; i < count; i++) {
-    function(a, b, c);
-  }
+void contender_run(void *opened) {
+  const contender_problem *p = opened;
+  (p->variant == IJK ? loop_ijk : loop_ikj)(p->a, p->b, p->c);
 }
+
+void contender_close(void *opened) { (void)opened; }
+
+const char *contender_about(void) { return "plain C"; }

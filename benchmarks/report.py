@@ -1,0 +1,135 @@
+"""Tables from the record of `benchmarks.matmul`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import exp, log
+from typing import Any
+
+from benchmarks.contenders import OWN
+
+Record = dict[str, Any]
+
+HEAD = (
+    "size (M x K x N)",
+    "time",
+    "half of the runs",
+    "GFLOP/s",
+    "of the limit",
+    "best peer",
+    "against it",
+    "best with B packed ahead",
+    "against it",
+)
+
+
+def table(document: Record, mode: str) -> str:
+    """The compiled specs' times, against the limits and the best peers, as a Markdown table.
+
+    "against it" is the peer's time over ours in the same turn: above 1, ours is faster. The last
+    row has the geometric means.
+    """
+    rows = [_row(document, record, mode) for record in document["cases"]]
+    means = [_geometric_mean(ratios) for ratios in _ratios(document, mode)]
+    last = ["geometric mean", *[""] * 5, means[0], "", means[1]]
+    aligned = ["---", *["---:"] * 4, "---", "---:", "---", "---:"]
+    return _markdown([HEAD, aligned, *rows, last])
+
+
+def _row(document: Record, record: Record, mode: str) -> list[str]:
+    found = record[mode]
+    own = found.get(OWN)
+    size = size_text(record)
+    if own is None:
+        return [size, "failed", *[""] * 7]
+    low, high = own["quartiles"]
+    limits = [r["ratio"] for r in _with_role(document, found, "limit").values()]
+    row = [size, _time(own["seconds"]), f"{_time(low)} to {_time(high)}", f"{own['gflops']:.1f}"]
+    row.append(f"{max(limits):.0%}" if limits else "")
+    for role in ("peer", "packed"):
+        name = _best(document, found, role)
+        row += [name, f"{found[name]['ratio']:.2f}"] if name else ["", ""]
+    return row
+
+
+def rates(document: Record, mode: str) -> str:
+    """GFLOP/s of every contender, as a Markdown table. Of ``reading``: as if it were a product."""
+    names = [n for n in document["contenders"] if any(n in r[mode] for r in document["cases"])]
+    rows = [["size (M x K x N)", *names], ["---", *["---:"] * len(names)]]
+    for record in document["cases"]:
+        found = record[mode]
+        cells = [f"{found[name]['gflops']:.1f}" if name in found else "" for name in names]
+        rows.append([size_text(record), *cells])
+    return _markdown(rows)
+
+
+def report(document: Record) -> str:
+    """Everything, for a terminal."""
+    machine = document["environment"]
+    threads = document["threads"]
+    lines = [
+        f"{machine['processor']}, {machine['compiler']}, {document['target']}, {threads} threads"
+    ]
+    for mode in document["modes"]:
+        lines += ["", f"{mode}:", "", table(document, mode), "", rates(document, mode)]
+    return "\n".join(lines)
+
+
+def failed(document: Record) -> list[str]:
+    """Cases whose compiled spec crashed, or computed something else."""
+    return [r["case"] for r in document["cases"] if OWN in r["left_out"]]
+
+
+def contenders_text(document: Record) -> str:
+    """Who took part, with the version that each told of itself, and who did not and why."""
+    versions: dict[str, list[str]] = {}
+    for name, entry in document["contenders"].items():
+        if "about" in entry:
+            versions.setdefault(entry["about"], []).append(name)
+    lines = [f"* {', '.join(names)}: {about}" for about, names in versions.items()]
+    for name, reason in document["left_out"].items():
+        lines.append(f"* {name}: left out; {reason.splitlines()[0]}")
+    return "\n".join(lines)
+
+
+def size_text(record: Record) -> str:
+    """A case as tables write it."""
+    text: str = record["case"]
+    return text.replace(":", " ").replace("x", " x ")
+
+
+# ------------------------------------------------------------------------------- parts
+
+
+def _with_role(document: Record, found: Record, role: str) -> Record:
+    roles = document["contenders"]
+    return {name: r for name, r in found.items() if roles[name]["role"] == role}
+
+
+def _best(document: Record, found: Record, role: str) -> str | None:
+    """Who of a role was fastest."""
+    those = _with_role(document, found, role)
+    return min(those, key=lambda name: those[name]["seconds"], default=None)
+
+
+def _ratios(document: Record, mode: str) -> Iterator[list[float]]:
+    """For peers, and for those that packed B ahead: the best one's time over ours in each case."""
+    for role in ("peer", "packed"):
+        done = [r[mode] for r in document["cases"] if OWN in r[mode]]
+        best = [(found, _best(document, found, role)) for found in done]
+        yield [found[name]["ratio"] for found, name in best if name is not None]
+
+
+def _geometric_mean(values: Sequence[float]) -> str:
+    return f"{exp(sum(map(log, values)) / len(values)):.2f}" if values else ""
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("ns", 1e9), ("us", 1e6)):
+        if seconds * scale < 1000:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e3:.3g} ms"
