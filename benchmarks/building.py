@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
@@ -58,15 +60,20 @@ def build_all(workshop: Workshop) -> tuple[dict[str, Path], dict[str, str]]:
     Returns:
         Libraries by the contender's name; and why the others are left out, by theirs.
     """
-    libraries, left_out = {}, {}
-    for contender in (*PEERS, *LIMITS):
-        if not workshop.wants(contender):
-            continue
-        try:
-            libraries[contender.name] = build_contender(workshop, contender)
-        except MorelloError as error:
-            left_out[contender.name] = str(error)
-    return libraries, left_out
+    wanted = [contender for contender in (*PEERS, *LIMITS) if workshop.wants(contender)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(partial(_attempt, workshop), wanted))
+    built = {c.name: f for c, f in zip(wanted, found, strict=True) if isinstance(f, Path)}
+    return built, {
+        c.name: str(f) for c, f in zip(wanted, found, strict=True) if c.name not in built
+    }
+
+
+def _attempt(workshop: Workshop, contender: Contender) -> Path | MorelloError:
+    try:
+        return build_contender(workshop, contender)
+    except MorelloError as error:
+        return error
 
 
 def build_for_case(workshop: Workshop, case: Case, kernel: Kernel) -> dict[str, Path]:

@@ -120,6 +120,7 @@ PEERS = (
             Variant("packed", "packed"),
             Variant("gemv", vectors_only=True),
         ),
+        dtypes=("f32", "bf16", "u8s8"),
         places={
             "headers": ("mkl-include", "mkl.h"),
             "libraries": ("mkl-static", "libmkl_core.a"),
@@ -144,6 +145,7 @@ PEERS = (
         source="onednn.cc",
         install="apt-get install libdnnl-dev",
         variants=_ONEDNN,
+        dtypes=("f32", "bf16", "u8s8"),
         link=("-ldnnl", "-lstdc++"),
         link_threads=("-ldnnl", "-lstdc++"),
         environment=_HELD_ONEDNN,
@@ -153,6 +155,7 @@ PEERS = (
         source="onednn.cc",
         install="python -m pip install onednn-cpu-gomp onednn-devel-cpu-gomp",
         variants=_ONEDNN,
+        dtypes=("f32", "bf16", "u8s8"),
         places={
             "headers": ("onednn-devel-cpu-gomp", "dnnl.hpp"),
             "libraries": ("onednn-cpu-gomp", "libdnnl.so.3"),

@@ -1,5 +1,7 @@
 // oneDNN: its matrix product, with B as it is, or packed ahead as it likes it best.
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include <dnnl.hpp>
@@ -10,6 +12,7 @@ namespace {
 
 using dnnl::memory;
 using tag = memory::format_tag;
+using type = memory::data_type;
 
 enum { PRODUCT, PACKED };  // variants
 
@@ -22,20 +25,34 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine &engine, const memory::
 #endif
 }
 
-memory::desc matrix(int64_t rows, int64_t columns, tag layout) {
-  return memory::desc({rows, columns}, memory::data_type::f32, layout);
+struct Types {
+  type a, b, c;
+};
+
+const Types &types_of(const contender_problem &problem) {
+  static const std::unordered_map<std::string, Types> known = {
+      {"f32", {type::f32, type::f32, type::f32}},
+      {"bf16", {type::bf16, type::bf16, type::f32}},
+      {"u8s8", {type::u8, type::s8, type::s32}},
+  };
+  return known.at(problem.dtypes);
+}
+
+memory::desc matrix(int64_t rows, int64_t columns, type element, tag layout = tag::ab) {
+  return memory::desc({rows, columns}, element, layout);
 }
 
 struct State {
   explicit State(const contender_problem &p)
       : engine(dnnl::engine::kind::cpu, 0),
         stream(engine),
-        description(describe(engine, matrix(p.m, p.k, tag::ab),
-                             matrix(p.k, p.n, p.variant == PACKED ? tag::any : tag::ab),
-                             matrix(p.m, p.n, tag::ab))),
+        types(types_of(p)),
+        description(describe(engine, matrix(p.m, p.k, types.a),
+                             matrix(p.k, p.n, types.b, p.variant == PACKED ? tag::any : tag::ab),
+                             matrix(p.m, p.n, types.c))),
         product(description),
         a(description.src_desc(), engine, const_cast<void *>(p.a)),
-        b(matrix(p.k, p.n, tag::ab), engine, const_cast<void *>(p.b)),
+        b(matrix(p.k, p.n, types.b), engine, const_cast<void *>(p.b)),
         c(description.dst_desc(), engine, p.c) {
     if (p.variant == PACKED) {
       memory packed(description.weights_desc(), engine);
@@ -48,6 +65,7 @@ struct State {
 
   dnnl::engine engine;
   dnnl::stream stream;
+  Types types;
   dnnl::matmul::primitive_desc description;
   dnnl::matmul product;
   memory a, b, c;
@@ -58,7 +76,7 @@ struct State {
 
 void *contender_open(const contender_problem *problem) try {
   return new State(*problem);
-} catch (const dnnl::error &) {
+} catch (const std::exception &) {  // dnnl::error, or unknown element types
   return nullptr;
 }
 
