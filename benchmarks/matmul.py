@@ -21,10 +21,10 @@ import click
 from benchmarks import building
 from benchmarks.cases import CASES, ELEMENTS, Case, sizes_option, spec_text
 from benchmarks.contenders import COMPILED, LIMITS, LOOPS, OWN, PEERS
+from benchmarks.harness import Problem
 from benchmarks.machine import environment, save
 from benchmarks.report import failed, report
 from benchmarks.runs import Measured, Setting, environment_of, measure
-from benchmarks.worker import Problem
 from morello import MorelloError, compile
 from morello.definitions import load_definitions
 from morello.reference.compare import reference

@@ -107,9 +107,9 @@ def _with_role(document: Record, found: Record, role: str) -> Record:
 
 
 def _best(document: Record, found: Record, role: str) -> str | None:
-    """Who of a role was fastest."""
+    """Who of a role was fastest against ours, turn by turn."""
     those = _with_role(document, found, role)
-    return min(those, key=lambda name: those[name]["seconds"], default=None)
+    return min(those, key=lambda name: those[name]["ratio"], default=None)
 
 
 def _ratios(document: Record, mode: str) -> Iterator[list[float]]:

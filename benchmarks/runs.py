@@ -18,7 +18,8 @@ from typing import Any
 
 from benchmarks.building import Built
 from benchmarks.contenders import PEERS, Variables
-from benchmarks.worker import CURRENT, PROBLEM, REQUEST, RESULT, Problem
+from benchmarks.harness import Problem
+from benchmarks.worker import CURRENT, PROBLEM, REQUEST, RESULT
 from morello import MorelloError
 from morello.toolchain.process import Completed, run_command
 from morello.toolchain.timing import Timing

@@ -44,6 +44,4 @@ void contender_run(void *opened) {
   }
 }
 
-void contender_close(void *opened) { (void)opened; }
-
 const char *contender_about(void) { return "multiply-adds in registers"; }

@@ -24,6 +24,4 @@ void contender_run(void *opened) {
   }
 }
 
-void contender_close(void *opened) { (void)opened; }
-
 const char *contender_about(void) { return ABOUT(); }

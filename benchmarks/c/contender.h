@@ -19,13 +19,11 @@ typedef struct {
 } contender_problem;
 
 /* All that is done ahead: generating code, packing B. NULL where it cannot do this problem. The
- * problem stays where it is until the contender is closed. */
+ * problem stays where it is, and what is opened stays open, until the process ends. */
 void *contender_open(const contender_problem *problem);
 
 /* One product. */
 void contender_run(void *opened);
-
-void contender_close(void *opened);
 
 /* Version and chosen instruction set, as far as the library tells. */
 const char *contender_about(void);

@@ -21,8 +21,6 @@ void contender_run(void *opened) {
   Eigen::Map<Matrix>(static_cast<float *>(p.c), p.m, p.n).noalias() = a * b;
 }
 
-void contender_close(void *) {}
-
 const char *contender_about() {
   static char text[96];
   std::snprintf(text, sizeof text, "Eigen %d.%d.%d, %s", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,

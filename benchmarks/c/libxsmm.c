@@ -22,19 +22,13 @@ void *contender_open(const contender_problem *p) {
   libxsmm_init();
   s->problem = p;
   s->kernel = libxsmm_smmdispatch(m, n, k, &m, &k, &m, &alpha, &beta, 0, 0);
-  if (s->kernel) {
-    return s;
-  }
-  free(s);
-  return 0;
+  return s->kernel ? s : 0;
 }
 
 void contender_run(void *opened) {
   const state *s = opened;
   s->kernel(s->problem->b, s->problem->a, s->problem->c);
 }
-
-void contender_close(void *opened) { free(opened); }
 
 const char *contender_about(void) {
   static char text[64];

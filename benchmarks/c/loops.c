@@ -41,6 +41,4 @@ void contender_run(void *opened) {
   (p->variant == IJK ? loop_ijk : loop_ikj)(p->a, p->b, p->c);
 }
 
-void contender_close(void *opened) { (void)opened; }
-
 const char *contender_about(void) { return "plain C"; }

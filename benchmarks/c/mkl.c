@@ -160,25 +160,12 @@ void *contender_open(const contender_problem *problem) {
     return 0;
   }
   s->problem = problem;
-  if (prepare(s)) {
-    return s;
-  }
-  contender_close(s);
-  return 0;
+  return prepare(s) ? s : 0;
 }
 
 void contender_run(void *opened) {
   const state *s = opened;
   s->run(s);
-}
-
-void contender_close(void *opened) {
-  state *s = opened;
-  if (s->jitter) {
-    mkl_jit_destroy(s->jitter);
-  }
-  mkl_free(s->packed);
-  free(s);
 }
 
 const char *contender_about(void) {

@@ -86,8 +86,6 @@ void contender_run(void *opened) {
   state.stream.wait();
 }
 
-void contender_close(void *opened) { delete static_cast<State *>(opened); }
-
 const char *contender_about() {
   static char text[96];
   const dnnl_version_t *version = dnnl_version();

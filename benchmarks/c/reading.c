@@ -47,6 +47,4 @@ void contender_run(void *opened) {
   }
 }
 
-void contender_close(void *opened) { (void)opened; }
-
 const char *contender_about(void) { return "B read once"; }

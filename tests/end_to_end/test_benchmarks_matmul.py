@@ -16,9 +16,9 @@ from benchmarks import building, contenders, matmul, report
 from benchmarks.building import Built, Workshop, build_c, build_contender
 from benchmarks.cases import CASES, ELEMENTS, Case
 from benchmarks.contenders import COMPILED, LIMITS, LOOPS, PEERS, Contender, Variant
+from benchmarks.harness import Problem
 from benchmarks.plot import draw
 from benchmarks.runs import Measured, Setting, environment_of, measure
-from benchmarks.worker import Problem
 from morello import MorelloError
 from morello.definitions import Definitions
 from morello.reference.compare import Reference
@@ -157,7 +157,6 @@ def broken(workshop: Workshop, tmp_path: Path) -> list[Built]:
 #include "contender.h"
 void *contender_open(const contender_problem *p) {{ return p->variant ? 0 : (void *)p; }}
 void contender_run(void *opened) {{ const contender_problem *p = opened; (void)p; {body} }}
-void contender_close(void *opened) {{ (void)opened; }}
 const char *contender_about(void) {{ return "a test"; }}
 """
         sources = {"contender.c": source, building.HEADER: header}
