@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, files
+from importlib.metadata import PackageNotFoundError, PackagePath, files
 from pathlib import Path
 
 from benchmarks.cases import Case
@@ -21,7 +21,8 @@ from morello.toolchain.process import Completed, run_command
 
 SOURCES = Path(__file__).parent / "c"
 HEADER = "contender.h"
-CXX_FLAGS = ("-std=c++17", "-O3", "-Wall", "-Wextra")
+CXX_FLAGS = ("-std=c++17", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden")
+"""What headers define stays inside: two versions of a library would share it otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +145,22 @@ def _not_installed(contender: Contender) -> MorelloError:
     return MorelloError(f"not installed: {contender.install}")
 
 
-def _directory(distribution: str, file: str) -> str | None:
-    """Where an installed Python distribution has a file, if it has."""
-    try:
-        found = files(distribution) or []
-    except PackageNotFoundError:
-        return None
-    paths = (Path(str(f.locate())) for f in found if f.name == file)
+def _directory(file: str, *distributions: str) -> str | None:
+    """Where the first of some installed Python distributions has a file, if any has."""
+    paths = (
+        Path(str(path.locate()))
+        for distribution in distributions
+        for path in _files(distribution)
+        if path.name == file
+    )
     return next((str(path.resolve().parent) for path in paths), None)
+
+
+def _files(distribution: str) -> list[PackagePath]:
+    try:
+        return files(distribution) or []
+    except PackageNotFoundError:
+        return []
 
 
 def _is_there(workshop: Workshop, source: str, flags: Sequence[str], link: Sequence[str]) -> bool:

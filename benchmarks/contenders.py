@@ -42,7 +42,8 @@ class Contender:
         variants: In the order in which the C file counts them.
         dtypes: The keys of `benchmarks.cases.ELEMENTS` that it can do.
         places: Directories, each by its name in braces in ``flags`` and link arguments: that of a
-            file of an installed Python distribution, as (distribution, file).
+            file of an installed Python distribution, as the file and the distributions that may
+            have it.
         flags: Of the compiler, before the source.
         for_target: Whether it also gets the flags of the target.
         link: Arguments after the source.
@@ -55,7 +56,7 @@ class Contender:
     install: str = ""
     variants: tuple[Variant, ...] = (Variant(),)
     dtypes: tuple[str, ...] = ("f32",)
-    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     for_target: bool = False
     link: tuple[str, ...] = ()
@@ -75,6 +76,14 @@ _OPENBLAS = {
     "x86.avx2": {"OPENBLAS_CORETYPE": "Haswell"},
 }
 _ONEDNN = (Variant(), Variant("packed", "packed"))
+# What it is linked with itself may be beside it: the path must count for that too.
+_ONEDNN_LINK = (
+    "-L{libraries}",
+    "-Wl,-rpath,{libraries}",
+    "-Wl,--disable-new-dtags",
+    "-ldnnl",
+    "-lstdc++",
+)
 _HELD_ONEDNN = {"x86.avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2"}}
 
 
@@ -95,7 +104,7 @@ PEERS = (
         source="blas.c",
         install="python -m pip install scipy-openblas32",
         variants=_BLAS,
-        places={"libraries": ("scipy-openblas32", "libscipy_openblas.so")},
+        places={"libraries": ("libscipy_openblas.so", "scipy-openblas32")},
         flags=_blas("scipy_", "scipy_openblas_get_config"),
         link=("-L{libraries}", "-Wl,-rpath,{libraries}", "-lscipy_openblas"),
         link_threads=("-L{libraries}", "-Wl,-rpath,{libraries}", "-lscipy_openblas"),
@@ -122,8 +131,8 @@ PEERS = (
         ),
         dtypes=("f32", "bf16", "u8s8"),
         places={
-            "headers": ("mkl-include", "mkl.h"),
-            "libraries": ("mkl-static", "libmkl_core.a"),
+            "headers": ("mkl.h", "mkl-include"),
+            "libraries": ("libmkl_core.a", "mkl-static"),
         },
         flags=("-isystem{headers}",),
         link=_mkl("sequential"),
@@ -157,12 +166,12 @@ PEERS = (
         variants=_ONEDNN,
         dtypes=("f32", "bf16", "u8s8"),
         places={
-            "headers": ("onednn-devel-cpu-gomp", "dnnl.hpp"),
-            "libraries": ("onednn-cpu-gomp", "libdnnl.so.3"),
+            "headers": ("dnnl.hpp", "onednn-devel", "onednn-devel-cpu-gomp"),
+            "libraries": ("libdnnl.so.3", "onednn", "onednn-cpu-gomp"),
         },
         flags=("-isystem{headers}",),
-        link=("-L{libraries}", "-Wl,-rpath,{libraries}", "-ldnnl", "-lstdc++"),
-        link_threads=("-L{libraries}", "-Wl,-rpath,{libraries}", "-ldnnl", "-lstdc++"),
+        link=_ONEDNN_LINK,
+        link_threads=_ONEDNN_LINK,
         environment=_HELD_ONEDNN,
     ),
     Contender(

@@ -1,4 +1,4 @@
-"""Loads contenders, gives them matrices, and calls them from C. Their order is decided elsewhere."""
+"""Loads contenders, gives them matrices, and calls them from C; in what order, others decide."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* `dtypes` names the element types of A, B and C, as in benchmarks/cases.py; `b_bytes` is the size of
  * one element of B. `variant` counts the ways that one library offers, in the order of
@@ -28,6 +29,7 @@ void contender_run(void *opened);
 /* Version and chosen instruction set, as far as the library tells. */
 const char *contender_about(void);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -247,8 +247,8 @@ def _times(measured: Measured) -> list[tuple[str, dict[str, Any]]]:
     [
         Contender("x", "blas.c", "install it", link=("-lno_such_library",)),
         Contender("x", "libxsmm.c", "install it", flags=("-nostdinc",)),
-        Contender("x", "blas.c", "install it", places={"libraries": ("no-such-package", "x")}),
-        Contender("x", "blas.c", "install it", places={"libraries": ("numpy", "no such file")}),
+        Contender("x", "blas.c", "install it", places={"libraries": ("x", "no-such-package")}),
+        Contender("x", "blas.c", "install it", places={"libraries": ("no such file", "numpy")}),
     ],
 )
 def test_what_is_not_installed_is_told_how_to_install(
