@@ -18,14 +18,15 @@ from typing import Any
 
 import click
 
+import morello
 from benchmarks import building
 from benchmarks.cases import CASES, ELEMENTS, Case, sizes_option, spec_text
 from benchmarks.contenders import COMPILED, LIMITS, LOOPS, OWN, PEERS
 from benchmarks.harness import Problem
 from benchmarks.machine import environment, save
-from benchmarks.report import failed, report
+from benchmarks.report import report
 from benchmarks.runs import Measured, Setting, environment_of, measure
-from morello import MorelloError, compile
+from morello import MorelloError
 from morello.definitions import load_definitions
 from morello.reference.compare import reference
 from morello.reference.inputs import make_all
@@ -64,7 +65,8 @@ def run(
         keep: Called with the document after each case.
 
     Returns:
-        The document. Where the user interrupts, with the cases that are done, and marked.
+        The document. Where the user interrupts, with the cases that are done, and marked; where the
+        spec cannot be compiled, crashes, or computes something else, ``failed`` names the case.
 
     Raises:
         MorelloError: There is no compiler, no such target, or this machine cannot run it.
@@ -106,6 +108,7 @@ def _heading(options: Options, machine: Document, target: Target) -> Document:
         "modes": options.modes,
         "contenders": roles,
         "left_out": {},
+        "failed": [],
         "cases": [],
     }
 
@@ -129,11 +132,19 @@ def _measure_all(
         workshop.directory,
     )
     for case in cases:
+        unknown = sorted(set(ELEMENTS[case.dtypes]) - set(DTYPES))
+        if unknown:
+            _leave_out(document, {str(case): f"there is no element type '{unknown[0]}'"})
+            continue
         click.echo(f"{case} ...", err=True)
         try:
-            document["cases"].append(_measure_case(case, workshop, libraries, setting, document))
+            record = _measure_case(case, workshop, libraries, setting, document)
         except MorelloError as error:
             _leave_out(document, {str(case): str(error)})
+            document["failed"].append(str(case))
+            continue
+        document["cases"].append(record)
+        document["failed"] += [str(case)] if OWN in record["left_out"] else []
         keep(document)
 
 
@@ -158,11 +169,8 @@ def _measure_case(
     Raises:
         MorelloError: It cannot be compiled.
     """
-    unknown = sorted(set(ELEMENTS[case.dtypes]) - set(DTYPES))
-    if unknown:
-        raise MorelloError(f"there is no element type '{unknown[0]}'")
     spec = spec_text(setting.target, setting.threads, case.dtypes)
-    kernel = compile(spec, defines=case.defines)
+    kernel = morello.compile(spec, defines=case.defines)
     built = {**libraries, **building.build_for_case(workshop, case, kernel)}
     goal = kernel.goal
     arguments = [(a.shape, a.dtype) for a in kernel.signature.inputs]
@@ -250,8 +258,8 @@ def main(
         draw(document, plot)
     if document.get("interrupted"):
         sys.exit(130)
-    if failed(document):
-        sys.exit(f"error: the compiled spec failed: {', '.join(failed(document))}")
+    if document["failed"]:
+        sys.exit(f"error: the compiled spec failed: {', '.join(document['failed'])}")
 
 
 if __name__ == "__main__":

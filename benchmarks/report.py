@@ -70,14 +70,9 @@ def report(document: Record) -> str:
     lines = [
         f"{machine['processor']}, {machine['compiler']}, {document['target']}, {threads} threads"
     ]
-    for mode in document["modes"]:
+    for mode in document["modes"] if document["cases"] else ():
         lines += ["", f"{mode}:", "", table(document, mode), "", rates(document, mode)]
     return "\n".join(lines)
-
-
-def failed(document: Record) -> list[str]:
-    """Cases whose compiled spec crashed, or computed something else."""
-    return [r["case"] for r in document["cases"] if OWN in r["left_out"]]
 
 
 def contenders_text(document: Record) -> str:

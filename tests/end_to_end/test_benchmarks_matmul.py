@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import morello
 from benchmarks import building, contenders, matmul, report
 from benchmarks.building import Built, Workshop, build_c, build_contender
 from benchmarks.cases import CASES, ELEMENTS, Case
@@ -236,6 +237,22 @@ def test_a_compiled_spec_that_fails_is_an_error(
     assert "error: the compiled spec failed: 3x3x3" in printed
     assert "| 3 x 3 x 3 | failed |" in printed
     draw(json.loads(output.read_text()), tmp_path / "picture.svg")
+
+
+def test_a_spec_that_does_not_compile_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other cases are measured before."""
+    compile_spec = morello.compile
+
+    def failing(text: str, **options: Any) -> Any:
+        if options["defines"]["M"] == 2:
+            raise MorelloError("nothing implements it")
+        return compile_spec(text, **options)
+
+    monkeypatch.setattr(morello, "compile", failing)
+    printed = _run("--sizes", "2,3", *QUICK, status=1)
+    assert "left out: 2x2x2: nothing implements it" in printed
+    assert "error: the compiled spec failed: 2x2x2" in printed
+    assert "| 3 x 3 x 3 |" in printed
 
 
 def _times(measured: Measured) -> list[tuple[str, dict[str, Any]]]:
