@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,9 +93,8 @@ def _aligned(values: Array) -> Array:
 class Harness:
     """The C functions that call contenders. Whoever is called is named in a file before.
 
-    With one thread, warm calls are timed by what they use of the processor, so that one which is
-    interrupted for another program seems no slower. Reading that clock takes about a microsecond
-    when caches are empty: flushed calls are timed by the clock on the wall, and so are threads.
+    With one thread, a call that is interrupted for another program seems no slower: what counts is
+    what it used of the processor. With several, it is what went by.
     """
 
     def __init__(self, library: str, current: Path, threads: int) -> None:
@@ -105,7 +103,7 @@ class Harness:
         self._library.harness_flushed.restype = ctypes.c_double
         self._current = os.open(current, os.O_WRONLY | os.O_CREAT)
         self._memory = np.zeros(max(FLUSHED_BYTES, 2 * cache_bytes()), np.uint8)
-        self._clock = time.CLOCK_PROCESS_CPUTIME_ID if threads == 1 else time.CLOCK_MONOTONIC
+        self._threads = threads
 
     def name(self, name: str) -> None:
         """Say who is at work. Names are padded, so that one write replaces the last."""
@@ -115,7 +113,7 @@ class Harness:
         """Seconds of so many calls."""
         self.name(name)
         seconds: float = self._library.harness_warm(
-            self._clock, opened.run, opened.state, ctypes.c_int64(count)
+            self._threads, opened.run, opened.state, ctypes.c_int64(count)
         )
         return seconds
 
@@ -125,6 +123,6 @@ class Harness:
         memory = self._memory.ctypes.data_as(ctypes.c_void_p)
         size = ctypes.c_int64(self._memory.size)
         seconds: float = self._library.harness_flushed(
-            time.CLOCK_MONOTONIC, opened.run, opened.state, memory, size
+            self._threads, opened.run, opened.state, memory, size
         )
         return seconds
