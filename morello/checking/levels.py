@@ -20,7 +20,7 @@ TRANSFERS = (
     "store_strided",
     "store_paged",
 )
-"""The coefficients that a level may have: cycles per line, one for each kind of contiguity."""
+"""The coefficients that a level may have: cycles for each line, and for each row that is apart."""
 
 SOURCES = ("calibrated", "measured", "manual")
 

@@ -26,7 +26,7 @@ from morello.rewriting.references import (
     lines,
     registers,
 )
-from morello.spec.layout import Layout, paged, row_major
+from morello.spec.layout import Layout, in_one_piece, paged, row_major
 from morello.spec.machine import Level, Target
 
 
@@ -169,7 +169,11 @@ def _free(scope: Scope, level: Level) -> Size:
 
 def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
     def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Size:
-        """Lines times the cost of a line, over every level on the way."""
+        """Lines times the cost of a line, and of rows that lie apart the cost of each.
+
+        Summed over every level on the way. A row that is all of a view lies apart from the next one
+        if it is a part of something wider.
+        """
         together, strided, aliasing = (
             sum(
                 hop.coefficients[name].value if name in hop.coefficients else 0.0
@@ -180,7 +184,8 @@ def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
         )
         _, runs = inner_and_outer(tensor, scope.sizes)
         apart = np.where(paged(tensor.packing), aliasing, strided)
-        return lines(tensor, scope.sizes) * np.where(runs == 1, together, apart)
+        whole = in_one_piece(tensor.packing, len(tensor.operand.order))
+        return lines(tensor, scope.sizes) * together + runs * np.where(whole, 0.0, apart)
 
     return cycles
 

@@ -97,6 +97,11 @@ def contiguity(packing: Packing) -> Packing:
     return (packing >> 1) & ((1 << (PANEL_SHIFT - 1)) - 1)
 
 
+def in_one_piece(packing: Packing, rank: int) -> Any:
+    """Whether all of a view of this rank is packed together."""
+    return contiguity(packing) == rank + (panel(packing) > 0)
+
+
 def paged(packing: Packing) -> Packing:
     """1 where rows are a multiple of the page apart, else 0."""
     return packing & 1
