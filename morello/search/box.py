@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +64,39 @@ class Box:
     def cells(self) -> int:
         """Number of Specs."""
         return prod(self.shape)
+
+    @cached_property
+    def key(self) -> tuple[bytes, ...]:
+        """The lists, to compare boxes by."""
+        return tuple(a.tobytes() for a in self.axes)
+
+    @property
+    def storage(self) -> tuple[int, ...]:
+        """The axes in the order of memory: used before sizes.
+
+        Costs of tilings depend on sizes alone, so that what is the same along an axis is so for
+        long stretches of a table.
+        """
+        return (*range(self.dimensions, len(self.axes)), *range(self.dimensions))
+
+    def stored(self, array: npt.ArrayLike) -> npt.NDArray[Any]:
+        """An array over the box, with its axes in the order of memory.
+
+        What comes before the axes of the box, if anything, stays where it is.
+        """
+        array = np.asarray(array)
+        rank = len(self.axes)
+        array = array.reshape((1,) * (rank - array.ndim) + array.shape)
+        front = array.ndim - rank
+        return array.transpose([*range(front), *(front + axis for axis in self.storage)])
+
+    def in_memory(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A vector of as many cells as an array with the axes in the order of memory."""
+        return memory.reshape([len(self.axes[a]) for a in self.storage])
+
+    def table(self, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Such an array with the axes in the order of coordinates."""
+        return stored.transpose(np.argsort(self.storage))
 
     @cached_property
     def open_grid(self) -> tuple[Ints, ...]:

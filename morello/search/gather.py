@@ -29,6 +29,11 @@ class Separable:
     order: tuple[int, ...]
     shape: tuple[int, ...]
 
+    @property
+    def bytes(self) -> int:
+        """Memory that it takes, about."""
+        return sum(index.nbytes for index in self.indices if isinstance(index, np.ndarray))
+
     def read(self, table: Table) -> Table:
         """Values for the region; a view where possible."""
         for axis in range(len(self.indices) - 1, -1, -1):
@@ -45,6 +50,11 @@ class Scattered:
     """``flat``: index into the child's flattened table for every cell of the region."""
 
     flat: Ints
+
+    @property
+    def bytes(self) -> int:
+        """Memory that it takes."""
+        return self.flat.nbytes
 
     def read(self, table: Table) -> Table:
         """Values for the region."""

@@ -4,20 +4,23 @@ Families come in topological order, and of a family those variants first whose o
 together: loops only take them apart. So all needs of a variant are known when its turn comes. Its
 alternatives are then bound to its box, and what they refer to is added to the needs of their
 children. Only what a mask lets through counts: an operand that must fit in a level bounds the box.
+What loops lead to is below the sizes that they begin with, so that all sizes of a family are known
+when its first variant's turn comes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.rewriting.alternatives import Context
-from morello.rewriting.bind import Array, Bound, BoundUse, bind
+from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.bind import Bound, bind, bound
 from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
+from morello.search.forms import Forms, Needed
 from morello.search.graph import FamilyGraph, Node
 from morello.search.known import Chosen, Known
 from morello.search.options import Option
@@ -41,15 +44,15 @@ class Task:
     def options(self) -> tuple[Option, ...]:
         """What can be chosen, in the order that breaks ties."""
         return tuple(
-            Option(bound.alternative, tile)
-            for bound in self.bounds
-            for tile in bound.tiles or (None,)
+            Option(found.alternative, tile)
+            for found in self.bounds
+            for tile in found.tiles or (None,)
         )
 
     @property
     def children(self) -> Set[Variant]:
         """Variants that its alternatives lead to, without itself."""
-        return {use.variant for bound in self.bounds for use in bound.uses} - {self.variant}
+        return {variant for found in self.bounds for variant in found.variants} - {self.variant}
 
 
 class TooManySpecsError(MorelloError):
@@ -59,6 +62,10 @@ class TooManySpecsError(MorelloError):
         self.limit = limit
         super().__init__(f"the search would have to solve more than {limit:,} Specs")
 
+
+ALIKE = 9 / 8
+"""How many times as long a list of sizes may become for being that of the whole family. Variants
+with the same box are bound and planned once; this costs up to one Spec in twenty."""
 
 _Needs = dict[tuple[int, ...], list[set[int]]]
 """For every packing of a family, the values that each coordinate must have."""
@@ -87,120 +94,129 @@ def plan_tasks(
     """
     needs: dict[Family, _Needs] = {family: {} for family in graph.nodes}
     needs[goal.family][goal.packing] = [{value} for value in goal.coordinates]
+    forms = Forms(context, graph)
     tasks: list[Task] = []
     cells = 0
     for node in graph.nodes.values():
-        waiting = needs[node.family]
-        while waiting:
-            packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
-            variant = Variant(node.family, packing)
-            box = _box(context, variant, node.consumes, waiting.pop(packing))
+        for variant, box in _boxes(context, node, needs[node.family]):
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)
-            task = _task(context, node, variant, box, known.find(context, variant, box))
-            for bound in task.bounds:
-                for use in bound.uses:
-                    if use.variant != variant:
-                        _add_need(context, needs, graph, bound, use)
-            tasks.append(task)
+            chosen = known.find(context, variant, box)
+            bounds = []
+            for found, needed in _applicable(context, forms, node, variant, box, chosen):
+                bounds.append(found)
+                _add_needs(needs, variant, found, needed)
+            tasks.append(Task(variant, box, tuple(bounds), chosen is not None))
             report(len(tasks))
     return tasks
 
 
-def _box(context: Context, variant: Variant, consumes: Set[str], need: list[set[int]]) -> Box:
-    dims = variant.family.operation.dims
-    least = _least_sizes(variant)
-    sizes = [
-        {n for n in tiling_closure(values, context.target.sizes) if n >= least.get(dim, 1)}
-        for dim, values in zip(dims, need, strict=False)
-    ]
+def _add_needs(needs: dict[Family, _Needs], own: Variant, found: Bound, needed: Needed) -> None:
+    for variant, values in zip(found.variants, needed.needs, strict=True):
+        if variant == own:
+            continue
+        need = needs[variant.family].setdefault(variant.packing, [set() for _ in values])
+        for axis, more in zip(need, values, strict=True):
+            axis.update(more)
+
+
+def _boxes(context: Context, node: Node, waiting: _Needs) -> Iterator[tuple[Variant, Box]]:
+    """The variants of a family with their boxes; more may come to wait meanwhile."""
+    if not waiting:
+        return
+    union = [set[int]().union(*values) for values in zip(*waiting.values(), strict=True)]
+    family = _box(context, node, union)
+    while waiting:
+        packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
+        variant = Variant(node.family, packing)
+        own = _box(context, node, waiting.pop(packing))
+        least = _least_sizes(variant)
+        yield variant, _like(_without_smaller(own, least), _without_smaller(family, least))
+
+
+def _box(context: Context, node: Node, need: list[set[int]]) -> Box:
+    dims = len(node.family.operation.dims)
+    sizes = [tiling_closure(values, context.target.sizes) for values in need[:dims]]
     used = [
-        values if level.name in consumes else {IRRELEVANT}
-        for level, values in zip(context.target.bounded, need[len(dims) :], strict=True)
+        values if level.name in node.consumes else {IRRELEVANT}
+        for level, values in zip(context.target.bounded, need[dims:], strict=True)
     ]
-    return Box(tuple(_sorted(values) for values in (*sizes, *used)), len(dims))
+    return Box(tuple(_sorted(values) for values in (*sizes, *used)), dims)
 
 
-def _least_sizes(variant: Variant) -> dict[str, int]:
-    """Smallest size of those dimensions along which an operand fills more than one panel."""
-    least: dict[str, int] = {}
-    operands = variant.family.operation.operands
+def _without_smaller(box: Box, least: tuple[int, ...]) -> Box:
+    """The box with its lists of sizes from these on, one for each dimension."""
+    if max(least, default=1) == 1:
+        return box
+    sizes = (axis[axis >= n] for axis, n in zip(box.sizes, least, strict=True))
+    return replace(box, axes=(*sizes, *box.axes[box.dimensions :]))
+
+
+def _least_sizes(variant: Variant) -> tuple[int, ...]:
+    """For each dimension the smallest size with which operands fill more than one panel."""
+    operation = variant.family.operation
+    least = dict.fromkeys(operation.dims, 1)
     for indices, operand, packing in zip(
-        operands, variant.family.operands, variant.packing, strict=True
+        operation.operands, variant.family.operands, variant.packing, strict=True
     ):
-        if width := panel(packing):
-            terms = indices[operand.order[-1]].terms
-            if len(terms) == 1:
-                [(dim, factor)] = terms
-                least[dim] = max(width // factor + 1, least.get(dim, 1))
-    return least
+        terms = indices[operand.order[-1]].terms if panel(packing) else ()
+        if len(terms) == 1:
+            [(dim, factor)] = terms
+            least[dim] = max(panel(packing) // factor + 1, least[dim])
+    return tuple(least.values())
+
+
+def _like(own: Box, family: Box) -> Box:
+    """The box of a variant, with the lists of its family where these are hardly longer."""
+
+    def alike(mine: Ints, all_: Ints) -> bool:
+        return len(all_) <= ALIKE * len(mine) and set(mine.tolist()) <= set(all_.tolist())
+
+    pairs = zip(own.axes, family.axes, strict=True)
+    return replace(own, axes=tuple(b if alike(a, b) else a for a, b in pairs))
 
 
 def _sorted(values: set[int]) -> Ints:
     return np.asarray(sorted(values), dtype=np.int64)
 
 
-def _task(context: Context, node: Node, variant: Variant, box: Box, chosen: Chosen | None) -> Task:
+def _applicable(
+    context: Context,
+    forms: Forms,
+    node: Node,
+    variant: Variant,
+    box: Box,
+    chosen: Chosen | None,
+) -> Iterator[tuple[Bound, Needed]]:
+    """Alternatives that apply somewhere in the box, or were chosen there."""
     largest = max((int(sizes[-1]) for sizes in box.sizes), default=1)
     below = tuple(t for t in context.target.sizes if t < largest)
-    bounds = []
-    for alternative in node.alternatives:
-        tiles: tuple[int | None, ...] = (None,) if alternative.axis is None else below
-        options = [Option(alternative, tile) for tile in tiles]
-        if chosen is not None:
-            options = [option for option in options if chosen.has(option)]
-        if not options:
-            continue
-        sizes = tuple(o.tile for o in options if o.tile is not None)
-        bound = bind(context, variant, alternative, box.open_grid, sizes)
-        if chosen is not None:
-            where = chosen.where(options)
-            bound = replace(bound, mask=bound.mask & (where if sizes else where[0]))
-        if bound.mask.any():
-            uses = tuple(use for use in bound.uses if (bound.mask & (use.weight > 0)).any())
-            bounds.append(replace(bound, uses=uses))
-    return Task(variant, box, tuple(bounds), chosen is not None)
+    for place, alternative in enumerate(node.alternatives):
+        tiles = () if alternative.axis is None else below
+        if chosen is None:
+            found = forms.find(node, place, variant, box, tiles)
+        else:
+            found = _restricted(context, forms, variant, alternative, box, tiles, chosen)
+        if found is not None:
+            yield bound(alternative, found.form, variant), found
 
 
-def _add_need(
+def _restricted(
     context: Context,
-    needs: dict[Family, _Needs],
-    graph: FamilyGraph,
-    bound: Bound,
-    use: BoundUse,
-) -> None:
-    exists = bound.mask & (use.weight > 0)
-    family = use.variant.family
-    need = needs[family].setdefault(use.variant.packing, [set() for _ in use.coordinates])
-    first = len(family.operation.dims)
-    ignored = {
-        first + position
-        for position, level in enumerate(context.target.bounded)
-        if level.name not in graph.nodes[family].consumes
-    }
-    for axis, (found, values) in enumerate(zip(need, use.coordinates, strict=True)):
-        if axis not in ignored:
-            found.update(_distinct(values, exists))
-
-
-def _distinct(values: int | Array, exists: Array) -> list[int]:
-    """Distinct values of an array where it exists for some combination of the other axes."""
-    values = np.asarray(values)
-    if values.size == 1:
-        return [int(values.reshape(-1)[0])]
-    rank = max(values.ndim, exists.ndim)
-    values = values.reshape((1,) * (rank - values.ndim) + values.shape)
-    exists = exists.reshape((1,) * (rank - exists.ndim) + exists.shape)
-    others = tuple(a for a in range(rank) if values.shape[a] == 1 and exists.shape[a] > 1)
-    here = exists.any(axis=others, keepdims=True) if others else exists
-    if here.size == 1:
-        found = values
-    elif here.shape == values.shape:
-        found = values[here]
-    else:
-        found = values[np.broadcast_to(here, values.shape)]
-    if found.size > values.shape[-1] * 8:  # many axes: drop repetitions in bulk first
-        found = np.unique(found)
-    distinct: list[int] = found.reshape(-1).tolist()
-    return distinct
+    forms: Forms,
+    variant: Variant,
+    alternative: Alternative,
+    box: Box,
+    tiles: tuple[int, ...],
+    chosen: Chosen,
+) -> Needed | None:
+    """An alternative where it was chosen, if anywhere."""
+    options = [Option(alternative, tile) for tile in tiles or (None,)]
+    options = [option for option in options if chosen.has(option)]
+    if not options:
+        return None
+    sizes = tuple(o.tile for o in options if o.tile is not None)
+    form = bind(context, variant, alternative, box.open_grid, sizes).form
+    where = chosen.where(options)
+    return forms.needed(replace(form, mask=form.mask & (where if sizes else where[0])))

@@ -16,9 +16,10 @@ from morello.search.known import Known, Nothing
 from morello.search.needs import Task
 from morello.search.planning import Planned, plan_within
 from morello.search.refusals import NoImplementationError, no_program
+from morello.search.scratch import Scratch
 from morello.search.solution import Solution
 from morello.search.solve import Solved, solve_variant
-from morello.search.sweep import Scratch, SweepPlanner
+from morello.search.step_plan import StepPlanner
 from morello.search.workers import can_fork, run_apart, run_here, shared_array
 from morello.spec.spec import Spec, Variant
 
@@ -104,10 +105,10 @@ class _Tables:
         costs, choices = make(sum(cells), np.float32), make(sum(cells), np.int16)
         places = [slice(end - count, end) for end, count in zip(ends, cells, strict=True)]
         pairs = list(zip(tasks, places, strict=True))
-        self.costs = {t.variant: costs[place].reshape(t.box.shape) for t, place in pairs}
-        self.choices = {t.variant: choices[place].reshape(t.box.shape) for t, place in pairs}
+        self.costs = {t.variant: t.box.in_memory(costs[place]) for t, place in pairs}
+        self.choices = {t.variant: t.box.in_memory(choices[place]) for t, place in pairs}
         self._boxes = {task.variant: task.box for task in tasks}
-        self._planner, self._scratch = SweepPlanner(), Scratch()
+        self._planner, self._scratch = StepPlanner(), Scratch()
 
     def solve(self, number: int) -> None:
         """Solve one task, its children being solved."""
@@ -118,7 +119,8 @@ class _Tables:
     def solved(self, task: Task) -> Solved:
         """What was found for a task."""
         variant = task.variant
-        return Solved(task.box, self.costs[variant], self.choices[variant], task.options)
+        costs, choices = task.box.table(self.costs[variant]), task.box.table(self.choices[variant])
+        return Solved(task.box, costs, choices, task.options)
 
 
 def _solve(

@@ -2,39 +2,37 @@
 
 For an alternative that splits one axis of the box and leaves the other coordinates alone, what has
 to be looked up is a few rows of the child's table along that axis: the tile's, and the remainders'.
-The rows and weights of all tile sizes are worked out once; a sweep is then a handful of array
-operations for each tile size. What does not have this form is left to `morello.search.updates`.
+What the other coordinates are is a *column*; no column depends on another. So a sweep takes a block
+of columns after the other, small enough for the caches and with its rows one behind the other in
+memory, and does a handful of array operations for each tile size. Repeated, it takes those columns
+alone that have changed. Which rows and weights there are is worked out once, in
+`morello.search.sweep_plan`. What does not have this form is left to `morello.search.updates`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from morello.rewriting.bind import Array, Bound, BoundUse
-from morello.search.box import Box, Ints
-from morello.search.gather import Gather, Table, plan_gather
+from morello.rewriting.bind import Array
+from morello.search.gather import Gather, Table
+from morello.search.scratch import Choices, Part, Scratch, take_cheaper
 from morello.spec.spec import Variant
 
+BLOCK = 1 << 17
+"""Cells of a block, about: with what is worked out for them they fit in a cache of 1 MiB."""
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A child's table with its axes where the parent has them, the tiled axis first."""
-
-    variant: Variant
-    gather: Gather
-    axis: int
-
-    def read(self, tables: Mapping[Variant, Table]) -> Table:
-        return np.moveaxis(self.gather.read(tables[self.variant]), self.axis, 0)
+_Cut = Callable[[Array], Array]
+"""Takes the columns of a block from an array as a sweep sees it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Term:
-    """Rows of a source, with a weight for each; no weight is 1."""
+class Term:
+    """Rows of a source, with a weight for each, the same for all columns; no weight is 1."""
 
     source: int
     rows: Any
@@ -42,194 +40,159 @@ class _Term:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Rows of the own table for which the same terms exist, for one tile size."""
+class Group:
+    """Rows of the own table for which the same terms exist, for one tile size.
+
+    ``base``: rows and columns, or one for all; none if it is 0.
+    """
 
     position: int
-    rows: Any
-    sliced: bool
-    base: Table
-    terms: tuple[_Term, ...]
+    part: Part
+    base: Table | None
+    terms: tuple[Term, ...]
 
 
-class Scratch:
-    """Memory for intermediate results, used again and again rather than asked of the system."""
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """A sweep of a box, whatever the variants are.
 
-    def __init__(self) -> None:
-        self._slots = [np.empty(0, dtype=np.float32), np.empty(0, dtype=np.float32)]
+    ``axes``: those of a table in the order in which the sweep sees them, the one of its rows first;
+    of the others, ``columns`` are longer than 1. ``gathers`` bring the sources' axes to where the
+    table has its own; none is the table itself. Groups come in increasing order of tile sizes.
+    """
 
-    def apply(self, function: np.ufunc, left: Table, right: Table, slot: int) -> Table:
-        """A function of two arrays, in one of two slots; an argument may be what is there."""
-        both = np.broadcast(left, right)
-        if both.size > len(self._slots[slot]):
-            self._slots[slot] = np.empty(both.size, dtype=np.float32)
-        out = self._slots[slot][: both.size].reshape(both.shape)
-        result: Table = function(left, right, out=out)
-        return result
+    axes: tuple[int, ...]
+    columns: int
+    gathers: tuple[Gather | None, ...]
+    groups: tuple[Group, ...]
+
+    def view(self, array: Array) -> Array:
+        """What broadcasts over a table of the variant, as rows of columns: never a copy."""
+        ones: tuple[Any, ...] = (0,) * (len(self.axes) - 1 - self.columns)
+        seen: Array = array.transpose(self.axes)[(slice(None),) * (1 + self.columns) + ones]
+        return seen
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One alternative on a whole box."""
+    """One alternative on a whole box. ``variants`` are those of its sources."""
 
-    axis: int
-    sources: tuple[_Source, ...]
-    groups: tuple[_Group, ...]
+    plan: SweepPlan
+    variants: tuple[Variant, ...]
 
     def leads_to(self, variant: Variant) -> bool:
         """Whether a variant is among the children."""
-        return any(source.variant == variant for source in self.sources)
+        return variant in self.variants
 
-    def view(self, table: Array) -> Array:
-        """A table of the variant with its axes where the results have them."""
-        return np.moveaxis(table, self.axis, 0)
+    def improve(
+        self,
+        costs: Table,
+        choices: Choices,
+        first: int,
+        tables: Mapping[Variant, Table],
+        scratch: Scratch,
+    ) -> None:
+        """Take tile sizes where they are cheaper; later ones see what earlier ones have changed.
 
-    def results(
-        self, tables: Mapping[Variant, Table], scratch: Scratch
-    ) -> Iterator[tuple[int, Any, bool, Table]]:
-        """For each tile size in increasing order: its position, where, if sliced, and the costs.
-
-        What is written into the tables between two results is seen by the later one, which may
-        overwrite the costs of the earlier one.
+        Args:
+            costs: The variant's.
+            choices: The variant's.
+            first: The option that is the first tile size.
+            tables: Costs of the children.
+            scratch: For intermediate results.
         """
-        sources = [source.read(tables) for source in self.sources]
-        for group in self.groups:
-            total: Table | None = None
-            for term in group.terms:
-                value = sources[term.source][term.rows]
-                if term.weight is not None:
-                    value = scratch.apply(np.multiply, value, term.weight, int(total is not None))
-                total = value if total is None else scratch.apply(np.add, total, value, 0)
-            result = group.base
-            if total is not None:
-                result = scratch.apply(np.add, total, group.base, 0)
-            yield group.position, group.rows, group.sliced, result
+        own = self.plan.view(costs)
+        self._run(_blocks(own.shape), own, choices, first, tables, False, scratch)
+
+    def repeat(
+        self,
+        costs: Table,
+        choices: Choices,
+        first: int,
+        tables: Mapping[Variant, Table],
+        scratch: Scratch,
+        changed: Array,
+    ) -> bool:
+        """The same, in any order among the options, where ``changed`` costs may make a difference.
+
+        Returns:
+            Whether they might.
+        """
+        own = self.plan.view(costs)
+        columns = self.plan.view(changed).any(axis=0)
+        places = np.nonzero(columns)
+        if not len(places[0]):
+            return False
+        all_ = 2 * len(places[0]) > columns.size
+        cuts = _blocks(own.shape) if all_ else _listed(places, own.shape[0])
+        self._run(cuts, own, choices, first, tables, True, scratch)
+        return True
+
+    def _run(
+        self,
+        cuts: Iterator[tuple[Any, _Cut]],
+        own: Table,
+        choices: Choices,
+        first: int,
+        tables: Mapping[Variant, Table],
+        ties: bool,
+        scratch: Scratch,
+    ) -> None:
+        chosen = self.plan.view(choices)
+        sources = [
+            None if gather is None else self.plan.view(gather.read(tables[variant]))
+            for gather, variant in zip(self.plan.gathers, self.variants, strict=True)
+        ]
+        for where, cut in cuts:
+            block = np.ascontiguousarray(own[where])
+            options = np.ascontiguousarray(chosen[where])
+            rows = [block if s is None else np.ascontiguousarray(cut(s)) for s in sources]
+            taken = False
+            for group in self.plan.groups:
+                result = _result(group, rows, cut, scratch)
+                option = first + group.position
+                taken |= take_cheaper(block, options, group.part, result, option, ties, scratch)
+            if taken:
+                own[where], chosen[where] = block, options
 
 
-class SweepPlanner:
-    """Plans sweeps for one search. Variants with the same sizes share what they look up."""
-
-    def __init__(self) -> None:
-        self._groups: dict[tuple[object, ...], tuple[_Group, ...]] = {}
-
-    def plan(self, bound: Bound, box: Box, children: Mapping[Variant, Box]) -> Sweep | None:
-        """The sweep of an alternative, or none where it does not have that form."""
-        uses = [use for use in bound.uses if use.variant in children]
-        if not bound.tiles or len(uses) < len(bound.uses):
-            return None
-        rank = len(box.axes)
-        axes = _axes([bound.mask, *(use.weight for use in uses)], rank)
-        if len(axes) != 1:
-            return None
-        axis = axes.pop()
-        plans = [_plan_use(use, axis, rank, children[use.variant]) for use in uses]
-        found = [plan for plan in plans if plan is not None]
-        if len(found) < len(plans):
-            return None
-        groups = self._shared(bound, uses, [rows for _, rows in found], axis, box)
-        return Sweep(axis, tuple(source for source, _ in found), groups)
-
-    def _shared(
-        self, bound: Bound, uses: list[BoundUse], rows: list[Ints], axis: int, box: Box
-    ) -> tuple[_Group, ...]:
-        arrays = (bound.mask, bound.cost, *(use.weight for use in uses), *rows, *box.sizes)
-        key = (axis, len(uses), *((a.shape, a.tobytes()) for a in arrays))
-        if key not in self._groups:
-            volume = np.moveaxis(box.volume, axis, 0)
-            self._groups[key] = tuple(
-                group
-                for position in range(len(bound.tiles))
-                for group in _groups(bound, uses, rows, position, axis, volume)
-            )
-        return self._groups[key]
+def _result(group: Group, sources: Sequence[Table], cut: _Cut, scratch: Scratch) -> Table:
+    """What the tile size costs."""
+    total: Table | None = None
+    for term in group.terms:
+        value = sources[term.source][term.rows]
+        if term.weight is not None:
+            weight = term.weight if value.ndim == term.weight.ndim else term.weight.reshape(-1, 1)
+            value = scratch.apply(np.multiply, value, weight, int(total is not None))
+        total = value if total is None else scratch.apply(np.add, total, value, 0)
+    if group.base is None:
+        assert total is not None
+        return total
+    base = cut(group.base)
+    return base if total is None else scratch.apply(np.add, total, base, 0)
 
 
-def _axes(arrays: list[Array], rank: int) -> set[int]:
-    """Axes of the box that any of these depends on."""
-    return {
-        axis - array.ndim + rank
-        for array in arrays
-        for axis, length in enumerate(array.shape)
-        if length > 1 and axis - array.ndim + rank >= 0
-    }
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[Any, _Cut]]:
+    """All columns: slices of their first axis."""
+    length = max(1, BLOCK // (shape[0] * prod(shape[2:])))
+    for start in range(0, shape[1], length):
+        part = slice(start, start + length)
+
+        def cut(array: Array, part: slice = part) -> Array:
+            return array[:, part] if array.shape[1] > 1 else array
+
+        yield (slice(None), part), cut
 
 
-def _plan_use(use: BoundUse, axis: int, rank: int, child: Box) -> tuple[_Source, Ints] | None:
-    """How to bring a child's axes into place, and which of its rows each (tile, row) refers to.
+def _listed(places: tuple[Array, ...], rows: int) -> Iterator[tuple[Any, _Cut]]:
+    """Some columns, listed one by one."""
+    length = max(1, BLOCK // rows)
+    for start in range(0, len(places[0]), length):
+        part = tuple(p[start : start + length] for p in places)
 
-    None if more than one of its coordinates varies with the tile.
-    """
-    indices: list[Ints] = []
-    moving: Ints | None = None
-    for position, values in enumerate(use.coordinates):
-        array = np.asarray(values)
-        follows = _axes([array], rank)
-        if array.ndim <= rank and axis not in follows:
-            indices.append(child.rank(position, array))
-            continue
-        if moving is not None or follows - {axis}:
-            return None
-        moving = child.rank(position, array)
-        shape = [-1 if a == axis else 1 for a in range(rank)]
-        indices.append(np.arange(child.shape[position]).reshape(shape))
-    if moving is None:
-        return None
-    indices = [i.reshape((1,) * (rank - i.ndim) + i.shape) for i in indices]
-    return _Source(use.variant, plan_gather(indices, child.shape, rank), axis), moving
+        def cut(array: Array, part: tuple[Array, ...] = part) -> Array:
+            index = [i if n > 1 else 0 for i, n in zip(part, array.shape[1:], strict=True)]
+            found: Array = array[(slice(None), *index)]
+            return found.reshape(len(array), -1)
 
-
-def _row(array: Array, position: int, axis: int, rank: int, length: int) -> Array:
-    """A (tile, axis) array at one tile size, along the axis."""
-    if array.ndim > rank:
-        array = array[position if array.shape[0] > 1 else 0]
-    return np.broadcast_to(array.reshape(-1), (length,))
-
-
-def _groups(
-    bound: Bound, uses: list[BoundUse], rows: list[Ints], position: int, axis: int, volume: Array
-) -> list[_Group]:
-    rank, length = volume.ndim, volume.shape[0]
-    mask = _row(bound.mask, position, axis, rank, length)
-    weights = [_row(use.weight, position, axis, rank, length) for use in uses]
-    code = np.zeros(length, dtype=np.int64)
-    for bit, weight in enumerate(weights):
-        code |= (weight > 0).astype(np.int64) << bit
-    groups = []
-    for pattern in sorted(set(code[mask].tolist())):
-        here = np.flatnonzero(mask & (code == pattern))
-        chosen, sliced = _chosen(here)
-        terms = tuple(
-            _term(i, _row(rows[i], position, axis, rank, length)[here], weights[i][here], rank)
-            for i in range(len(uses))
-            if pattern >> i & 1
-        )
-        base = (_cost(bound.cost, position, axis, rank, here) / volume[chosen]).astype(np.float32)
-        if len(base) > 1 and (base == base[:1]).all():
-            base = base[:1]
-        groups.append(_Group(position, chosen, sliced, base, terms))
-    return groups
-
-
-def _cost(cost: Array, position: int, axis: int, rank: int, here: Ints) -> Array:
-    """The alternative's own cost on some rows, the tiled axis first."""
-    if cost.ndim > rank:
-        cost = cost[position if cost.shape[0] > 1 else 0]
-    cost = np.moveaxis(cost.reshape((1,) * (rank - cost.ndim) + cost.shape), axis, 0)
-    return cost[here] if cost.shape[0] > 1 else cost
-
-
-def _term(source: int, rows: Ints, weights: Array, rank: int) -> _Term:
-    weight = weights.astype(np.float32)
-    chosen: Any = rows
-    if (rows == rows[0]).all():
-        chosen = slice(int(rows[0]), int(rows[0]) + 1)
-    if (weight == 1).all():
-        return _Term(source, chosen, None)
-    return _Term(source, chosen, weight.reshape((-1,) + (1,) * (rank - 1)))
-
-
-def _chosen(rows: Ints) -> tuple[Any, bool]:
-    first, last = int(rows[0]), int(rows[-1]) + 1
-    if last - first == len(rows):
-        return slice(first, last), True
-    return rows, False
+        yield (slice(None), *part), cut

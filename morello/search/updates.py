@@ -7,15 +7,15 @@ form in `morello.search.sweep`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from morello.rewriting.bind import Array, Bound, BoundUse
-from morello.search.box import Box
+from morello.rewriting.bind import Array
+from morello.search.arranged import Arranged, Child
 from morello.search.gather import Gather, Table, plan_gather
-from morello.search.sweep import Scratch
+from morello.search.scratch import Choices, Part, Scratch, take_cheaper
 from morello.spec.spec import Variant
 
 
@@ -23,127 +23,158 @@ from morello.spec.spec import Variant
 class _Term:
     """``weight * I(child)``; no weight is 1."""
 
-    variant: Variant
+    child: int
     weight: Table | None
     gather: Gather
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    """An alternative with one tile size on a region of a box, whatever the variants are.
+
+    ``base`` is infinite where the alternative does not apply.
+    """
+
+    position: int
+    part: Part
+    base: Table
+    terms: tuple[_Term, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Memory that it takes, about."""
+        return self.base.nbytes + sum(term.gather.bytes for term in self.terms)
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     """An alternative with one tile size on a region of the box: ready to be evaluated.
 
-    ``base`` is infinite where the alternative does not apply.
+    ``variants`` are those of all the alternative's children.
     """
 
-    bound: Bound
-    position: int
-    region: tuple[Any, ...]
-    sliced: bool
-    base: Table
-    terms: tuple[_Term, ...]
-
-    def costs(self, tables: Mapping[Variant, Table]) -> Table:
-        """Costs of this alternative on the region."""
-        result: Table | None = None
-        for term in self.terms:
-            value = term.gather.read(tables[term.variant])
-            if term.weight is not None:
-                value = value * term.weight
-            result = value if result is None else result + value
-        return self.base if result is None else result + self.base
+    plan: UpdatePlan
+    variants: tuple[Variant, ...]
 
     def leads_to(self, variant: Variant) -> bool:
         """Whether a variant is among the children."""
-        return any(term.variant == variant for term in self.terms)
+        return any(self.variants[term.child] == variant for term in self.plan.terms)
 
-    def view(self, table: Array) -> Array:
-        """A table of the variant with its axes where the results have them."""
-        return table
+    def improve(
+        self,
+        costs: Table,
+        choices: Choices,
+        first: int,
+        tables: Mapping[Variant, Table],
+        scratch: Scratch,
+    ) -> None:
+        """Take this alternative where it is cheaper; as `Sweep.improve`."""
+        self._take(costs, choices, first, tables, False, scratch)
 
-    def results(
-        self, tables: Mapping[Variant, Table], _: Scratch
-    ) -> Iterator[tuple[int, Any, bool, Table]]:
-        """The position of the tile size, where, if sliced, and the costs: one result."""
-        yield self.position, self.region, self.sliced, self.costs(tables)
+    def repeat(
+        self,
+        costs: Table,
+        choices: Choices,
+        first: int,
+        tables: Mapping[Variant, Table],
+        scratch: Scratch,
+        changed: Array,
+    ) -> bool:
+        """Again, where anything has changed; as `Sweep.repeat`."""
+        if not changed.any():
+            return False
+        self._take(costs, choices, first, tables, True, scratch)
+        return True
+
+    def _take(
+        self,
+        costs: Table,
+        choices: Choices,
+        first: int,
+        tables: Mapping[Variant, Table],
+        ties: bool,
+        scratch: Scratch,
+    ) -> None:
+        option = first + self.plan.position
+        result = self._costs(tables)
+        take_cheaper(costs, choices, self.plan.part, result, option, ties, scratch)
+
+    def _costs(self, tables: Mapping[Variant, Table]) -> Table:
+        """Costs of this alternative on the region."""
+        result: Table | None = None
+        for term in self.plan.terms:
+            value = term.gather.read(tables[self.variants[term.child]])
+            if term.weight is not None:
+                value = value * term.weight
+            result = value if result is None else result + value
+        return self.plan.base if result is None else result + self.plan.base
 
 
-def updates(bound: Bound, box: Box, children: Mapping[Variant, Box]) -> Iterator[Update]:
-    """An alternative cut into updates: one for every tile size and pattern of existing uses.
+def plan_updates(arranged: Arranged) -> Iterator[UpdatePlan]:
+    """An alternative cut into updates: one for every tile size and pattern of existing children.
 
     Where a tail does not exist its term must not be there, rather than be there with weight 0: the
     child that it names may be anything.
     """
-    rank = len(box.axes)
-    for position in range(len(bound.tiles) or 1):
+    rank = len(arranged.shape)
+    for position in range(arranged.positions):
 
-        def at(values: Any, position: int = position) -> Array:
+        def at(array: Any, position: int = position) -> Array:
             """What holds for this tile size: the axis of tile sizes comes before the box's."""
-            array: Array = np.asarray(values)
-            if array.ndim > rank:
-                array = array[position if array.shape[0] > 1 else 0]
-            return array
+            found: Array = array
+            if found.ndim > rank:
+                found = found[position if found.shape[0] > 1 else 0]
+            return found
 
-        uses = [
-            BoundUse(use.variant, at(use.weight), tuple(map(at, use.coordinates)))
-            for use in bound.uses
+        children = [
+            replace(child, weight=at(child.weight), indices=tuple(map(at, child.indices)))
+            for child in arranged.children
         ]
-        for where, existing in _patterns(at(bound.mask), uses):
-            if all(use.variant in children for use in existing):
-                yield _update(bound, position, where, at(bound.cost), existing, box, children)
+        for where, existing in _patterns(at(arranged.mask), children):
+            yield _update(position, where, at(arranged.cost), existing, arranged)
 
 
-def _patterns(mask: Array, uses: list[BoundUse]) -> Iterator[tuple[Array, list[BoundUse]]]:
-    """Regions in which the same uses exist."""
-    patterns: list[tuple[Array, list[BoundUse]]] = [(mask, [])]
-    for use in uses:
-        exists = use.weight > 0
+def _patterns(mask: Array, children: list[Child]) -> Iterator[tuple[Array, list[Child]]]:
+    """Regions in which the same children exist."""
+    patterns: list[tuple[Array, list[Child]]] = [(mask, [])]
+    for child in children:
+        exists = child.weight > 0
         if exists.all():
-            patterns = [(m, [*u, use]) for m, u in patterns]
+            patterns = [(m, [*c, child]) for m, c in patterns]
             continue
-        split = [(m & exists, [*u, use]) for m, u in patterns]
-        patterns = split + [(m & ~exists, u) for m, u in patterns]
-        patterns = [(m, u) for m, u in patterns if m.any()]
-    yield from ((m, u) for m, u in patterns if m.any())
+        split = [(m & exists, [*c, child]) for m, c in patterns]
+        patterns = split + [(m & ~exists, c) for m, c in patterns]
+        patterns = [(m, c) for m, c in patterns if m.any()]
+    yield from ((m, c) for m, c in patterns if m.any())
 
 
 def _update(
-    bound: Bound,
-    position: int,
-    mask: Array,
-    cost: Array,
-    uses: list[BoundUse],
-    box: Box,
-    children: Mapping[Variant, Box],
-) -> Update:
-    region, sliced = _region(mask, box.shape)
+    position: int, mask: Array, cost: Array, children: list[Child], arranged: Arranged
+) -> UpdatePlan:
+    part = _region(mask, arranged.shape)
 
     def cut(array: Array) -> Array:
-        array = array.reshape((1,) * (len(region) - array.ndim) + array.shape)
-        for axis, part in enumerate(region):
+        for axis, where in enumerate(part.index):
             if array.shape[axis] > 1:
-                array = array[(slice(None),) * axis + (part,)]
+                array = array[(slice(None),) * axis + (where,)]
         return array
 
     here = cut(mask)
-    base = (cut(cost) / cut(box.volume)).astype(np.float32)
+    base = (cut(cost) / cut(arranged.volume)).astype(np.float32)
     if not here.all():
         base = np.where(here, base, np.float32(np.inf))
-    terms = tuple(_term(use, cut, here, children[use.variant]) for use in uses)
-    return Update(bound, position, region, sliced, base, terms)
+    return UpdatePlan(position, part, base, tuple(_term(child, cut) for child in children))
 
 
-def _term(use: BoundUse, cut: Callable[[Array], Array], here: Array, child: Box) -> _Term:
-    weight = cut(use.weight).astype(np.float32)
+def _term(child: Child, cut: Callable[[Array], Array]) -> _Term:
+    weight = cut(child.weight).astype(np.float32)
     weight = np.where(weight > 0, weight, np.float32(1))  # only where base is infinite anyway
-    indices = [child.rank(axis, cut(np.asarray(v))) for axis, v in enumerate(use.coordinates)]
-    indices = [i.reshape((1,) * (here.ndim - i.ndim) + i.shape) for i in indices]
-    gather = plan_gather(indices, child.shape, here.ndim)
-    return _Term(use.variant, None if (weight == 1).all() else weight, gather)
+    gather = plan_gather([cut(i) for i in child.indices], child.shape, weight.ndim)
+    return _Term(child.place, None if (weight == 1).all() else weight, gather)
 
 
-def _region(mask: Array, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], bool]:
-    """The smallest part of the box that holds the mask: slices, with at most one axis listed."""
-    mask = mask.reshape((1,) * (len(shape) - mask.ndim) + mask.shape)
+def _region(mask: Array, shape: tuple[int, ...]) -> Part:
+    """The smallest part of the box that holds the mask."""
     region: list[Any] = []
     sliced = True
     for axis, length in enumerate(shape):
@@ -158,4 +189,4 @@ def _region(mask: Array, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], bool]
             sliced = False
         else:
             region.append(slice(first, last))
-    return tuple(region), sliced
+    return Part(tuple(region), sliced)
