@@ -55,7 +55,7 @@ class Box:
         """Lists of the iteration dimensions."""
         return self.axes[: self.dimensions]
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape of the family's table."""
         return tuple(len(a) for a in self.axes)
@@ -70,7 +70,7 @@ class Box:
         """The lists, to compare boxes by."""
         return tuple(a.tobytes() for a in self.axes)
 
-    @property
+    @cached_property
     def storage(self) -> tuple[int, ...]:
         """The axes in the order of memory: used before sizes.
 

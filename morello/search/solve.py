@@ -11,7 +11,10 @@ is concerned; sweeps over the dimensions are repeated until each has changed not
 point is unique, since every Spec depends on smaller ones only, and it is reached from above, so
 that the result does not depend on the order of anything.
 
-The choice of a Spec is the first of its options, in `Option.order`, that attains the least cost.
+The choice of a Spec is the first of its options, in `Option.order`, that attains the least cost. It
+is taken together with the cost: steps come in the order of options at first, so that of equal costs
+the earlier stays. When they are repeated, a tie goes to the option that comes before. Costs only
+fall; an option that attains the final cost of a Spec is evaluated after its children are final.
 """
 
 from __future__ import annotations
@@ -68,21 +71,28 @@ def solve_variant(
     costs = tables[task.variant]
     costs.fill(np.inf)
     choices.fill(NOTHING)
-    again: list[tuple[int, Step]] = []
-    seen: list[Table] = []
+    again: list[_Repeated] = []
     first = 0
     for bound in task.bounds:
         for step in planner.steps(bound, task.variant, boxes):
             step.improve(costs, choices, first, tables, scratch)
             if step.leads_to(task.variant):
-                again.append((first, step))
-                seen.append(costs.copy())
+                again.append(_Repeated(first, step, costs.copy()))
         first += len(bound.tiles) or 1
-    pending = bool(again)
-    while pending:
-        pending = False
-        for place, (first, step) in enumerate(again):
-            changed = costs != seen[place]
-            if step.repeat(costs, choices, first, tables, scratch, changed):
-                pending = True
-                np.copyto(seen[place], costs)
+    changes = bool(again)
+    while changes:
+        changes = False
+        for repeated in again:
+            changed = costs != repeated.seen
+            if repeated.step.repeat(costs, choices, repeated.first, tables, scratch, changed):
+                np.copyto(repeated.seen, costs)
+                changes = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """A step that leads to its own variant: its first option, and the costs that it left behind."""
+
+    first: int
+    step: Step
+    seen: Table

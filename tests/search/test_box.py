@@ -74,3 +74,15 @@ def test_the_open_grid_broadcasts_to_the_box() -> None:
     assert box.shape == np.broadcast_shapes(*(a.shape for a in grid))
     assert 24 == box.cells
     assert [[1, 3], [2, 6], [5, 15]] == box.volume[..., 0].tolist()
+
+
+def test_tables_lie_in_memory_with_memory_in_use_first() -> None:
+    """Arrays over the box follow, and what stands before their axes stays there."""
+    box = Box((np.array([1, 2, 3]), np.array([4, 5]), np.array([0, 1, 2, 3])), 2)
+    memory = box.in_memory(np.arange(box.cells))
+    assert memory.shape == (4, 3, 2)
+    assert box.table(memory).shape == box.shape
+    cells = np.arange(7 * box.cells).reshape(7, *box.shape)
+    assert box.stored(cells).shape == (7, 4, 3, 2)
+    assert np.array_equal(box.table(box.stored(cells)[5]), cells[5])
+    assert box.stored(box.open_grid[1]).shape == (1, 1, 2)

@@ -1,0 +1,71 @@
+"""Forms of alternatives: what variants share is what each of them would have got alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from morello.rewriting.bind import Bound, bind
+from morello.search.graph import discover
+from morello.search.known import Nothing
+from morello.search.needs import Task, plan_tasks
+from tests.search.goals import Wanted, batched, matmul
+from tests.search.machines import context
+
+CASES: tuple[tuple[str, Wanted], ...] = (
+    ("tiny.cached", matmul(5, 4, 3, threads=3)),
+    ("tiny.buffered", batched(2, 1, 7, 4)),
+    ("x86.avx512", matmul(17, 2048, 12)),
+)
+IDS = [f"{name} {wanted}" for name, wanted in CASES]
+
+
+def _tasks(name: str, wanted: Wanted) -> list[Task]:
+    used = context(name)
+    goal = wanted.spec(used.target)
+    graph = discover(used, goal.family)
+    return plan_tasks(used, graph, goal, 10**9, lambda _: None, Nothing())
+
+
+def _pairs(name: str, wanted: Wanted) -> Iterator[tuple[Bound, Bound]]:
+    """Every alternative of every variant, as planned and bound alone."""
+    for task in _tasks(name, wanted):
+        grid = task.box.open_grid
+        for planned in task.bounds:
+            alone = bind(context(name), task.variant, planned.alternative, grid, planned.tiles)
+            yield planned, alone
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+def test_a_shared_form_is_what_a_variant_would_get_alone(name: str, wanted: Wanted) -> None:
+    """Masks, costs and sub-Specs; those that exist nowhere are left out of the plan."""
+    for planned, alone in _pairs(name, wanted):
+        assert np.array_equal(planned.mask, alone.mask)
+        assert np.array_equal(planned.cost, alone.cost)
+        there = [use for use in alone.uses if (alone.mask & (use.weight > 0)).any()]
+        assert [use.variant for use in planned.uses] == [use.variant for use in there]
+        for ours, theirs in zip(planned.uses, there, strict=True):
+            assert np.array_equal(ours.weight, theirs.weight)
+            for one, other in zip(ours.coordinates, theirs.coordinates, strict=True):
+                assert np.array_equal(one, other)
+
+
+def test_variants_share_forms() -> None:
+    """Most alternatives do not ask how all operands are packed."""
+    bounds = [bound for task in _tasks(*CASES[-1]) for bound in task.bounds]
+    assert len({id(bound.form) for bound in bounds}) < 0.75 * len(bounds)
+
+
+@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+def test_what_is_needed_is_in_the_boxes(name: str, wanted: Wanted) -> None:
+    """Every sub-Spec that exists somewhere is one of those that will be solved."""
+    tasks = _tasks(name, wanted)
+    boxes = {task.variant: task.box for task in tasks}
+    for task in tasks:
+        for bound in task.bounds:
+            for use in bound.uses:
+                for values, axis in zip(use.coordinates, boxes[use.variant].axes, strict=True):
+                    exists = np.broadcast_arrays(bound.mask & (use.weight > 0), values)
+                    assert axis[0] == -1 or set(exists[1][exists[0]].tolist()) <= set(axis.tolist())
