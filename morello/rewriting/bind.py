@@ -52,7 +52,7 @@ class _AskedError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Open:
-    """Stands for the packing of the operand at this position, of which the panels' width is known."""
+    """Stands for the packing of the operand at this position, with panels of a known width."""
 
     position: int
     width: int
