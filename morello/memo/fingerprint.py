@@ -11,8 +11,8 @@ the definitions meanwhile. What goes in, and nothing else:
   an operand of another type. Of a kernel for other types its patterns of single operands count,
   where they have one of the family's types: `layouts` and `vectors` offer what such patterns want;
 * of the target: levels with their coefficients, tile sizes, the page, the coefficients that these
-  rules and kernels name, and which primitives there are, at which coefficient, for the operators'
-  meanings where one is asked for;
+  rules and kernels name, which registers have a C type, and which primitives there are, at which
+  coefficient, for the operators' meanings where one is asked for;
 * the version of the engine.
 
 Left out are sentences, places, the C text of kernels and primitives, a target's name and flags,
@@ -28,7 +28,8 @@ from hashlib import blake2b
 from morello.language import ast
 from morello.language.canonical import Canonical, canonical, nodes
 from morello.rewriting.alternatives import Context
-from morello.rewriting.patterns import implements
+from morello.rewriting.meaning_cost import TYPE
+from morello.rewriting.patterns import ANY, implements
 from morello.rewriting.rule import Rule
 from morello.spec.dtypes import DTYPES
 from morello.spec.machine import Kernel, Level
@@ -45,9 +46,6 @@ mean, of how costs are rounded, or of how ties are broken. Whatever is only fast
 
 BYTES = 16
 """Length of a fingerprint: two different ones of 2^40 agree with a chance below 2^-48."""
-
-ANY = "any"
-"""In a kernel's pattern: every element type."""
 
 
 class Fingerprints:
@@ -197,11 +195,13 @@ def _primitives(context: Context, reach: _Reach) -> set[tuple[str, int, str, str
         if _asks_meaning(rule.declaration):
             every = {lanes for _, lanes in context.target.primitives}
             needed |= _needed(reach, filter(rule.may_match, reach.operators), every)
+    known = {k: p for k, p in context.target.primitives.items() if k[0] in reach.dtypes}
+    needed |= {(lanes, TYPE) for _, lanes in known}
     return {
         (dtype, lanes, name, primitives.entries[name][1])
-        for (dtype, lanes), primitives in context.target.primitives.items()
+        for (dtype, lanes), primitives in known.items()
         for wanted, name in needed
-        if dtype in reach.dtypes and wanted == lanes and name in primitives.entries
+        if wanted == lanes and name in primitives.entries
     }
 
 

@@ -1,15 +1,18 @@
 """Compares results with the reference, within a stated bound.
 
-Integers must be equal. For a floating type with spacing ``eps`` at 1, a result may be off by
+Integers must be equal, and so must what is only moved or converted: a conversion has one right
+result. For a floating type with spacing ``eps`` at 1, any other result may be off by
 
     (L + c) * (eps * M + s)
 
 where L is the number of terms that are summed; c the number of arithmetic operations in the
 meaning, and a few for conversions; M the magnitude: the operation executed on absolute values, with
 every difference made a sum; and s the smallest positive number (for underflow). Any order of
-summation and any use of fused multiply-add stays inside. Where the meaning has operations that
-magnitudes do not pass through (quotients, exponentials, conditions), M is max(|expected|, 1) and c
-is eight times as large.
+summation and any use of fused multiply-add stays inside, since each operation in the output's type
+rounds off at most eps / 2 of a value that M bounds. What computes in a wider type and rounds at the
+end is nearer still. (bf16 has the exponents of f32; its eps is 2^-7, its s is 2^-133.) Where the
+meaning has operations that magnitudes do not pass through (quotients, exponentials, conditions), M
+is max(|expected|, 1) and c is eight times as large.
 
 Infinities and NaN must be in the same places, with two exceptions. Where M is beyond the range of
 the type, some orders of summation overflow and others do not: either is accepted. And a ``max`` or
@@ -21,14 +24,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
+from typing import Any
 
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.reference.conversion import Array, convert
 from morello.reference.expressions import bounded_by_magnitudes, magnitude, operations
 from morello.reference.meaning import Meaning
-from morello.spec.dtypes import DType
+from morello.spec.conversion import Array, convert
+from morello.spec.dtypes import FLOATING_KINDS, DType, floating_limits
 from morello.spec.operators import Operation
 
 CONVERSIONS = 4
@@ -94,13 +98,13 @@ def reference(
     nowhere = np.zeros(values.shape, np.bool_)
     if not dtype.floating:
         return Reference(values, exact, np.zeros(values.shape), nowhere, nowhere)
-    info = np.finfo(dtype.numpy)
+    limits = floating_limits(dtype)
     size = _magnitude(meaning, sizes, inputs, old_output, exact)
-    rounding = float(info.eps) * size + float(info.smallest_subnormal)
+    rounding = limits.eps * size + limits.smallest_subnormal
     tolerance = _rounding_steps(operation, sizes) * rounding
     reduction = operation.operator.reduction
     undefined = nowhere if reduction in (None, "+") else np.isnan(values)
-    return Reference(values, exact, tolerance, size + tolerance > float(info.max), undefined)
+    return Reference(values, exact, tolerance, size + tolerance > limits.max, undefined)
 
 
 def check_close(actual: Array, expected: Reference, *, name: str = "output") -> None:
@@ -121,9 +125,13 @@ def check_close(actual: Array, expected: Reference, *, name: str = "output") -> 
     if not wrong:
         return
     index = tuple(int(i) for i in np.unravel_index(np.argmax(excess), excess.shape))
-    pair = actual[index].item(), values[index].item()
+    pair = _number(actual[index]), _number(values[index])
     count = f"{wrong} of {actual.size} elements are wrong"
     raise MismatchError(name, index, pair, float(expected.tolerance[index]), count)
+
+
+def _number(element: Any) -> int | float:
+    return float(element) if element.dtype.kind in FLOATING_KINDS else int(element)
 
 
 def _excess(actual: Array, expected: Reference) -> Array:
@@ -131,7 +139,7 @@ def _excess(actual: Array, expected: Reference) -> Array:
     with np.errstate(all="ignore"):
         off = np.abs(actual.astype(np.float64) - expected.exact.astype(np.float64))
         ratio = off / np.maximum(expected.tolerance, np.finfo(np.float64).tiny)
-    if actual.dtype.kind != "f":
+    if actual.dtype.kind not in FLOATING_KINDS:
         return np.asarray(np.where(actual != expected.values, ratio, 0.0))
     same = (actual == expected.values) | (np.isnan(actual) & np.isnan(expected.values))
     finite = np.isfinite(actual)
@@ -140,8 +148,10 @@ def _excess(actual: Array, expected: Reference) -> Array:
 
 
 def _rounding_steps(operation: Operation, sizes: Sequence[int]) -> int:
-    """L + c of the module's text."""
+    """L + c of the module's text; 0 where elements are only moved or converted."""
     operator = operation.operator
+    if operator.reduction is None and not operations(operator.statement.value):
+        return 0
     summed = operation.reduced_dims if operator.reduction == "+" else ()
     size = dict(zip(operation.dims, sizes, strict=True))
     terms = prod(size[d] for d in summed) if summed else 0

@@ -11,9 +11,9 @@ import numpy as np
 
 from morello.errors import UsageError
 from morello.language.diagnostics import suggestion
-from morello.reference.conversion import Array
 from morello.reference.views import extents
-from morello.spec.dtypes import DType
+from morello.spec.conversion import Array, convert
+from morello.spec.dtypes import DType, floating_limits
 from morello.spec.operators import Operation
 
 Generator = Callable[[np.random.Generator, Sequence[int], DType], Array]
@@ -28,8 +28,9 @@ def _random(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Arr
 
 
 def _small(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
-    """Integers between -8 and 8: short sums of their products are exact in every type."""
-    return rng.integers(-8, 8, shape, endpoint=True)
+    """Integers between -8 and 8, from 0 without a sign: short sums of products are exact in f32."""
+    least = -8 if dtype.floating else max(-8, int(np.iinfo(dtype.numpy).min))
+    return rng.integers(least, 8, shape, endpoint=True)
 
 
 def _zeros(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
@@ -39,10 +40,13 @@ def _zeros(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Arra
 
 
 def _negative(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
-    """Below zero."""
+    """Below zero; integers without a sign are in the upper half of their range."""
     if dtype.floating:
         return -rng.uniform(0.5, 1.0, shape)
-    return rng.integers(np.iinfo(dtype.numpy).min, 0, shape)
+    limits = np.iinfo(dtype.numpy)
+    if limits.min == 0:
+        return rng.integers(limits.max // 2 + 1, limits.max, shape, endpoint=True)
+    return rng.integers(limits.min, 0, shape)
 
 
 def _huge(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
@@ -50,16 +54,16 @@ def _huge(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array
     if not dtype.floating:
         limits = np.iinfo(dtype.numpy)
         return rng.choice([limits.min, limits.min + 1, limits.max - 1, limits.max], shape)
-    exponents = np.log(float(np.finfo(dtype.numpy).max)) * rng.uniform(0.25, 1.0, shape)
+    exponents = np.log(floating_limits(dtype).max) * rng.uniform(0.25, 1.0, shape)
     values: Array = np.exp(exponents) * rng.choice([-1.0, 1.0], shape)
     return values
 
 
 def _tiny(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
-    """Around and below the smallest normal number; integers -1, 0, 1."""
+    """Around and below the smallest normal number; integers -1, 0, 1, if they have them."""
     if not dtype.floating:
-        return rng.integers(-1, 1, shape, endpoint=True)
-    return rng.uniform(-4.0, 4.0, shape) * float(np.finfo(dtype.numpy).smallest_normal)
+        return rng.integers(max(-1, int(np.iinfo(dtype.numpy).min)), 1, shape, endpoint=True)
+    return rng.uniform(-4.0, 4.0, shape) * floating_limits(dtype).smallest_normal
 
 
 def _nonfinite(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
@@ -87,7 +91,8 @@ def make(kind: str, shape: Sequence[int], dtype: DType, rng: np.random.Generator
     """A C-contiguous array of one of the `KINDS`, in the dtype's numpy type."""
     if kind not in KINDS:
         raise UsageError(f"there are no inputs called '{kind}'", help=suggestion(kind, KINDS))
-    return np.ascontiguousarray(KINDS[kind](rng, shape, dtype), dtype.numpy).reshape(shape)
+    values = np.asarray(KINDS[kind](rng, shape, dtype))
+    return np.ascontiguousarray(convert(values, dtype)).reshape(shape)
 
 
 def make_all(

@@ -13,14 +13,14 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.program import tree
-from morello.reference.conversion import Array
 from morello.reference.meaning import Meaning
 from morello.reference.views import part
+from morello.spec.conversion import Array, convert_number
 from morello.spec.dtypes import DType
 from morello.spec.operators import Operation
 
 POISON = -0x5EADBEEF
-"""What a new buffer of integers holds."""
+"""What a new buffer of integers holds, modulo 2^bits."""
 
 
 def run(node: tree.Node, arrays: Mapping[str, Array], *, seed: int = 0) -> None:
@@ -62,7 +62,8 @@ def run_program(
 
 def poisoned(shape: Sequence[int], dtype: DType) -> Array:
     """A new array in which a read before a write shows: NaN, or `POISON`."""
-    return np.full(shape, np.nan if dtype.floating else POISON, dtype.numpy)
+    value = np.nan if dtype.floating else convert_number(POISON, dtype)
+    return np.full(shape, value, dtype.numpy)
 
 
 class _Machine:

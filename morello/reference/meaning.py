@@ -23,9 +23,9 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
-from morello.reference.conversion import Array, convert, convert_number, with_constants
 from morello.reference.expressions import elements, factors
 from morello.reference.views import ElementView, element_view, extents, part
+from morello.spec.conversion import Array, convert, convert_number
 from morello.spec.dtypes import DType
 from morello.spec.operators import Operation
 
@@ -68,7 +68,7 @@ class Meaning:
         self.operation = operation
         self.dtype = output_dtype
         self._compute = np.dtype(np.float64) if output_dtype.floating else output_dtype.numpy
-        self._value = with_constants(operation.operator.statement.value, output_dtype)
+        self._value = _with_constants(operation.operator.statement.value, output_dtype)
         self._scalars = {n: convert_number(v, output_dtype) for n, v in operation.scalars}
         self._elements = {e: element_view(operation, e) for e in elements(self._value)}
         self._target = element_view(operation, operation.operator.statement.target)
@@ -221,6 +221,26 @@ class Meaning:
             cells[element] = np.expand_dims(self._widen(values), axes)
         result = np.asarray(evaluate(self._value, _Cell(self._scalars, cells)))
         return result.astype(self._compute) if self.dtype.floating else convert(result, self.dtype)
+
+
+def _with_constants(expr: ast.Expr, dtype: DType) -> ast.Expr:
+    """The expression of an operator's meaning with every constant converted to ``dtype``."""
+    match expr:
+        case ast.Number(value=value, span=span):
+            return ast.Number(convert_number(value, dtype), span=span)
+        case ast.Unary(operator=name, operand=operand, span=span):
+            return ast.Unary(name, _with_constants(operand, dtype), span=span)
+        case ast.Binary(operator=name, left=left, right=right, span=span):
+            sides = _with_constants(left, dtype), _with_constants(right, dtype)
+            return ast.Binary(name, *sides, span=span)
+        case ast.Call(function=function, args=args, span=span):
+            return ast.Call(function, tuple(_with_constants(a, dtype) for a in args), span=span)
+        case ast.Conditional(then=then, condition=condition, otherwise=otherwise, span=span):
+            other = None if otherwise is None else _with_constants(otherwise, dtype)
+            parts = _with_constants(then, dtype), _with_constants(condition, dtype), other
+            return ast.Conditional(*parts, span=span)
+        case _:
+            return expr
 
 
 @dataclass(frozen=True, slots=True)

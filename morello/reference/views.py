@@ -15,7 +15,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.language import ast
-from morello.reference.conversion import Array
+from morello.spec.conversion import Array
 from morello.spec.operators import OperandIndex, Operation
 
 

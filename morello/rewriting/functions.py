@@ -15,7 +15,12 @@ import numpy as np
 
 from morello.language import ast
 from morello.rewriting.meaning_cost import arithmetic_cycles
-from morello.rewriting.patterns import panel_layouts, pattern_order, wanted_patterns
+from morello.rewriting.patterns import (
+    has_registers,
+    panel_layouts,
+    pattern_order,
+    wanted_patterns,
+)
 from morello.rewriting.references import (
     Size,
     Sizes,
@@ -111,9 +116,13 @@ def _vectors(scope: Scope, tensor: TensorRef, level: Level) -> tuple[int, ...]:
         return (0,)
     f = _operation_of(scope)
     patterns = wanted_patterns(scope.target, f, _operand_position(f, tensor))
-    wanted = {p.vector for p in patterns if level.name in p.levels}
-    size = tensor.operand.dtype.bytes
-    return tuple(v for v in level.vectors if v in wanted and v >= size and v % size == 0)
+    dtype = tensor.operand.dtype
+    wanted = {
+        p.vector
+        for p in patterns
+        if level.name in p.levels and has_registers(scope.target, p, dtype, p.vector or 0)
+    }
+    return tuple(v for v in level.vectors if v in wanted)
 
 
 def _operand_position(f: SpecRef, tensor: TensorRef) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from morello.language import ast
 from morello.rewriting.meaning_cost import missing_primitives
-from morello.rewriting.patterns import pattern_for, pattern_order
+from morello.rewriting.patterns import ANY, has_registers, pattern_for, pattern_order
 from morello.rewriting.references import Point, Sizes, SpecRef, TensorRef, spec_ref
 from morello.spec.layout import Packing, panel
 from morello.spec.machine import Kernel, Target
@@ -78,7 +78,7 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
     fixed: list[tuple[int, int, int]] = []
     variables: dict[str, list[tuple[int, int]]] = {}
     for position, (pattern, tensor) in enumerate(zip(patterns, f.tensors, strict=True)):
-        refusal = _operand_refusal(pattern, tensor, family.operation.names[position])
+        refusal = _operand_refusal(pattern, target, tensor, family.operation.names[position])
         if refusal:
             return refusal
         extra = len(tensor.indices) - len(pattern.shape)
@@ -107,16 +107,20 @@ def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
     return ""
 
 
-def _operand_refusal(pattern: ast.KernelOperand, tensor: TensorRef, name: str) -> str:
+def _operand_refusal(
+    pattern: ast.KernelOperand, target: Target, tensor: TensorRef, name: str
+) -> str:
     operand = tensor.operand
     rank = len(tensor.indices)
-    if pattern.dtype not in ("any", operand.dtype.name):
+    if pattern.dtype not in (ANY, operand.dtype.name):
         return f"it wants {name} as {pattern.dtype}, which is {operand.dtype}"
     if operand.level.name not in pattern.levels:
         wanted = " or ".join(pattern.levels)
         return f"it wants {name} at {wanted}, which is at {operand.level}"
     if operand.vector and operand.vector != pattern.vector:
         return f"it wants {name} in vectors of {pattern.vector} bytes, not {operand.vector}"
+    if operand.vector and not has_registers(target, pattern, operand.dtype, operand.vector):
+        return f"the target has no vectors of {operand.vector} bytes of {operand.dtype}"
     if rank < len(pattern.shape) or (rank > len(pattern.shape) and not pattern.rest):
         return f"it wants {name} with {len(pattern.shape)} dimensions, not {rank}"
     if pattern.order == ():

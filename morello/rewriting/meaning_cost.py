@@ -12,6 +12,9 @@ from morello.spec.machine import Primitives, Target
 from morello.spec.primitives import PRIMITIVE_OF_OPERATOR, primitives_in
 from morello.spec.spec import Family
 
+TYPE = "type"
+"""The entry for the C type of a register or an element; it costs nothing."""
+
 
 def needed_primitives(family: Family) -> Counter[str]:
     """Primitives that the meaning uses, with how often."""
@@ -41,7 +44,7 @@ def missing_primitives(target: Target, family: Family) -> list[str]:
     """Primitives that the meaning needs and the target does not have."""
     primitives = primitives_of(target, family)
     entries = primitives.entries if primitives else {}
-    return sorted(name for name in needed_primitives(family) if name not in entries)
+    return sorted(name for name in (*needed_primitives(family), TYPE) if name not in entries)
 
 
 def arithmetic_cycles(target: Target, family: Family) -> float:

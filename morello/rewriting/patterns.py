@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 from morello.language import ast
 from morello.rewriting.references import SpecRef
+from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, Order, row_major
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operator
+
+ANY = "any"
+"""In a kernel's pattern: every element type."""
 
 
 def implements(kernel: Kernel, operator: Operator) -> bool:
@@ -24,6 +28,16 @@ def pattern_for(match: ast.KernelMatch, name: str) -> ast.KernelOperand:
     if match.kind == "named":
         return next(p for p in match.operands if p.name == name)
     return match.operands[0]
+
+
+def has_registers(target: Target, pattern: ast.KernelOperand, dtype: DType, vector: int) -> bool:
+    """Whether a pattern may mean registers of this type: so many bytes are whole elements.
+
+    One for any type means those only that the target has primitives for.
+    """
+    if vector < dtype.bytes or vector % dtype.bytes:
+        return False
+    return pattern.dtype != ANY or (dtype.name, vector // dtype.bytes) in target.primitives
 
 
 def pattern_order(pattern: ast.KernelOperand, rank: int) -> Order:
@@ -47,5 +61,5 @@ def wanted_patterns(target: Target, f: SpecRef, position: int) -> Iterator[ast.K
     for kernel in target.kernels:
         if implements(kernel, operation.operator):
             pattern = pattern_for(kernel.match, operation.names[position])
-            if pattern.dtype in ("any", dtype):
+            if pattern.dtype in (ANY, dtype):
                 yield pattern

@@ -133,12 +133,12 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
     if not isinstance(array, np.ndarray):
         raise UsageError(
             f"'{name}' is a {type(array).__name__}; expected a numpy array",
-            help=f"pass np.asarray({name}, dtype=np.{dtype})",
+            help=f"pass np.asarray({name}, dtype={argument.dtype.python})",
         )
     if array.dtype != dtype:
         raise UsageError(
             f"'{name}' has dtype {array.dtype}; expected {dtype}",
-            help=f"pass {name}.astype(np.{dtype})",
+            help=f"pass {name}.astype({argument.dtype.python})",
         )
     if array.shape != argument.passed_shape:
         raise _misshapen(argument, array)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
 from itertools import product
 from string import Formatter
@@ -18,6 +19,7 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.program.tree import KernelCall
+from morello.spec.conversion import convert, convert_number
 from morello.spec.dtypes import DType
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex, Operation
@@ -29,7 +31,9 @@ _ATOM = re.compile(r"\w+(\.\w+)?(\[[^][]*\])?|\(-[\w.+-]+\)")
 
 
 def literal(value: float, dtype: DType) -> str:
-    """A number as a C constant of this dtype; integers saturate, and NaN becomes 0."""
+    """A number as a C constant of this dtype, as the language converts it; bf16 in its bits."""
+    if dtype.floating and dtype.bytes < 4:
+        return f"{_bits(value, dtype):#06x}"
     if dtype.floating:
         if math.isnan(value):
             return "NAN"
@@ -37,13 +41,15 @@ def literal(value: float, dtype: DType) -> str:
             return "INFINITY" if value > 0 else "(-INFINITY)"
         text = f"{dtype.numpy.type(abs(value))!s}f"
         return f"(-{text})" if math.copysign(1.0, value) < 0 else text
-    limits = np.iinfo(dtype.numpy)
-    if math.isnan(value):
-        return "0"
-    whole = int(min(max(value, limits.min), limits.max))
-    if whole == limits.min:
+    whole = int(convert_number(value, dtype))
+    if whole < 0 and whole == np.iinfo(dtype.numpy).min:
         return f"INT{dtype.bytes * 8}_MIN"
     return f"({whole})" if whole < 0 else str(whole)
+
+
+def _bits(value: float, dtype: DType) -> int:
+    converted = convert(np.full(1, value, np.float64), dtype)
+    return int.from_bytes(converted.tobytes(), sys.byteorder)
 
 
 class MeaningWriter:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from morello.errors import MorelloError, UsageError
 from morello.reference import inputs as test_inputs
 from morello.reference.compare import MismatchError, check_close, reference
-from morello.spec.dtypes import F32, S32, DType
+from morello.spec.dtypes import BF16, F32, S32, DType
 from tests.reference.declare import (
     ADD,
+    COPY,
     MATMUL,
     RELU,
     ROWMAX,
@@ -196,3 +197,30 @@ def test_unknown_kinds_of_inputs_are_named() -> None:
     with pytest.raises(UsageError, match="there are no inputs called 'hug'") as error:
         test_inputs.make_all("hug", [((1,), F32)])
     assert error.value.help == "did you mean 'huge'?"
+
+
+@pytest.mark.parametrize("dtype", [F32, BF16], ids=str)
+def test_a_conversion_has_one_right_result(dtype: DType) -> None:
+    """Its neighbours are wrong, which the bound of a sum would not see."""
+    x = np.linspace(-3, 3, 50).astype(np.float32)
+    expected = reference(operation(COPY, 1), (50,), [x], dtype)
+    right = expected.values.copy()
+    check_close(right, expected)
+    unsigned = np.dtype(f"u{dtype.bytes}")
+    wrong = (right.view(unsigned) + unsigned.type(1)).view(dtype.numpy)
+    with pytest.raises(MismatchError, match="off by at most 0"):
+        check_close(wrong, expected)
+
+
+def test_sums_in_bf16_stay_inside_their_bound() -> None:
+    """Rounded after every step, in an order of their own; something else is outside."""
+    op, sizes = operation(MATMUL), (3, 4, 30)
+    a, b = test_inputs.for_operation("random", op, sizes, [BF16] * 3)
+    expected = reference(op, sizes, [a, b], BF16)
+    total = np.zeros((3, 4), BF16.numpy)
+    for k in reversed(range(30)):
+        total = total + a[:, k : k + 1] * b[k : k + 1, :]
+    check_close(total, expected)
+    beyond = np.float32(2 * 30 * 2.0**-7 * 30)
+    with pytest.raises(MismatchError):
+        check_close((total.astype(np.float32) + beyond).astype(BF16.numpy), expected)

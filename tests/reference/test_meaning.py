@@ -13,8 +13,8 @@ from morello.errors import MorelloError
 from morello.language import ast
 from morello.reference import inputs as test_inputs
 from morello.reference import meaning
-from morello.reference.conversion import Array, convert, convert_number
 from morello.reference.meaning import execute
+from morello.spec.conversion import Array, convert, convert_number
 from morello.spec.dtypes import F32, S32, DType
 from morello.spec.operators import Operation
 from tests.reference.declare import (
