@@ -176,9 +176,8 @@ def _call(node: ast.Call, scope: Scope, collector: Collector) -> Typed:
         return UNKNOWN
     if _wrong_count(node, signature, scope, collector):
         return UNKNOWN
-    kinds = signature.arguments + signature.arguments[-1:] * (
-        len(node.args) - len(signature.arguments)
-    )
+    repeated = len(node.args) - len(signature.arguments)
+    kinds = (signature.arguments + signature.arguments[-1:] * repeated)[: len(node.args)]
     found = [
         expect(argument, kind, scope, collector)
         for argument, kind in zip(node.args, kinds, strict=True)
@@ -190,16 +189,18 @@ def _call(node: ast.Call, scope: Scope, collector: Collector) -> Typed:
 
 def _wrong_count(node: ast.Call, signature: Signature, scope: Scope, collector: Collector) -> bool:
     wanted, given = len(signature.arguments), len(node.args)
-    if given == wanted or (signature.variadic and given > wanted):
+    fewest = wanted - signature.optional
+    if fewest <= given <= wanted or (signature.variadic and given > wanted):
         return False
     for argument in node.args:
         infer(argument, scope, collector)
     more = " or more" if signature.variadic else ""
-    noun = "argument" if wanted == 1 and not more else "arguments"
-    form = f"{node.function}({', '.join(signature.arguments)}{', ...' if more else ''})"
+    count = f"{fewest} or {wanted}" if signature.optional else f"{wanted}{more}"
+    noun = "argument" if count == "1" else "arguments"
+    form = f"{node.function}({signature.form})"
     collector.error(
         "K004",
-        f"'{node.function}' takes {wanted}{more} {noun}, {given} given",
+        f"'{node.function}' takes {count} {noun}, {given} given",
         node.span,
         f"{given} given",
         help=f"{form}: {signature.doc}",

@@ -91,12 +91,18 @@ class ResultChecker:
     def _with(self, node: ast.With, kinds: Mapping[str, Typed]) -> None:
         self._operand(node.operand, node, kinds, after=len("with ") + len(node.variable))
         self._expect(node.level, "level", kinds, "R013", "where a buffer is")
+        if node.dtype is not None:
+            self._expect(node.dtype, "dtype", kinds, "R013", "the element type of a buffer")
         if node.layout is not None:
             self._expect(node.layout, "layout", kinds, "R013", "the layout of a buffer")
         if node.vector is not None:
             self._expect(node.vector, "number", kinds, "R013", "a vector width")
         if node.layout is None:
             self._held_by_cache(node)
+        if node.layout is None and node.dtype is not None:
+            message = f"'{node.variable}' has no layout, so nothing converts it"
+            help = "give a layout and copy: what a cache holds has the element type that it had"
+            self.collector.error("R019", message, node.dtype.span, "no conversion", help)
         place = within(node.span, node.variable)
         if node.variable in kinds:
             message = f"variable '{node.variable}' is bound twice in rule '{self.rule.name}'"

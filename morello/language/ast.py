@@ -181,14 +181,16 @@ class ForLoop(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``with Y = X at level [layout L] [vector V] { body }``.
+    """``with Y = X at level [dtype D] [layout L] [vector V] { body }``.
 
-    Without a layout, ``Y`` is ``X`` itself, now held by a cache: no buffer, no code.
+    Without a layout, ``Y`` is ``X`` itself, now held by a cache: no buffer, no code. Without a
+    dtype it has that of ``X``.
     """
 
     variable: str
     operand: str
     level: Expr
+    dtype: Expr | None
     layout: Expr | None
     vector: Expr | None
     body: Block

@@ -148,11 +148,12 @@ def _for_loop(builder: Builder, tree: Tree[Token]) -> ast.ForLoop:
 
 def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
     parts: list[Any] = tree.children
-    variable, operand, level, layout, vector, body = parts
+    variable, operand, level, dtype, layout, vector, body = parts
     return ast.With(
         variable=str(variable),
         operand=str(operand),
         level=expression(builder, level),
+        dtype=optional(builder, dtype),
         layout=optional(builder, layout),
         vector=optional(builder, vector),
         body=_block(builder, body),

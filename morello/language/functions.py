@@ -4,8 +4,8 @@ This is the list that the documentation shows and that the checker holds names a
 against. The meaning of the arithmetic ones is in `morello.language.evaluate`; those that ask about
 a Spec are implemented by whoever evaluates (`morello.rewriting.functions`).
 
-Kinds: ``number``, ``truth``, ``operation`` (the matched ``f``), ``operand``, ``level``, ``dim``,
-``layout``, and ``list of`` each, which only ``choose`` takes.
+Kinds: ``number``, ``truth``, ``operation`` (the matched ``f``), ``operand``, ``level``, ``dtype``,
+``dim``, ``layout``, and ``list of`` each, which only ``choose`` takes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from dataclasses import dataclass
 class Signature:
     """Kinds of the arguments and the result.
 
-    ``variadic``: the last argument may repeat. ``sized``: the result depends on the Spec's sizes
-    or on memory in use, so it is an array over a box of Specs.
+    ``variadic``: the last argument may repeat. ``optional``: so many of the last arguments may be
+    left out. ``sized``: the result depends on the Spec's sizes, on how its operands are packed, or
+    on memory in use, so it is an array over a box of Specs.
     """
 
     arguments: tuple[str, ...]
@@ -26,6 +27,14 @@ class Signature:
     doc: str
     sized: bool = False
     variadic: bool = False
+    optional: int = 0
+
+    @property
+    def form(self) -> str:
+        """The arguments as they are shown, what may be left out in brackets."""
+        fewest = len(self.arguments) - self.optional
+        left_out = "".join(f"[, {kind}]" for kind in self.arguments[fewest:])
+        return ", ".join(self.arguments[:fewest]) + left_out + (", ..." if self.variadic else "")
 
 
 ARITHMETIC: dict[str, Signature] = {
@@ -48,9 +57,17 @@ SPEC: dict[str, Signature] = {
     "reduced_dims": Signature(("operation",), "list of dim", "Dimensions that are reduced."),
     "tile_sizes": Signature(("dim",), "list of size", "The target's sizes below the dimension's."),
     "nearer": Signature(("level",), "list of level", "Levels nearer to the registers."),
-    "layouts": Signature(("operand", "level"), "list of layout", "Layouts that kernels want."),
+    "layouts": Signature(
+        ("operand", "level", "dtype"),
+        "list of layout",
+        "Layouts that kernels want, of it or of a copy of another type.",
+        optional=1,
+    ),
     "vectors": Signature(
-        ("operand", "level"), "list of number", "Vector widths, bytes; 0 in memory."
+        ("operand", "level", "dtype"),
+        "list of number",
+        "Vector widths, bytes; 0 in memory.",
+        optional=1,
     ),
     # what the family says
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
@@ -77,6 +94,9 @@ SPEC: dict[str, Signature] = {
     "elements": Signature(("operand",), "number", "Elements of it.", sized=True),
     "bytes": Signature(("operand",), "number", "Bytes of its elements.", sized=True),
     "lines": Signature(("operand",), "number", "Cache lines that it touches.", sized=True),
+    "panels": Signature(
+        ("operand",), "number", "Width of its panels, elements; 0 if it has none.", sized=True
+    ),
     "registers": Signature(("operand",), "number", "Registers that it fills.", sized=True),
     "free": Signature(("level",), "number", "Grains or registers not in use.", sized=True),
     "fetch": Signature(
@@ -91,5 +111,6 @@ FUNCTIONS: dict[str, Signature] = {**ARITHMETIC, **SPEC}
 
 ATTRIBUTES: dict[tuple[str, str], str] = {
     ("operand", "level"): "level",
+    ("operand", "dtype"): "dtype",
     ("operation", "out"): "operand",
 }

@@ -8,8 +8,9 @@ the definitions meanwhile. What goes in, and nothing else:
   yield, and so on (*reach*);
 * the rules that may match one of these; those for parallel work only where there are threads;
 * the kernels that implement one of these for element types of the family's operands. No rule makes
-  an operand of another type. Of a kernel for other types its patterns of single operands count,
-  where they have one of the family's types: `layouts` and `vectors` offer what such patterns want;
+  an operand of a type that none of them has: a buffer is of some operand's type. Of a kernel for
+  other types its patterns of single operands count, where they have one of the family's types:
+  `layouts` and `vectors` offer what such patterns want;
 * of the target: levels with their coefficients, tile sizes, the page, the coefficients that these
   rules and kernels name, which registers have a C type, and which primitives there are, at which
   coefficient, for the operators' meanings where one is asked for;

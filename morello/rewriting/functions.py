@@ -31,7 +31,8 @@ from morello.rewriting.references import (
     lines,
     registers,
 )
-from morello.spec.layout import Layout, in_one_piece, paged, row_major
+from morello.spec.dtypes import DType
+from morello.spec.layout import Layout, in_one_piece, paged, panel, row_major
 from morello.spec.machine import Level, Target
 
 
@@ -56,8 +57,14 @@ class Scope:
         return self.target.level_by_name[node.id]
 
     def attribute(self, base: Any, node: ast.Attribute) -> Any:
-        """``X.level`` and ``f.out``."""
-        return base.operand.level if node.name == "level" else base.out
+        """``X.level``, ``X.dtype`` and ``f.out``."""
+        match node.name:
+            case "level":
+                return base.operand.level
+            case "dtype":
+                return base.operand.dtype
+            case _:
+                return base.out
 
     def element(self, node: ast.Element) -> Any:
         """Elements occur in operators' meanings only."""
@@ -89,8 +96,10 @@ def _operation_of(scope: Scope) -> SpecRef:
     return next(v for v in scope.variables.values() if isinstance(v, SpecRef))
 
 
-def _layouts(scope: Scope, tensor: TensorRef, level: Level) -> tuple[Layout, ...]:
-    """Row-major, and what kernels for the operation want where the tensor is going.
+def _layouts(
+    scope: Scope, tensor: TensorRef, level: Level, dtype: DType | None = None
+) -> tuple[Layout, ...]:
+    """Row-major, and what kernels for the operation want where the tensor is going, in its type.
 
     In memory the tensor may be on its way to the registers: any layout counts that some kernel
     wants of this operand at that level or a nearer one. Panels keep lines together, so that they
@@ -99,7 +108,8 @@ def _layouts(scope: Scope, tensor: TensorRef, level: Level) -> tuple[Layout, ...
     f = _operation_of(scope)
     rank = len(tensor.operand.order)
     wanted = {row_major(rank)} if level.addressable else set[Layout]()
-    for pattern in wanted_patterns(scope.target, f, _operand_position(f, tensor)):
+    dtype = dtype or tensor.operand.dtype
+    for pattern in wanted_patterns(scope.target, f, _operand_position(f, tensor), dtype):
         near = any(scope.target.level_by_name[n].distance <= level.distance for n in pattern.levels)
         if near and len(pattern.shape) <= rank and pattern.order != ():
             wanted.add(Layout(pattern_order(pattern, rank)))
@@ -110,13 +120,15 @@ def _layouts(scope: Scope, tensor: TensorRef, level: Level) -> tuple[Layout, ...
     return tuple(sorted(wanted))
 
 
-def _vectors(scope: Scope, tensor: TensorRef, level: Level) -> tuple[int, ...]:
+def _vectors(
+    scope: Scope, tensor: TensorRef, level: Level, dtype: DType | None = None
+) -> tuple[int, ...]:
     """Vector widths that kernels for the operation want of this operand; 0 in memory."""
     if level.addressable:
         return (0,)
     f = _operation_of(scope)
-    patterns = wanted_patterns(scope.target, f, _operand_position(f, tensor))
-    dtype = tensor.operand.dtype
+    dtype = dtype or tensor.operand.dtype
+    patterns = wanted_patterns(scope.target, f, _operand_position(f, tensor), dtype)
     wanted = {
         p.vector
         for p in patterns
@@ -223,6 +235,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "elements": lambda scope, x: elements(x, scope.sizes),
     "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,
     "lines": lambda scope, x: lines(x, scope.sizes),
+    "panels": lambda _, x: panel(x.packing),
     "registers": lambda scope, x: registers(x, scope.sizes),
     "free": _free,
     "fetch": _transfer("fetch"),

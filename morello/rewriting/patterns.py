@@ -54,12 +54,13 @@ def panel_layouts(pattern: ast.KernelOperand, rank: int) -> Iterator[Layout]:
         yield Layout(pattern_order(pattern, rank), width)
 
 
-def wanted_patterns(target: Target, f: SpecRef, position: int) -> Iterator[ast.KernelOperand]:
-    """Patterns that the target's kernels have for one operand of an operation."""
+def wanted_patterns(
+    target: Target, f: SpecRef, position: int, dtype: DType
+) -> Iterator[ast.KernelOperand]:
+    """Patterns that the target's kernels have for one operand of an operation, of this type."""
     operation = f.family.operation
-    dtype = f.tensors[position].operand.dtype.name
     for kernel in target.kernels:
         if implements(kernel, operation.operator):
             pattern = pattern_for(kernel.match, operation.names[position])
-            if pattern.dtype in (ANY, dtype):
+            if pattern.dtype in (ANY, dtype.name):
                 yield pattern

@@ -53,9 +53,24 @@ class Rule:
             return False
         if match.kind == "elementwise" and not operator.elementwise:
             return False
+        if self.requires_conversion and not any(
+            p.dtype != operator.output.dtype for p in operator.inputs
+        ):
+            return False
         if match.accumulating or self.requires_reduction:
             return operator.reduction is not None
         return True
+
+    @cached_property
+    def requires_conversion(self) -> bool:
+        """Whether a guard says ``X.dtype != f.out.dtype``: an operand of another type."""
+        operands = self.operand_variables
+        return any(
+            isinstance(c, ast.Binary)
+            and c.operator == "!="
+            and {_dtype_of(c.left), _dtype_of(c.right)} in ({"out", v} for v in operands)
+            for c in self.conditions
+        )
 
     @cached_property
     def requires_reduction(self) -> bool:
@@ -67,3 +82,13 @@ class Rule:
             and [a.id for a in c.args if isinstance(a, ast.Name)] == [variable]
             for c in self.conditions
         )
+
+
+def _dtype_of(expr: ast.Expr) -> str:
+    """Whose element type an expression is: a variable, or ``out`` for ``f.out``; else nothing."""
+    match expr:
+        case ast.Attribute(base=ast.Attribute(name="out"), name="dtype"):
+            return "out"
+        case ast.Attribute(base=ast.Name(id=variable), name="dtype"):
+            return variable
+    return ""

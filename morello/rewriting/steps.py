@@ -255,7 +255,8 @@ class Instantiation:
         layout: Layout | None = None if node.layout is None else self._value(node.layout, state)
         if layout is not None:
             vector = self._value(node.vector, state) if node.vector else 0
-            operand = Operand(source.operand.dtype, level, layout.order, vector)
+            dtype = self._value(node.dtype, state) if node.dtype else source.operand.dtype
+            operand = Operand(dtype, level, layout.order, vector)
         else:
             operand = replace(source.operand, level=level)
         packing = self._packing(source, operand, layout)

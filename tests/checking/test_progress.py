@@ -65,6 +65,11 @@ PROVEN = {
                level in nearer(X.level), layout in layouts(X, level)
         yield  with Y = X at level layout layout { for d step t { accumulating f[X := Y] } }
     """,
+    "a nearer copy of another element type": """
+        choose level in nearer(X.level), layout in layouts(X, level, f.out.dtype)
+        where  X.dtype != f.out.dtype, distance(level) < nearest(f)
+        yield  with Y = X at level dtype f.out.dtype layout layout { copy(X, Y); f[X := Y] }
+    """,
     "a copy nearer than all, with the guard written the other way": """
         choose level in nearer(X.level), layout in layouts(X, level)
         where  not nearest(f) <= distance(level)
@@ -84,6 +89,11 @@ REFUSED = {
         choose level in nearer(X.level), layout in layouts(X, level)
         yield  with Y = X at level layout layout { f[X := Y, Z := Y] }
     """,
+    "a copy of another element type at the same level": """
+        choose layout in layouts(X, X.level, f.out.dtype)
+        where  X.dtype != f.out.dtype, reads(f, Z)
+        yield  with Y = X at X.level dtype f.out.dtype layout layout { f[X := Y] }
+    """,
     "accumulation": """
         where  not reduces(f), reads(f, X), reads(f, Z)
         yield  accumulating f
@@ -101,7 +111,7 @@ def test_refused(component: str, clauses: str) -> None:
     """One part that decreases does not excuse another that may grow."""
     text = f'rule planted "R." match f: op, X: operand of f, Z: operand of f {clauses}'
     (message,) = refusals(rules(text))
-    reason = "no measure of it decreases" if component == "accumulation" else component
+    reason = component if component in ("distance", "sizes") else "no measure of it decreases"
     assert "rule 'planted' makes no progress" in message
     assert reason in message
 

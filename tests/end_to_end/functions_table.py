@@ -17,8 +17,7 @@ def table() -> str:
     """Every function with the kinds of its arguments and result, and its sentence."""
     rows = []
     for name, signature in FUNCTIONS.items():
-        arguments = ", ".join(signature.arguments) + (", ..." if signature.variadic else "")
-        rows.append(f"| `{name}({arguments})` | {signature.result} | {signature.doc} |\n")
+        rows.append(f"| `{name}({signature.form})` | {signature.result} | {signature.doc} |\n")
     return HEAD + "".join(rows)
 
 

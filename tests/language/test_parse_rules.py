@@ -167,9 +167,12 @@ def loop(body: ast.Block, *, parallel: bool = False) -> ast.ForLoop:
 
 
 def place(
-    body: ast.Block, layout: ast.Expr | None = None, vector: ast.Expr | None = None
+    body: ast.Block,
+    layout: ast.Expr | None = None,
+    vector: ast.Expr | None = None,
+    dtype: ast.Expr | None = None,
 ) -> ast.With:
-    return ast.With("Y", "X", level, layout, vector, body, span=AT)
+    return ast.With("Y", "X", level, dtype, layout, vector, body, span=AT)
 
 
 RESULTS = {
@@ -198,6 +201,14 @@ RESULTS = {
     "with Y = X at level layout layout vector vector { f }": block(
         place(block(reapply("f")), name("layout"), name("vector"))
     ),
+    "with Y = X at level dtype X.dtype layout layout { f }": block(
+        place(
+            block(reapply("f")),
+            name("layout"),
+            dtype=ast.Attribute(name("X"), "dtype", span=AT),
+        )
+    ),
+    "with Y = X at level dtype dtype { f }": block(place(block(reapply("f")), dtype=name("dtype"))),
     "for d step t { with Y = X at level { f }; f }": block(
         loop(block(place(block(reapply("f"))), reapply("f")))
     ),

@@ -9,9 +9,10 @@ from morello.rewriting.alternatives import (
     Refusal,
     RuleAlternative,
     alternatives,
+    choice_text,
 )
 from morello.spec.spec import Family
-from tests.search.goals import elementwise, matmul
+from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import context
 from tests.search.solved import solved
 
@@ -75,3 +76,28 @@ def test_refusals_name_the_clause_and_the_choices() -> None:
     alternatives(known, elementwise("copy", 3).spec(known.target).family, copies)
     assert any(r.name == "stage_copy" and "X = Y" in str(r) for r in copies)
     assert all(r.reason for r in (*refusals, *copies))
+
+
+def test_only_inputs_of_another_type_are_converted() -> None:
+    """To that of the output, each by itself; a goal of one type has nothing to convert."""
+    known = context("x86.avx512")
+    same = {a.key[1] for a in alternatives(known, matmul(3, 2, 2).spec(known.target).family)}
+    assert "move" in same
+    assert "convert" not in same
+    mixed = Wanted("matmul", (3, 2, 2), 0, ("bf16", "f32", "f32")).spec(known.target).family
+    found = [a for a in alternatives(known, mixed) if a.key[1] == "convert"]
+    assert found
+    for alternative in found:
+        assert isinstance(alternative, RuleAlternative)
+        assert "A" == choice_text(dict(alternative.choices)["X"])
+        products = [c for c in alternative.children if c.operation == mixed.operation]
+        assert [["f32"] * 3] == [[o.dtype.name for o in c.operands] for c in products]
+
+
+def test_what_needs_a_conversion_is_known_from_the_declaration() -> None:
+    """An operator whose operands all have one type is never converted."""
+    known = context("x86.avx512")
+    rules = {rule.name: rule for rule in known.rules}
+    matched = {n for n, o in known.operators.items() if rules["convert"].may_match(o)}
+    assert {"matmul"} == matched
+    assert rules["stage_conversion"].may_match(known.operators["copy"])
