@@ -92,6 +92,43 @@ static void calibrate_cycle(void) {
 #define DIVSS(r) "vdivss %%xmm12, %%xmm13, " r ";"
 #define SQRTSS(r) "vsqrtss %%xmm12, %%xmm13, " r ";"
 
+#define BROADCAST32(r) "vpbroadcastd (%0), " r ";"
+#define WIDEN_U16(r) "vpmovzxwd (%0), " r ";"
+#define WIDEN_U8(r) "vpmovzxbd (%0), " r ";"
+#define WIDEN_S8(r) "vpmovsxbw (%0), " r ";"
+#define SHIFT(r) "vpslld $16, " r ", " r ";"
+#define NARROW16(r) "vpmovdw " r ", (%0);"
+#define NARROW8(r) "vpmovdb " r ", (%0);"
+#define SHUFFLE(r) "vpshufb %%ymm12, " r ", " r ";"
+#define SHUFFLE512(r) "vpshufb %%zmm12, " r ", " r ";"
+#define PAIRS256(r) "vpmaddwd %%ymm12, %%ymm13, " r ";"
+#define PAIRS512(r) "vpmaddwd %%zmm12, %%zmm13, " r ";"
+#define DOT_U8S8(r) "vpdpbusd %%zmm12, %%zmm13, " r ";"
+#define DOT_BF16(r) "vdpbf16ps %%zmm12, %%zmm13, " r ";"
+
+/* What the narrower element types need; the last two where the processor has them. */
+static void narrow_types(void) {
+  _Alignas(64) static float line_buffer[16];
+  TWELVE("32-byte broadcast of 32 bits", BROADCAST32, "%%ymm");
+  TWELVE("32-byte load, 16 to 32 bits", WIDEN_U16, "%%ymm");
+  TWELVE("32-byte load, 8 to 32 bits", WIDEN_U8, "%%ymm");
+  TWELVE("32-byte load, 8 to 16 bits", WIDEN_S8, "%%ymm");
+  TWELVE("32-byte shift", SHIFT, "%%ymm");
+  TWELVE("32-byte byte shuffle", SHUFFLE, "%%ymm");
+  TWELVE("32-byte pairs of products", PAIRS256, "%%ymm");
+  TWELVE("64-byte broadcast of 32 bits", BROADCAST32, "%%zmm");
+  TWELVE("64-byte load, 16 to 32 bits", WIDEN_U16, "%%zmm");
+  TWELVE("64-byte load, 8 to 32 bits", WIDEN_U8, "%%zmm");
+  TWELVE("64-byte load, 8 to 16 bits", WIDEN_S8, "%%zmm");
+  TWELVE("64-byte shift", SHIFT, "%%zmm");
+  TWELVE("64-byte byte shuffle", SHUFFLE512, "%%zmm");
+  TWELVE("64-byte store, 32 to 16 bits", NARROW16, "%%zmm");
+  TWELVE("64-byte store, 32 to 8 bits", NARROW8, "%%zmm");
+  TWELVE("64-byte pairs of products", PAIRS512, "%%zmm");
+  if (__builtin_cpu_supports("avx512vnni")) TWELVE("64-byte vpdpbusd", DOT_U8S8, "%%zmm");
+  if (__builtin_cpu_supports("avx512bf16")) TWELVE("64-byte vdpbf16ps", DOT_BF16, "%%zmm");
+}
+
 static void instructions(void) {
   _Alignas(64) static float line_buffer[16];
   __asm__ volatile("vpxor %%xmm12, %%xmm12, %%xmm12; vpxor %%xmm13, %%xmm13, %%xmm13" ::: "xmm12", "xmm13");
@@ -209,6 +246,7 @@ int main(void) {
   }
   calibrate_cycle();
   instructions();
+  narrow_types();
   masked();
   loops();
   lines("L2", data, 256 << 10, 256);
