@@ -1,4 +1,4 @@
-"""What kernels' patterns want of an operand, whatever the other operands are."""
+"""What kernels' patterns want of an operand, wherever the other operands are."""
 
 from __future__ import annotations
 
@@ -57,10 +57,25 @@ def panel_layouts(pattern: ast.KernelOperand, rank: int) -> Iterator[Layout]:
 def wanted_patterns(
     target: Target, f: SpecRef, position: int, dtype: DType
 ) -> Iterator[ast.KernelOperand]:
-    """Patterns that the target's kernels have for one operand of an operation, of this type."""
+    """Patterns that the target's kernels have for one operand of an operation, of this type.
+
+    Of kernels that may still match: the other operands are of the types that they want, or inputs
+    that may be converted to the output's, and the target has their registers.
+    """
     operation = f.family.operation
     for kernel in target.kernels:
-        if implements(kernel, operation.operator):
-            pattern = pattern_for(kernel.match, operation.names[position])
-            if pattern.dtype in (ANY, dtype.name):
-                yield pattern
+        if not implements(kernel, operation.operator):
+            continue
+        patterns = [pattern_for(kernel.match, name) for name in operation.names]
+        types = [(t.operand.dtype.name, f.out.operand.dtype.name) for t in f.tensors]
+        types[position] = (dtype.name, dtype.name)
+        if all(_possible(target, *pair) for pair in zip(patterns, types, strict=True)):
+            yield patterns[position]
+
+
+def _possible(target: Target, pattern: ast.KernelOperand, types: tuple[str, str]) -> bool:
+    """Whether an operand of one of these types may come to be what a pattern wants."""
+    if pattern.dtype not in (ANY, *types):
+        return False
+    offered = (target.level_by_name[name].vectors for name in pattern.levels)
+    return pattern.vector is None or any(pattern.vector in vectors for vectors in offered)
