@@ -10,15 +10,22 @@ from morello_x86.emitter import CEmitter
 
 from .definitions import targets
 
-NAMES = ("x86.scalar", "x86.avx2", "x86.avx512")
-ALL_KERNELS = sorted({k.name: k for k in targets()["x86.avx512"].kernels}.items())
+NAMES = ("x86.scalar", "x86.avx2", "x86.avx512", "x86.avx512_vnni")
+ALL_KERNELS = sorted({k.name: k for k in targets()[NAMES[-1]].kernels}.items())
 DECLARED = re.compile(r"^\s*(?:const\s+)?(?:__m\d+i?|__mmask\d+|float|int\w*)\s+(\w+)\s*=", re.M)
 
 
 def test_the_plugin_gives_files_and_the_emitter() -> None:
     """By the hooks of the plugin interface."""
     names = [file.name for file in morello_x86.morello_definition_files()]
-    assert names == ["avx2.mtarget", "avx512.mtarget", "scalar.mtarget"]
+    assert names == [
+        "avx2.mtarget",
+        "avx2_narrow.mtarget",
+        "avx512.mtarget",
+        "avx512_narrow.mtarget",
+        "avx512_vnni.mtarget",
+        "scalar.mtarget",
+    ]
     emitters = morello_x86.morello_emitters()
     assert {t.emitter for t in targets().values()} == set(emitters) == {"x86_c"}
     assert isinstance(emitters["x86_c"], CEmitter)
@@ -29,7 +36,8 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
     [
         ("x86.scalar", NAMES[:1], 12, (4,)),
         ("x86.avx2", NAMES[:2], 14, (4, 32)),
-        ("x86.avx512", NAMES, 30, (4, 64)),
+        ("x86.avx512", NAMES[:3], 30, (4, 64)),
+        ("x86.avx512_vnni", NAMES, 30, (4, 64)),
     ],
 )
 def test_levels(

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <math.h>
 #include <immintrin.h>
+#include <string.h>
 
 size_t tiled_workspace_size(void);
 void tiled(const float *restrict a, const float *restrict b, float *restrict c, void *restrict workspace);
