@@ -23,11 +23,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from morello.rewriting.sized import levels_asked
-from morello.spec.dtypes import DTYPES
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.machine import Level, Target
 
 FEWEST_GRAINS = 4
 """Of a level's capacity: with fewer, hardly two buffers could stand side by side."""
+
+ALL_DTYPES = tuple(DTYPES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,15 @@ class Coarsening:
         return f"coarsened to stay within {self.limit}: {', '.join(self.changes)}"
 
 
-def coarser(target: Target, fixed: Collection[str] = ()) -> Iterator[Target]:
+def coarser(
+    target: Target, fixed: Collection[str] = (), dtypes: Collection[DType] = ALL_DTYPES
+) -> Iterator[Target]:
     """Coarser and coarser targets.
 
     Args:
         target: Where to begin; it is not among the results.
         fixed: Names of levels that must stay as they are.
+        dtypes: Element types whose vectors count.
     """
     kernels = target.kernels
     asked = {name for k in kernels for e in (*k.guards, k.cost) for name in levels_asked(e)}
@@ -54,7 +59,7 @@ def coarser(target: Target, fixed: Collection[str] = ()) -> Iterator[Target]:
         coarse = {level.name: _doubled(level) for level in levels}
         target = replace(target, levels=tuple(coarse.get(v.name, v) for v in target.levels))
         yield target
-    for gone in _dispensable(target.sizes, indispensable_sizes(target)):
+    for gone in _dispensable(target.sizes, indispensable_sizes(target, dtypes)):
         target = replace(target, sizes=tuple(s for s in target.sizes if s != gone))
         yield target
 
@@ -87,13 +92,13 @@ def _doubled(level: Level) -> Level:
     return replace(level, grain=2 * level.grain, capacity=(level.capacity or 0) // 2)
 
 
-def indispensable_sizes(target: Target) -> set[int]:
-    """Tile sizes that are never dropped."""
+def indispensable_sizes(target: Target, dtypes: Collection[DType] = ALL_DTYPES) -> set[int]:
+    """Tile sizes that are never dropped: 1, those of vectors of these types, those of kernels."""
     vectors = {v for level in target.levels for v in level.vectors}
     patterns = (p for k in target.kernels for p in k.match.operands)
     return {
         1,
-        *(v // d.bytes for v in vectors for d in DTYPES.values() if v % d.bytes == 0),
+        *(v // d.bytes for v in vectors for d in dtypes if v % d.bytes == 0),
         *(n for p in patterns for n in p.shape if isinstance(n, int)),
     }
 

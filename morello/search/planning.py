@@ -78,7 +78,8 @@ def plan_within(
         return Planned(context, planner.graph(context.target), full, None)
     fixed = {o.level.name for o in goal.family.operands}
     fixed |= {v.name for v, u in zip(context.target.bounded, goal.used, strict=True) if u}
-    target, tasks = planner.finest((context.target, *coarser(context.target, fixed)))
+    dtypes = {o.dtype for o in goal.family.operands}
+    target, tasks = planner.finest((context.target, *coarser(context.target, fixed, dtypes)))
     changed = changes(context.target, target, max(goal.sizes, default=1))
     coarsening = Coarsening(changed, planner.text(full.budget))
     return Planned(replace(context, target=target), planner.graph(target), tasks, coarsening)

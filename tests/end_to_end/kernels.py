@@ -30,6 +30,20 @@ MATMUL = """spec product(M, K, N) {{
 SPECS: dict[str, str] = {
     "matmul": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
     "s32": MATMUL.format(a="s32[M, K]", b="s32[K, N]", c="s32[M, N]"),
+    "bf16": MATMUL.format(a="bf16[M, K]", b="bf16[K, N]", c="f32[M, N]"),
+    "bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N]", c="s32[M, N]"),
+    "packed bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N] layout (1, 0) panels 4", c="s32[M, N]"),
+    "narrow": """spec narrow(N) {
+      input  x: f32[N]
+      output y: bf16[N]
+      y = copy(x)
+    }""",
+    "wrap": """spec wrap(H, W) {
+      input  x: u8[H, W]
+      input  z: u8[H, W]
+      output y: u8[H, W]
+      y = add(x, z)
+    }""",
     "columns_b": MATMUL.format(a="f32[M, K]", b="f32[K, N] layout (1, 0)", c="f32[M, N]"),
     "panels_b": MATMUL.format(a="f32[M, K]", b="f32[K, N] panels 16", c="f32[M, N]"),
     "panels": MATMUL.format(
@@ -94,6 +108,7 @@ def small_inputs(kernel: morello.Kernel) -> list[Array]:
     rng = np.random.default_rng(1)
     arrays = []
     for argument in kernel.signature.inputs:
-        values = rng.integers(-8, 8, argument.shape, endpoint=True)
+        least = 0 if argument.dtype.numpy.kind == "u" else -8
+        values = rng.integers(least, 8, argument.shape, endpoint=True)
         arrays.append(argument.pack(values.astype(argument.dtype.numpy)))
     return arrays

@@ -10,6 +10,7 @@ import pytest
 
 import morello
 from morello.reference.inputs import KINDS
+from morello.spec.dtypes import BF16
 
 from .kernels import EXAMPLES, Array, compiled, runnable, small_inputs
 
@@ -24,6 +25,22 @@ def _square(a: Array) -> Array:
     return np.asarray(a @ a)
 
 
+def _wide_product(a: Array, b: Array) -> Array:
+    """In four bytes, as the outputs are."""
+    dtype = np.int32 if a.dtype.kind in "iu" else np.float32
+    return np.asarray(a.astype(dtype) @ b.astype(dtype))
+
+
+def _unpacked_product(a: Array, b: Array) -> Array:
+    """``b`` as it is passed: in panels of 4 rows."""
+    panels, columns, rows = b.shape
+    return _wide_product(a, b.transpose(0, 2, 1).reshape(panels * rows, columns)[: a.shape[1]])
+
+
+def _bf16(x: Array) -> Array:
+    return np.asarray(x.astype(BF16.numpy))
+
+
 CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "one of everything": ("matmul", (1, 1, 1), "x86.avx512", np.matmul),
     "thin": ("matmul", (7, 1, 3), "x86.avx512", np.matmul),
@@ -36,6 +53,17 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "integers": ("s32", (13, 17, 19), "x86.avx512", np.matmul),
     "integers avx2": ("s32", (5, 6, 11), "x86.avx2", np.matmul),
     "integers scalar": ("s32", (5, 6, 11), "x86.scalar", np.matmul),
+    "bf16": ("bf16", (13, 34, 19), "x86.avx512", _wide_product),
+    "bf16 avx2": ("bf16", (5, 6, 11), "x86.avx2", _wide_product),
+    "bf16 scalar": ("bf16", (5, 6, 11), "x86.scalar", _wide_product),
+    "bytes": ("bytes", (13, 34, 37), "x86.avx512_vnni", _wide_product),
+    "bytes avx512": ("bytes", (5, 6, 19), "x86.avx512", _wide_product),
+    "bytes avx2": ("bytes", (13, 34, 37), "x86.avx2", _wide_product),
+    "bytes scalar": ("bytes", (5, 6, 11), "x86.scalar", _wide_product),
+    "packed bytes": ("packed bytes", (13, 35, 37), "x86.avx512_vnni", _unpacked_product),
+    "conversion": ("narrow", (1003,), "x86.avx512", _bf16),
+    "conversion avx2": ("narrow", (53,), "x86.avx2", _bf16),
+    "bytes wrap": ("wrap", (7, 83), "x86.avx512", np.add),
     "columns of an input": ("columns_b", (5, 7, 9), "x86.avx512", np.matmul),
     "columns of the output": ("columns_c", (5, 7, 9), "x86.scalar", np.matmul),
     "batched": ("batched", (5, 3, 6), "x86.scalar", np.matmul),
