@@ -19,6 +19,7 @@ from morello.definitions import Definitions
 from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.search.coarsening import indispensable_sizes
+from morello.spec.dtypes import DTYPES
 from morello.spec.machine import Coefficient, Target
 
 SPREAD = 0.7
@@ -80,6 +81,6 @@ def _distorted(target: Target, random: Random) -> Target:
     def distort(_: str, coefficient: Coefficient) -> Coefficient:
         return replace(coefficient, value=coefficient.value * exp(random.gauss(0, SPREAD)))
 
-    needed = indispensable_sizes(target)
+    needed = indispensable_sizes(target, DTYPES.values())
     sizes = tuple(s for s in target.sizes if s in needed or random.random() < SIZES_KEPT)
     return replace(target.with_coefficients(distort), sizes=sizes)

@@ -23,13 +23,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from morello.rewriting.sized import levels_asked
-from morello.spec.dtypes import DTYPES, DType
+from morello.spec.dtypes import DType
 from morello.spec.machine import Level, Target
 
 FEWEST_GRAINS = 4
 """Of a level's capacity: with fewer, hardly two buffers could stand side by side."""
-
-ALL_DTYPES = tuple(DTYPES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,14 @@ class Coarsening:
 
 
 def coarser(
-    target: Target, fixed: Collection[str] = (), dtypes: Collection[DType] = ALL_DTYPES
+    target: Target, dtypes: Collection[DType], fixed: Collection[str] = ()
 ) -> Iterator[Target]:
     """Coarser and coarser targets.
 
     Args:
         target: Where to begin; it is not among the results.
+        dtypes: Element types whose vectors are kept.
         fixed: Names of levels that must stay as they are.
-        dtypes: Element types whose vectors count.
     """
     kernels = target.kernels
     asked = {name for k in kernels for e in (*k.guards, k.cost) for name in levels_asked(e)}
@@ -92,7 +90,7 @@ def _doubled(level: Level) -> Level:
     return replace(level, grain=2 * level.grain, capacity=(level.capacity or 0) // 2)
 
 
-def indispensable_sizes(target: Target, dtypes: Collection[DType] = ALL_DTYPES) -> set[int]:
+def indispensable_sizes(target: Target, dtypes: Collection[DType]) -> set[int]:
     """Tile sizes that are never dropped: 1, those of vectors of these types, those of kernels."""
     vectors = {v for level in target.levels for v in level.vectors}
     patterns = (p for k in target.kernels for p in k.match.operands)

@@ -79,7 +79,7 @@ def plan_within(
     fixed = {o.level.name for o in goal.family.operands}
     fixed |= {v.name for v, u in zip(context.target.bounded, goal.used, strict=True) if u}
     dtypes = {o.dtype for o in goal.family.operands}
-    target, tasks = planner.finest((context.target, *coarser(context.target, fixed, dtypes)))
+    target, tasks = planner.finest((context.target, *coarser(context.target, dtypes, fixed)))
     changed = changes(context.target, target, max(goal.sizes, default=1))
     coarsening = Coarsening(changed, planner.text(full.budget))
     return Planned(replace(context, target=target), planner.graph(target), tasks, coarsening)

@@ -53,15 +53,24 @@ class COperand:
         return full
 
     def _linear(self, index: tuple[int, ...], storage: Memory) -> str:
-        layout, total = self.view.tensor.layout, Affine()
+        layout, total, within_panels = self.view.tensor.layout, Affine(), ""
         places = [o.plus(Affine(i)) for o, i in zip(self.view.offsets, index, strict=True)]
         for dimension, (place, stride) in enumerate(zip(places, storage.strides, strict=True)):
             within = place
             if layout.panel and dimension == layout.fastest:
-                across, within = self._scope.split(place, layout.panel)
+                across, within, stays = self._scope.split(place, layout.panel)
                 total = total.plus(across, storage.across_panels)
+                if not stays:
+                    within_panels = self._between_panels(within, storage)
+                    continue
             total = total.plus(within, stride)
-        return c_sum(*self._scope.resolve(total))
+        linear = c_sum(*self._scope.resolve(total))
+        return f"{linear} + {within_panels}" if within_panels else linear
+
+    def _between_panels(self, offset: Affine, storage: Memory) -> str:
+        """Elements up to an offset along panels that may be in any of them."""
+        text, width = c_sum(*self._scope.resolve(offset)), self.view.tensor.layout.panel
+        return f"({text}) / {width} * {width * storage.across_panels} + ({text}) % {width}"
 
     def _constant(self, dimension: int, index: int) -> int:
         constant, terms = self._scope.resolve(self.view.offsets[dimension])

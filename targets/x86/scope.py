@@ -73,13 +73,14 @@ class Scope:
     """Names and space in use.
 
     ``variables`` maps a loop's variable to its C name, or to its value where the loop is unrolled,
-    outermost first; ``steps`` those with a name to what divides them; ``tensors`` a tensor to its
-    storage. ``stack`` counts the bytes of arrays on the stack, ``workspace`` those in use from
-    ``base``, a C expression of type ``unsigned char *``.
+    outermost first; ``steps`` those with a name to what divides them, ``ends`` to where they end;
+    ``tensors`` a tensor to its storage. ``stack`` counts the bytes of arrays on the stack,
+    ``workspace`` those in use from ``base``, a C expression of type ``unsigned char *``.
     """
 
     variables: Mapping[str, str | int] = field(default_factory=dict)
     steps: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[str, int] = field(default_factory=dict)
     tensors: Mapping[Tensor, Storage] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     stack: int = 0
@@ -90,12 +91,13 @@ class Scope:
         """A C name that nothing visible here has."""
         return unique(text, self.taken)
 
-    def with_variable(self, variable: str, name: str, step: int) -> Scope:
-        """Inside a loop, whose variable is a multiple of ``step``."""
+    def with_variable(self, variable: str, name: str, step: int, end: int) -> Scope:
+        """Inside a loop, whose variable is a multiple of ``step`` below ``end``."""
         return replace(
             self,
             variables={**self.variables, variable: name},
             steps={**self.steps, variable: step},
+            ends={**self.ends, variable: end},
             taken=self.taken | {name},
         )
 
@@ -160,11 +162,10 @@ class Scope:
             )
         return found
 
-    def split(self, affine: Affine, width: int) -> tuple[Affine, Affine]:
-        """An offset along panels of this width: the multiples of it, and the rest.
+    def split(self, affine: Affine, width: int) -> tuple[Affine, Affine, bool]:
+        """An offset along panels of this width: multiples of it, the rest, whether that is less.
 
-        The rest is less than ``width`` where the offset is of something that lies within a panel:
-        what a loop adds to it is either a multiple of the width or stays in the panel.
+        It is not where a loop takes steps that are no multiple of the width from panel to panel.
         """
         constant = affine.constant
         across: list[tuple[str, int]] = []
@@ -177,7 +178,8 @@ class Scope:
                 fits = factor * self.steps.get(variable, 1) % width == 0
                 (across if fits else within).append((variable, factor))
         rest = constant % width
-        return Affine(constant - rest, tuple(across)), Affine(rest, tuple(within))
+        last = rest + sum(f * (self.ends.get(v, 1) - self.steps.get(v, 1)) for v, f in within)
+        return Affine(constant - rest, tuple(across)), Affine(rest, tuple(within)), last < width
 
     def resolve(self, affine: Affine) -> tuple[int, dict[str, int]]:
         """The constant, and the factor of each C variable, outermost loop first.

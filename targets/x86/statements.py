@@ -81,7 +81,9 @@ class StatementWriter:
 
     def _loop(self, loop: Loop, scope: Scope) -> list[str]:
         name = scope.fresh(loop.variable)
-        body = self.write(loop.body, scope.with_variable(loop.variable, name, loop.step))
+        body = self.write(
+            loop.body, scope.with_variable(loop.variable, name, loop.step, loop.count * loop.step)
+        )
         head = _head(name, loop.count * loop.step, loop.step)
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
 
@@ -102,7 +104,8 @@ class StatementWriter:
         """The iteration, with a part of the workspace for each thread if it needs any."""
         parts = [loop.body] if loop.tail is None else [loop.body, loop.tail]
         share = max(workspace_extent(part, self._options, scope.stack) for part in parts)
-        inner, lines = scope.with_variable(loop.variable, name, loop.step), []
+        bound = end if loop.tail is None else end + loop.step
+        inner, lines = scope.with_variable(loop.variable, name, loop.step, bound), []
         if share:
             slot = inner.fresh("part")
             inner = inner.with_base(slot)

@@ -46,6 +46,7 @@ SPECS: dict[str, str] = {
     }""",
     "columns_b": MATMUL.format(a="f32[M, K]", b="f32[K, N] layout (1, 0)", c="f32[M, N]"),
     "panels_b": MATMUL.format(a="f32[M, K]", b="f32[K, N] panels 16", c="f32[M, N]"),
+    "panels_k": MATMUL.format(a="f32[M, K]", b="f32[K, N] layout (1, 0) panels 4", c="f32[M, N]"),
     "panels": MATMUL.format(
         a="f32[M, K] layout (1, 0) panels 4", b="f32[K, N]", c="f32[M, N] panels 3"
     ),

@@ -61,6 +61,8 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "bytes avx2": ("bytes", (13, 34, 37), "x86.avx2", _wide_product),
     "bytes scalar": ("bytes", (5, 6, 11), "x86.scalar", _wide_product),
     "packed bytes": ("packed bytes", (13, 35, 37), "x86.avx512_vnni", _unpacked_product),
+    "packed bytes scalar": ("packed bytes", (5, 9, 6), "x86.scalar", _unpacked_product),
+    "a loop from panel to panel": ("panels_k", (2, 9, 3), "x86.scalar", _unpacked_product),
     "conversion": ("narrow", (1003,), "x86.avx512", _bf16),
     "conversion avx2": ("narrow", (53,), "x86.avx2", _bf16),
     "bytes wrap": ("wrap", (7, 83), "x86.avx512", np.add),

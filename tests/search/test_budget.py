@@ -29,6 +29,7 @@ from morello.search.reconstruct import reconstruct
 from morello.search.refusals import NoImplementationError
 from morello.search.search import Progress, search
 from morello.search.solution import Solution
+from morello.spec.dtypes import F32
 from morello.spec.machine import Target
 from tests.search.budget import examples
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
@@ -115,7 +116,7 @@ def _specs(used: Context, goal: Wanted, budget: Budget) -> int:
 def _ladder(name: str, goal: Wanted) -> list[tuple[Target, int]]:
     """The target and all coarser ones, with their numbers of Specs."""
     used = _fine(name)
-    ladder = (used.target, *coarser(used.target))
+    ladder = (used.target, *coarser(used.target, [F32]))
     return [(t, _specs(replace(used, target=t), goal, Budget())) for t in ladder]
 
 
@@ -151,7 +152,7 @@ def test_a_coarser_search_never_finds_a_cheaper_program(name: str, goal: Wanted)
     """On the whole ladder, every step against the one before."""
     used = _fine(name)
     before = 0.0
-    for target in [used.target, *coarser(used.target)]:
+    for target in [used.target, *coarser(used.target, [F32])]:
         at = replace(used, target=target)
         try:
             now = _least(search(at, goal.spec(target)), goal)
@@ -231,7 +232,7 @@ def test_what_has_no_program_when_coarse_may_have_one() -> None:
     used = replace(context("tiny.flat"), target=target)
     goal = elementwise("relu", 12)
     assert search(used, goal.spec(used.target)).coarsening is None
-    least = _specs(replace(used, target=list(coarser(used.target))[-1]), goal, Budget())
+    least = _specs(replace(used, target=list(coarser(used.target, [F32]))[-1]), goal, Budget())
     with pytest.raises(NoImplementationError) as error:
         search(used, goal.spec(used.target), budget=Budget(specs=least))
     assert "or allow more: this search was coarsened" in error.value.help

@@ -9,6 +9,7 @@ import pytest
 
 from morello.memo.fingerprint import Fingerprints
 from morello.search.coarsening import FEWEST_GRAINS, changes, coarser
+from morello.spec.dtypes import F32, U8
 from morello.spec.machine import Target
 from tests.search.goals import matmul
 from tests.search.machines import CACHED, TINY, context, load_target, with_capacities
@@ -17,7 +18,7 @@ SHIPPED = ("x86.scalar", "x86.avx2", "x86.avx512")
 
 
 def _ladder(target: Target) -> list[Target]:
-    return [target, *coarser(target)]
+    return [target, *coarser(target, [F32])]
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, *TINY])
@@ -48,6 +49,12 @@ def test_what_every_program_needs_stays(name: str) -> None:
             assert FEWEST_GRAINS <= (coarse.capacity or 0) < 2 * FEWEST_GRAINS
 
 
+def test_vectors_of_narrow_types_are_kept_for_them() -> None:
+    target = context("x86.avx512").target
+    coarsest = list(coarser(target, [F32, U8]))[-1]
+    assert {1, 4, 16, 64} == set(coarsest.sizes)
+
+
 def test_what_goes_in_which_order() -> None:
     ladder = _ladder(context("x86.scalar").target)
     l1 = [target.level_by_name["l1"].capacity for target in ladder]
@@ -67,11 +74,11 @@ def test_sizes_that_kernels_name_stay() -> None:
 
 def test_levels_that_kernels_ask_for_and_fixed_ones_keep_their_grains() -> None:
     target = with_capacities(context("tiny.cached").target, {"near": 32})
-    coarse = [changes(target, other, 9) for other in coarser(target)]
+    coarse = [changes(target, other, 9) for other in coarser(target, [F32])]
     assert [("near in 16 grains",), ("near in 8 grains",), ("near in 4 grains",)] == coarse
-    assert [] == list(coarser(target, {"near"}))
+    assert [] == list(coarser(target, [F32], {"near"}))
     asking = load_target(CACHED.replace("where  free(reg) >= 1", "where  free(near) >= 1"))
-    assert [] == list(coarser(with_capacities(asking, {"near": 32})))
+    assert [] == list(coarser(with_capacities(asking, {"near": 32}), [F32]))
 
 
 def test_changes_are_said_as_far_as_they_matter() -> None:
