@@ -28,6 +28,11 @@ KERNELS = [
     ("columns_b", (5, 7, 9), "x86.avx512"),
     ("panels_b", (13, 17, 35), "x86.avx512"),
     ("panels_b", (3, 5, 48), "x86.scalar"),
+    ("bytes", (13, 34, 37), "x86.avx512_vnni"),
+    ("bytes", (13, 34, 37), "x86.avx2"),
+    ("bf16", (13, 34, 19), "x86.avx512"),
+    ("narrow", (53,), "x86.avx2"),
+    ("wrap", (5, 7), "x86.scalar"),
     ("relu", (1003,), "x86.avx512"),
 ]
 IDS = [f"{spec}-{target}" for spec, _, target in KERNELS]

@@ -16,6 +16,10 @@ CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("threads", (9, 2, 5), "x86.scalar"),
     ("add", (3, 19), "x86.avx2"),
     ("relu", (37,), "x86.avx512"),
+    ("bytes", (7, 19, 21), "x86.avx512_vnni"),
+    ("bytes", (3, 19, 11), "x86.avx2"),
+    ("bf16", (5, 3, 19), "x86.avx2"),
+    ("narrow", (37,), "x86.scalar"),
 )
 
 
