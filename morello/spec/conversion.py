@@ -20,13 +20,12 @@ def convert(values: Array, dtype: DType) -> Array:
     """The values as elements of ``dtype``, in the same shape; not a copy where none is needed."""
     if values.dtype == dtype.numpy:
         return values
-    if dtype.floating:
-        with np.errstate(over="ignore", invalid="ignore"):
-            narrow = dtype.bytes < 4 and values.dtype != np.float32
-            return (_to_odd(values) if narrow else values).astype(dtype.numpy, copy=False)
-    if values.dtype.kind in FLOATING_KINDS:
-        return _saturate(values, dtype)
-    return values.astype(dtype.numpy, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if dtype.floating and dtype.bytes < 4 and values.dtype != np.float32:
+            return _to_odd(values).astype(dtype.numpy)
+        if not dtype.floating and values.dtype.kind in FLOATING_KINDS:
+            return _saturate(values, dtype)
+        return values.astype(dtype.numpy, copy=False)
 
 
 def _to_odd(values: Array) -> Array:

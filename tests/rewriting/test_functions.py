@@ -8,7 +8,12 @@ import pytest
 
 from morello.language.evaluate import ARITHMETIC as EVALUATED
 from morello.language.functions import ARITHMETIC, SPEC
-from morello.rewriting.functions import SPEC_FUNCTIONS
+from morello.rewriting.functions import SPEC_FUNCTIONS, Scope
+from morello.rewriting.references import spec_ref
+from morello.spec.dtypes import F32
+from morello.spec.layout import Layout
+from tests.search.goals import Wanted, matmul
+from tests.search.machines import context
 
 
 def test_every_function_of_the_list_is_implemented_and_no_other() -> None:
@@ -22,3 +27,48 @@ def test_it_takes_the_arguments_that_the_list_says(name: str) -> None:
     parameters = signature(SPEC_FUNCTIONS[name]).parameters.values()
     positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     assert 1 + len(SPEC[name].arguments) == len(positional) == len(parameters)
+
+
+def _layouts_of_b(target: str, *dtypes: str) -> list[str]:
+    """What is worth a try for B of a product with these element types, on its way to l2."""
+    known = context(target)
+    spec = Wanted("matmul", (3, 2, 2), 0, dtypes).spec(known.target)
+    f = spec_ref(spec.family, spec.packing)
+    scope = Scope(known.target, {"f": f}, {}, {})
+    level = known.target.level_by_name["l2"]
+    return [str(layout) for layout in SPEC_FUNCTIONS["layouts"](scope, f.tensors[1], level)]
+
+
+def test_layouts_are_those_of_kernels_that_may_still_match() -> None:
+    """Not of those for other types, nor of those for registers that this target has not."""
+    assert ["(0, 1)", "(1, 0)", "(1, 0) panels 4"] == _layouts_of_b(
+        "x86.avx512_vnni", "u8", "s8", "s32"
+    )
+    assert ["(0, 1)", "(1, 0)", "(1, 0) panels 2"] == _layouts_of_b("x86.avx2", "u8", "s8", "s32")
+    assert ["(0, 1)"] == _layouts_of_b("x86.avx512", "u8", "s8", "s32")
+    assert ["(0, 1)"] == _layouts_of_b("x86.avx512_vnni", "s8", "s8", "s32")
+    assert ["(0, 1)", "(0, 1) panels 16"] == _layouts_of_b("x86.avx512", "f32", "f32", "f32")
+
+
+def test_layouts_and_vectors_of_a_copy_in_another_type() -> None:
+    """What kernels want of B once it is f32, and how many bytes its registers have then."""
+    known = context("x86.avx512")
+    spec = Wanted("matmul", (3, 2, 2), 0, ("bf16", "bf16", "f32")).spec(known.target)
+    f = spec_ref(spec.family, spec.packing)
+    scope = Scope(known.target, {"f": f}, {}, {})
+    l2, reg = (known.target.level_by_name[name] for name in ("l2", "reg"))
+    layouts, vectors = SPEC_FUNCTIONS["layouts"], SPEC_FUNCTIONS["vectors"]
+    found = [str(layout) for layout in layouts(scope, f.tensors[1], l2, F32)]
+    assert ["(0, 1)", "(0, 1) panels 16"] == found
+    assert ["(0, 1)"] == [str(layout) for layout in layouts(scope, f.tensors[1], l2)]
+    assert (4, 64) == vectors(scope, f.tensors[1], reg, F32)
+    assert () == vectors(scope, f.tensors[1], reg)
+
+
+def test_the_width_of_panels_is_how_an_operand_is_packed() -> None:
+    known = context("x86.avx512_vnni")
+    wanted = matmul(3, 2, 9, "s32", B=Layout((1, 0), 4))
+    spec = wanted.spec(known.target)
+    f = spec_ref(spec.family, spec.packing)
+    scope = Scope(known.target, {"f": f}, {}, {})
+    assert [0, 4, 0] == [SPEC_FUNCTIONS["panels"](scope, tensor) for tensor in f.tensors]

@@ -11,6 +11,8 @@ from morello_x86.emitter import CEmitter
 
 from morello.program.source import EmitOptions
 from morello.program.tree import Block, Program
+from morello.spec.conversion import convert
+from morello.spec.dtypes import BF16, DTYPES
 
 from .build import at, buffer, call, loop, program, tensor, view, whole
 from .definitions import operation, runnable, targets
@@ -45,7 +47,9 @@ def _check(
     code = CEmitter().emit(made, EmitOptions())
     for outputs in run_everywhere(made, code, inputs, directory):
         for right, found in zip(expected, outputs, strict=True):
-            np.testing.assert_array_equal(found, right, strict=True)
+            assert found.dtype == right.dtype
+            pair = [a.astype(np.float32) if a.dtype == BF16.numpy else a for a in (found, right)]
+            np.testing.assert_array_equal(*pair, strict=True)  # to which no NaN of bf16 is NaN
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
@@ -185,6 +189,28 @@ def test_conversions_of_nasty_values(name: str, source: str, tmp_path: Path) -> 
         body = buffer(v, buffer(w, *steps))
     expected = _to_s32(values) if source == "f32" else values.astype(np.float32)
     _check(program(target, [x, y], body), [values], [expected], tmp_path)
+
+
+EVERY: dict[str, np.ndarray[Any, Any]] = {
+    "f32": np.concatenate([NASTY, np.float32(1) + np.arange(-3, 4, dtype=np.float32) / 256]),
+    "bf16": np.arange(1 << 16, dtype=np.uint16).view(BF16.numpy),
+    "s32": np.concatenate([INTEGERS, np.arange(-(2**31), 2**31, 2**18 + 77, dtype=np.int32)]),
+    "s8": np.arange(-128, 128, dtype=np.int8),
+    "u8": np.arange(256, dtype=np.uint8),
+}
+"""Values of each element type: all that there are, or those that are hard to convert."""
+
+
+@pytest.mark.parametrize("source", EVERY)
+def test_portable_conversions_between_all_types(source: str, tmp_path: Path) -> None:
+    """What the language says, to the last bit, of every value of a narrow type."""
+    target, values = targets()["x86.scalar"], EVERY[source]
+    x = tensor("x", values.shape, dtype=source, role="input")
+    others = [d for d in DTYPES.values() if d.name != source]
+    made = [tensor(f"y_{d}", values.shape, dtype=d.name, role="output") for d in others]
+    loops = Block(tuple(element_loops(target, "copy", [x, y], 1) for y in made))
+    expected = [convert(values, dtype) for dtype in others]
+    _check(program(target, [x, *made], loops), [values], expected, tmp_path)
 
 
 def test_arithmetic_is_in_the_dtype_of_the_output(tmp_path: Path) -> None:
