@@ -54,6 +54,10 @@ primitives s32 x 1 on {name} {{
   cast_f32 "((int){{0}})" scalar_op
 }}
 
+primitives s32 x 2 on {name} {{
+  type "int2"
+}}
+
 primitives f32 x 2 on {name} {{
   type "float2"; constant "all({{0}})"
   add "add({{0}}, {{1}})" vector_op; max "max({{0}}, {{1}})" vector_op
