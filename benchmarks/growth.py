@@ -22,6 +22,7 @@ import click
 from benchmarks.cases import Case
 from benchmarks.machine import environment, pin, save
 from morello.definitions import load_definitions
+from morello.language.ast import KernelOperand
 from morello.rewriting.alternatives import Context
 from morello.search.search import search
 from morello.spec.dtypes import F32
@@ -39,16 +40,27 @@ COLUMNS = (1, 0)
 def without_level(target: Target, name: str) -> Target:
     """A target that lacks a cache: kernels take operands from the others."""
 
-    def kernel(known: Kernel) -> Kernel:
-        operands = tuple(
-            replace(o, levels=tuple(level for level in o.levels if level != name))
-            for o in known.match.operands
-        )
-        return replace(known, match=replace(known.match, operands=operands))
+    def change(pattern: KernelOperand) -> KernelOperand:
+        return replace(pattern, levels=tuple(v for v in pattern.levels if v != name))
 
     left = [level for level in target.levels if level.name != name]
     nearer = [replace(level, distance=place) for place, level in enumerate(left)]
-    return replace(target, levels=tuple(nearer), kernels=tuple(map(kernel, target.kernels)))
+    return replace(with_patterns(target, change), levels=tuple(nearer))
+
+
+def without_panels(target: Target) -> Target:
+    """A target whose kernels read plain layouts only."""
+    return with_patterns(target, lambda pattern: replace(pattern, panels=()))
+
+
+def with_patterns(target: Target, change: Callable[[KernelOperand], KernelOperand]) -> Target:
+    """A target with the pattern of each operand of each kernel changed."""
+
+    def kernel(known: Kernel) -> Kernel:
+        operands = tuple(map(change, known.match.operands))
+        return replace(known, match=replace(known.match, operands=operands))
+
+    return replace(target, kernels=tuple(map(kernel, target.kernels)))
 
 
 def goal(case: Case, context: Context, *, columns: Sequence[int] = (), threads: int = 1) -> Spec:
@@ -64,10 +76,10 @@ def goal(case: Case, context: Context, *, columns: Sequence[int] = (), threads: 
 Variation = Callable[[Context], tuple[Context, Spec]]
 
 
-def _variation(without: str = "", **options: Any) -> Variation:
+def _variation(change: Callable[[Target], Target] | None = None, **options: Any) -> Variation:
     def make(context: Context) -> tuple[Context, Spec]:
-        if without:
-            context = replace(context, target=without_level(context.target, without))
+        if change is not None:
+            context = replace(context, target=change(context.target))
         return context, goal(SIZE, context, **options)
 
     return make
@@ -75,7 +87,8 @@ def _variation(without: str = "", **options: Any) -> Variation:
 
 VARIATIONS: Mapping[str, Variation] = {
     "four levels, rows, one thread": _variation(),
-    "without L2": _variation("l2"),
+    "without L2": _variation(lambda target: without_level(target, "l2")),
+    "without panels": _variation(without_panels),
     "columns of B together": _variation(columns=(1,)),
     "columns of all together": _variation(columns=(0, 1, 2)),
     "two threads": _variation(threads=2),

@@ -8,10 +8,8 @@ does not have keep the values of the target's files.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -104,6 +102,8 @@ def read_profile(path: Path | None) -> Profile | None:
         raise _unusable(path, str(getattr(error, "strerror", "") or error).lower()) from error
     if text is None:
         return None
+    import json  # noqa: PLC0415 - most machines have no profile, and every start looks for one
+
     try:
         return _profile(json.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -116,6 +116,9 @@ def write_profile(path: Path, profile: Profile) -> None:
     Raises:
         MorelloError: It cannot be written.
     """
+    import json  # noqa: PLC0415
+    import secrets  # noqa: PLC0415
+
     targets = {name: asdict(fit) for name, fit in sorted(profile.targets.items())}
     document = {"format": FORMAT, "processor": profile.processor, "targets": targets}
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
