@@ -101,7 +101,7 @@ def _heading(options: Options, machine: Document, target: Target) -> Document:
     return {
         "environment": machine,
         "flags": {"all": STANDARD_FLAGS, "target": target.flags},
-        "variables": environment_of(options.target, options.threads),
+        "variables": environment_of(target, options.threads),
         "target": options.target,
         "threads": options.threads,
         "repeats": options.repeats,
@@ -124,7 +124,7 @@ def _measure_all(
     _leave_out(document, missing)
     harness = building.build_c(workshop, "harness.c")
     setting = Setting(
-        options.target,
+        workshop.target,
         options.threads,
         options.repeats,
         options.modes,
@@ -169,7 +169,7 @@ def _measure_case(
     Raises:
         MorelloError: It cannot be compiled.
     """
-    spec = spec_text(setting.target, setting.threads, case.dtypes)
+    spec = spec_text(setting.target.name, setting.threads, case.dtypes)
     kernel = morello.compile(spec, defines=case.defines)
     built = {**libraries, **building.build_for_case(workshop, case, kernel)}
     goal = kernel.goal

@@ -21,6 +21,7 @@ from benchmarks.contenders import PEERS, Variables
 from benchmarks.harness import Problem
 from benchmarks.worker import CURRENT, PROBLEM, REQUEST, RESULT
 from morello import MorelloError
+from morello.spec.machine import Target
 from morello.toolchain.process import Completed, run_command
 from morello.toolchain.timing import Timing
 
@@ -40,7 +41,7 @@ THREAD_VARIABLES = (
 class Setting:
     """How all cases are measured. ``modes``: ``warm``, ``flushed``; ``repeats``: turns of each."""
 
-    target: str
+    target: Target
     threads: int
     repeats: int
     modes: tuple[str, ...]
@@ -67,11 +68,16 @@ class Measured:
                 timings[name] = Timing((*before, *new["runs"]), new["batch"])
 
 
-def environment_of(target: str, threads: int) -> Variables:
-    """Variables for the processes that measure; those that are set already stay as they are."""
+def environment_of(target: Target, threads: int) -> Variables:
+    """Variables for the processes that measure; those that are set already stay as they are.
+
+    A target has those of the nearest that it inherits from, where none are for itself.
+    """
+    known = {name for contender in PEERS for name in contender.environment}
+    nearest = next((name for name in reversed(target.lineage) if name in known), target.name)
     found = dict.fromkeys(THREAD_VARIABLES, str(threads))
     for contender in PEERS:
-        found |= contender.environment.get(target, {})
+        found |= contender.environment.get(nearest, {})
     return {name: os.environ.get(name, value) for name, value in found.items()}
 
 

@@ -21,7 +21,7 @@ from benchmarks.harness import Problem
 from benchmarks.plot import draw
 from benchmarks.runs import Measured, Setting, environment_of, measure
 from morello import MorelloError
-from morello.definitions import Definitions
+from morello.definitions import Definitions, load_definitions
 from morello.reference.compare import Reference
 from morello.spec.dtypes import F32
 from morello.toolchain.build import build
@@ -42,7 +42,7 @@ def workshop(definitions: Definitions, tmp_path: Path) -> Workshop:
 def setting(workshop: Workshop, tmp_path: Path) -> Setting:
     """One turn with warm caches."""
     harness = build_c(workshop, "harness.c")
-    return Setting("x86.scalar", 1, 1, ("warm",), harness, tmp_path)
+    return Setting(load_definitions().targets["x86.scalar"], 1, 1, ("warm",), harness, tmp_path)
 
 
 def _run(*arguments: str, status: int = 0) -> str:
@@ -309,8 +309,11 @@ def test_variables_that_are_set_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that one can try others."""
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    found = environment_of("x86.avx2", 2)
+    targets = load_definitions().targets
+    found = environment_of(targets["x86.avx2"], 2)
     assert ("Prescott", "2") == (found["OPENBLAS_CORETYPE"], found["OMP_NUM_THREADS"])
+    nearest, own = (environment_of(targets[f"x86.{n}"], 2) for n in ("avx512_vnni", "avx512"))
+    assert nearest == own != found
 
 
 def test_large_products_leave_out_the_slow_and_matrices_the_vectors() -> None:
