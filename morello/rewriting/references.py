@@ -122,7 +122,7 @@ def extents_in_memory(tensor: TensorRef, sizes: Sizes) -> tuple[Size, ...]:
     extents = tensor.extents(sizes)
     ordered = [extents[d] for d in tensor.operand.order]
     width = panel(tensor.packing)
-    if not np.any(width):
+    if width == 0 if isinstance(width, int) else not np.any(width):
         return (1, *ordered)
     panels = -(-ordered[-1] // np.maximum(width, 1))
     if np.size(width) == 1:

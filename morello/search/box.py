@@ -8,9 +8,8 @@ below the family asks for has a list of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -25,7 +24,8 @@ IRRELEVANT = -1
 """The one value in the list of a level that is no coordinate of the family."""
 
 
-def tiling_closure(sizes: Iterable[int], tiles: Sequence[int]) -> set[int]:
+@lru_cache(maxsize=4096)
+def tiling_closure(sizes: frozenset[int], tiles: tuple[int, ...]) -> frozenset[int]:
     """The sizes, every tile size below them, and every remainder of those, closed."""
     result: set[int] = set()
     pending = list(sizes)
@@ -37,7 +37,7 @@ def tiling_closure(sizes: Iterable[int], tiles: Sequence[int]) -> set[int]:
         below = [t for t in tiles if t < size]
         pending += below
         pending += [size % t for t in below if size % t]
-    return result
+    return frozenset(result)
 
 
 @dataclass(frozen=True)

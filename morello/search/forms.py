@@ -18,6 +18,9 @@ from morello.search.graph import FamilyGraph, Node
 from morello.spec.layout import panel
 from morello.spec.spec import Family, Variant
 
+FEW = 500
+"""So many values are sorted out in Python as fast as numpy does it."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Needed:
@@ -111,4 +114,6 @@ def _distinct(values: Array, exists: Array) -> Collection[int]:
         found = values[here]
     else:
         found = values[np.broadcast_to(here, values.shape)]
-    return frozenset(np.unique(found).tolist())
+    if found.size > FEW:
+        found = np.unique(found)
+    return frozenset(found.reshape(-1).tolist())

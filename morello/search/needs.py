@@ -137,7 +137,7 @@ def _boxes(context: Context, node: Node, waiting: _Needs) -> Iterator[tuple[Vari
 
 def _box(context: Context, node: Node, need: list[set[int]]) -> Box:
     dims = len(node.family.operation.dims)
-    sizes = [tiling_closure(values, context.target.sizes) for values in need[:dims]]
+    sizes = [tiling_closure(frozenset(values), context.target.sizes) for values in need[:dims]]
     used = [
         values if level.name in node.consumes else {IRRELEVANT}
         for level, values in zip(context.target.bounded, need[dims:], strict=True)
@@ -177,7 +177,7 @@ def _like(own: Box, family: Box) -> Box:
     return replace(own, axes=tuple(b if alike(a, b) else a for a, b in pairs))
 
 
-def _sorted(values: set[int]) -> Ints:
+def _sorted(values: Set[int]) -> Ints:
     return np.asarray(sorted(values), dtype=np.int64)
 
 
