@@ -20,17 +20,17 @@ import numpy as np
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope, is_unrolled
+from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed, whole_packing
 from morello.rewriting.references import (
     Size,
     Sizes,
     SpecRef,
     TensorRef,
     elements_in_memory,
-    inner_and_outer,
     lines,
     registers,
 )
-from morello.spec.layout import Layout, Packing, contiguity, pack, packed, paged, panel
+from morello.spec.layout import Layout, Packing, packed, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family, Operand
@@ -283,7 +283,7 @@ class Instantiation:
             return packed(rank, layout.panel)
         if self.target.moves_lines_from(operand.level):
             return source.packing
-        return _whole(rank, source.packing)
+        return whole_packing(rank, source.packing)
 
     # ------------------------------------------------------------------ loops
 
@@ -298,7 +298,7 @@ class Instantiation:
         threads = self.f.family.threads if node.parallel else 1
         guard = tile < size
         for tensor in state.tensors.values():
-            guard = guard & _splits(tensor, state.sizes, dim, tile)
+            guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
         parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
         full = self._block(node.body, self._inside(state, parts, dim, tile))
         tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
@@ -310,7 +310,7 @@ class Instantiation:
         dimensions = tensor.indexed_by(dim)
         if not dimensions or not self.target.moves_lines_from(tensor.operand.level):
             return tensor
-        packing = _less_contiguous(tensor, sizes, dimensions, self.target.page)
+        packing = less_contiguous(tensor, sizes, dimensions, self.target.page)
         return replace(tensor, packing=packing)
 
     def _inside(
@@ -325,9 +325,9 @@ class Instantiation:
         order = tensor.operand.order
         if order[-1] not in tensor.indexed_by(dim) or not np.any(panel(tensor.packing)):
             return tensor
-        packing = _in_panels(tensor, sizes, self.target.page)
+        packing = narrowed(tensor, sizes, self.target.page)
         if not self.target.moves_lines_from(tensor.operand.level):
-            packing = _whole(len(tensor.operand.order), packing)
+            packing = whole_packing(len(tensor.operand.order), packing)
         return replace(tensor, packing=packing)
 
 
@@ -382,62 +382,6 @@ def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes) -> Size
     else:
         size = lines(tensor, sizes) * level.line
     return -(-size // level.grain)
-
-
-def _splits(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
-    """Whether tiles of this size are parts that a tensor's registers or panels can be cut into."""
-    order = tensor.operand.order
-    if not order or order[-1] not in tensor.indexed_by(dim):
-        return True
-    if tensor.operand.vector:
-        return tile % tensor.operand.lanes == 0
-    width = panel(tensor.packing)
-    if not np.any(width):
-        return True
-    step = dict(tensor.indices[order[-1]].terms)[dim] * tile
-    extent = tensor.extents({**sizes, dim: tile})[order[-1]]
-    in_one = (width % step == 0) & (extent <= step)
-    return (width == 0) | (step % np.maximum(width, 1) == 0) | in_one
-
-
-def _less_contiguous(tensor: TensorRef, sizes: Sizes, dimensions: list[int], page: int) -> Packing:
-    """Packing of a strict part along these dimensions, of which panels are not cut.
-
-    Dimensions inside the tiled ones stay packed with them; those outside no longer are. Rows that
-    were packed until now are apart by as much as they are long.
-    """
-    order, packing = tensor.operand.order, tensor.packing
-    rank, width, before = len(order), panel(packing), contiguity(packing)
-    within = max((order.index(d) for d in dimensions if d != order[-1]), default=-1)
-    by_panels = rank + 1 if within < 0 else rank - within  # whole panels stay packed
-    part = np.where(width > 0, by_panels, rank - max(order.index(d) for d in dimensions))
-    if np.all(before <= part):
-        return packing
-    smaller = pack(part, panel=width)
-    length, _ = inner_and_outer(replace(tensor, packing=smaller), sizes)
-    aliasing = length * tensor.operand.dtype.bytes % page == 0
-    rows = np.where(packing == _whole(rank, packing), aliasing, paged(packing))
-    return np.where(before > part, smaller + rows, packing)
-
-
-def _in_panels(tensor: TensorRef, sizes: Sizes, page: int) -> Packing:
-    """Packing of a part with these sizes: plain where it lies within one panel.
-
-    Its rows are then as far apart as the panel is wide.
-    """
-    order, packing = tensor.operand.order, tensor.packing
-    rank, width, extent = len(order), panel(packing), tensor.extents(sizes)[order[-1]]
-    inner = np.minimum(contiguity(packing), np.where(extent < width, 1, rank))
-    apart = width * tensor.operand.dtype.bytes % page == 0
-    rows = np.where(contiguity(packing) < rank, paged(packing), apart)
-    plain = pack(inner, np.where(inner < rank, rows, 0))
-    return np.where((width > 0) & (extent <= width), plain, packing)
-
-
-def _whole(rank: int, packing: Packing) -> Packing:
-    """The packing of a whole tensor in the same panels."""
-    width = panel(packing)
-    return pack(rank + (width > 0), panel=width)
 
 
 def _both(left: Any, right: Any) -> Any:

@@ -1,0 +1,71 @@
+"""Parts of tensors: what a loop makes of how an operand lies in memory.
+
+Arithmetic on packings and sizes, numbers or arrays. Which operands a loop takes apart is not known
+here: that is `morello.rewriting.steps`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from morello.rewriting.references import Size, Sizes, TensorRef, inner_and_outer
+from morello.spec.layout import Packing, contiguity, pack, paged, panel
+
+
+def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
+    """Whether tiles of this size are parts that a tensor's registers or panels can be cut into."""
+    order = tensor.operand.order
+    if not order or order[-1] not in tensor.indexed_by(dim):
+        return True
+    if tensor.operand.vector:
+        return tile % tensor.operand.lanes == 0
+    width = panel(tensor.packing)
+    if not np.any(width):
+        return True
+    step = dict(tensor.indices[order[-1]].terms)[dim] * tile
+    extent = tensor.extents({**sizes, dim: tile})[order[-1]]
+    in_one = (width % step == 0) & (extent <= step)
+    return (width == 0) | (step % np.maximum(width, 1) == 0) | in_one
+
+
+def less_contiguous(tensor: TensorRef, sizes: Sizes, dimensions: list[int], page: int) -> Packing:
+    """Packing of a strict part along these dimensions, of which panels are not cut.
+
+    Dimensions inside the tiled ones stay packed with them; those outside no longer are. Rows that
+    were packed until now are apart by as much as they are long.
+    """
+    order, packing = tensor.operand.order, tensor.packing
+    rank, width, before = len(order), panel(packing), contiguity(packing)
+    within = max((order.index(d) for d in dimensions if d != order[-1]), default=-1)
+    by_panels = rank + 1 if within < 0 else rank - within  # whole panels stay packed
+    part = np.where(width > 0, by_panels, rank - max(order.index(d) for d in dimensions))
+    if np.all(before <= part):
+        return packing
+    smaller = pack(part, panel=width)
+    length, _ = inner_and_outer(replace(tensor, packing=smaller), sizes)
+    aliasing = length * tensor.operand.dtype.bytes % page == 0
+    rows = np.where(packing == whole_packing(rank, packing), aliasing, paged(packing))
+    return np.where(before > part, smaller + rows, packing)
+
+
+def narrowed(tensor: TensorRef, sizes: Sizes, page: int) -> Packing:
+    """Packing of a part with these sizes: plain where it lies within one panel.
+
+    Its rows are then as far apart as the panel is wide.
+    """
+    order, packing = tensor.operand.order, tensor.packing
+    rank, width, extent = len(order), panel(packing), tensor.extents(sizes)[order[-1]]
+    inner = np.minimum(contiguity(packing), np.where(extent < width, 1, rank))
+    apart = width * tensor.operand.dtype.bytes % page == 0
+    rows = np.where(contiguity(packing) < rank, paged(packing), apart)
+    plain = pack(inner, np.where(inner < rank, rows, 0))
+    return np.where((width > 0) & (extent <= width), plain, packing)
+
+
+def whole_packing(rank: int, packing: Packing) -> Packing:
+    """The packing of a whole tensor in the same panels."""
+    width = panel(packing)
+    return pack(rank + (width > 0), panel=width)
