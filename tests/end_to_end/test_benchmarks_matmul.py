@@ -345,11 +345,27 @@ def test_ratios_are_to_the_best_of_each_kind() -> None:
     }
     document = {
         "contenders": {name: {"role": role} for name, role in roles.items()},
-        "cases": [{"case": "1x2x3", "warm": found}] * 2,
+        "cases": [{"case": "2x2x3", "sizes": {"M": 2}, "warm": found}] * 2,
     }
     row, *_, means = report.table(document, "warm").splitlines()[2:]
     assert row.endswith("| 80% | a | 1.50 | c | 0.50 |")
     assert means == "| geometric mean |  |  |  |  |  | 1.50 |  | 0.50 |"
+
+
+@pytest.mark.parametrize(("rows", "shown"), [(1, "80%"), (2, "")])
+def test_a_share_of_the_limit_needs_every_limit(rows: int, shown: str) -> None:
+    """But for a vector, which is limited by what is read."""
+    found = {"morello": 1.0, "reading": 0.8}
+    record = {
+        n: {"seconds": s, "quartiles": [s, s], "gflops": 1, "ratio": s} for n, s in found.items()
+    }
+    roles = {"morello": "own", "reading": "limit", "arithmetic": "limit"}
+    document = {
+        "contenders": {name: {"role": role} for name, role in roles.items()},
+        "cases": [{"case": "x", "sizes": {"M": rows}, "warm": record}],
+    }
+    row = report.table(document, "warm").splitlines()[2]
+    assert row.split("|")[5].strip() == shown
 
 
 def test_a_variant_is_named_after_its_library() -> None:
