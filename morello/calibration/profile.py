@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,13 @@ def profile_path() -> Path | None:
         return None
     if named:
         return Path(named).expanduser()
-    word = re.sub(r"\W+", "-", processor() or "unknown processor").strip("-").lower()
-    return user_data_path("morello", appauthor=False) / "profiles" / f"{word}.json"
+    return user_data_path("morello", appauthor=False) / "profiles" / f"{_own_word()}.json"
+
+
+@cache
+def _own_word() -> str:
+    """This processor's name, for a file's. Every compile asks; many cores make a long list."""
+    return re.sub(r"\W+", "-", processor() or "unknown processor").strip("-").lower()
 
 
 def profile_version() -> tuple[Path | None, int]:

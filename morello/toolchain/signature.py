@@ -59,10 +59,7 @@ class ArgumentInfo:
             UsageError: The array has another shape.
         """
         if values.shape != self.shape:
-            raise UsageError(
-                f"'{self.name}' has shape {values.shape}; expected {self.shape}",
-                help="compile the Spec for the sizes that are needed",
-            )
+            raise _misshapen(self, values, self.shape)
         passed = allocate(self)
         if self.layout.panel:
             values = to_memory(self.layout, values).reshape(self.passed_shape)
@@ -141,7 +138,7 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
             help=f"pass {name}.astype({argument.dtype.python})",
         )
     if array.shape != argument.passed_shape:
-        raise _misshapen(argument, array)
+        raise _misshapen(argument, array, argument.passed_shape)
     if not array.transpose(argument.passed_order).flags.c_contiguous:
         raise _strided(argument, array)
     if not array.flags.aligned:
@@ -152,9 +149,9 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
     return array
 
 
-def _misshapen(argument: ArgumentInfo, array: Array) -> UsageError:
+def _misshapen(argument: ArgumentInfo, array: Array, expected: tuple[int, ...]) -> UsageError:
     name, layout = argument.name, argument.layout
-    found = f"'{name}' has shape {array.shape}; expected {argument.passed_shape}"
+    found = f"'{name}' has shape {array.shape}; expected {expected}"
     if array.shape == argument.shape:
         return UsageError(
             f"{found}: layout {layout}, as it lies in memory",
