@@ -1,8 +1,9 @@
 """Coarser targets: the same machine with fewer tile sizes and larger grains, for smaller searches.
 
 Each target of the ladder has fewer Specs than the one before, but for a few that lists shared by a
-family's variants may add, and only programs that that one has too, so that its best program costs the same or more. What goes first is what is missed least, as
-``python -m benchmarks.coarsening`` shows:
+family's variants may add, and only programs that that one has too, so that its best program costs
+the same or more. What goes first is what is missed least, as ``python -m benchmarks.coarsening``
+shows:
 
 1. grains of the bounded levels that loops may index (caches, buffers) are doubled, down to
    `FEWEST_GRAINS`: a buffer is then counted as up to a grain larger than it is;
