@@ -29,6 +29,7 @@ from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
 from morello.plan import Plan
+from morello.program.ahead import split_ahead
 from morello.program.lower import Names, lower_plan
 from morello.program.source import CSource, EmitOptions, Emitter
 from morello.program.tree import Program
@@ -46,7 +47,7 @@ from morello.toolchain.signature import Signature, argument_of, signature_of
 
 if TYPE_CHECKING:
     from morello.measure import Measurement
-    from morello.toolchain.library import CompiledFunction
+    from morello.toolchain.library import CompiledFunction, Passed
     from morello.toolchain.timing import Timing
     from morello.verify.program import VerificationReport
 
@@ -146,12 +147,12 @@ class Kernel:
 
         return build_function(self._source, self.signature)
 
-    def __call__(self, *inputs: Array, out: Array | None = None) -> Any:
+    def __call__(self, *inputs: Passed, out: Array | None = None) -> Any:
         """Compute the output from numpy arrays.
 
         Args:
             inputs: Inputs and weights in the order of the spec, of exactly its dtypes, shapes and
-                layouts.
+                layouts, or what `pack` gave. A weight that is an array is packed in every call.
             out: Where to write; by default a new array.
 
         Raises:
@@ -159,16 +160,21 @@ class Kernel:
         """
         return self.function(*inputs, out=out)
 
-    def pack(self, name: str, values: Array) -> Array:
-        """A copy of an array as this argument is passed: aligned, and in the spec's layout.
+    def pack(self, name: str, values: Array) -> Any:
+        """What to pass for an argument, once for as many calls as one likes.
 
-        Only for a layout with panels is that another shape: see
-        `morello.toolchain.signature.ArgumentInfo.passed_shape`.
+        A weight is packed by the kernel's C code as the kernel wants it. Of any other argument it
+        is a copy, aligned and in the spec's layout; only for a layout with panels has that another
+        shape: see `morello.toolchain.signature.ArgumentInfo.passed_shape`.
 
         Raises:
-            UsageError: There is no such argument, or the array has another shape.
+            UsageError: There is no such argument, or the array has another shape or dtype.
+            MorelloError: Where C code packs: as `function`.
         """
-        return argument_of(self.signature, name).pack(values)
+        argument = argument_of(self.signature, name)
+        if argument.passed_as_declared:
+            return argument.pack(values)
+        return self.function.pack(name, values)
 
     def unpack(self, name: str, passed: Array) -> Array:
         """What was passed for an argument, with the shape that the spec gives it.
@@ -320,8 +326,11 @@ class _Writer:
         arguments, views = argument_tensors(self.target, self.goal)
         heading, threads = title(self.goal), self.goal.threads
         for root in roots:
-            body = lower_plan(root, views, Names({t.name: 1 for t in arguments}))
-            program = Program(self.goal.name, arguments, body, threads, self.target, heading)
+            lowered = lower_plan(root, views, Names({t.name: 1 for t in arguments}))
+            body, packings = split_ahead(lowered)
+            program = Program(
+                self.goal.name, arguments, body, threads, self.target, heading, packings
+            )
             yield program, Plan(root, answers), self.emitter.emit(program, self.options)
 
     def distinct(self, solution: Solution, wanted: Spec, count: int) -> list[Written]:

@@ -20,10 +20,21 @@ def context_for(definitions: Definitions, target: Target) -> Context:
 
 def goal_spec(target: Target, goal: Goal) -> Spec:
     """The Spec of a goal: all operands whole, in the farthest level, nothing in use."""
-    operands = tuple(Operand(t.dtype, target.farthest, t.layout.order) for t in goal.operands)
+    operands = tuple(
+        Operand(t.dtype, target.farthest, t.layout.order, weight=_packed_ahead(goal, i))
+        for i, t in zip(goal.operand_order, goal.operands, strict=True)
+    )
     family = Family(goal.operation, operands, goal.threads)
     packing = tuple(t.layout.packing(t.shape) for t in goal.operands)
     return Spec(family, goal.sizes, (0,) * len(target.bounded), packing)
+
+
+def _packed_ahead(goal: Goal, tensor: int) -> bool:
+    """Whether a tensor may be packed ahead of all calls: a weight that is read in one place.
+
+    One that is read in several would have to be there in as many layouts.
+    """
+    return goal.tensors[tensor].role == "weight" and goal.operand_order.count(tensor) == 1
 
 
 def argument_tensors(target: Target, goal: Goal) -> tuple[tuple[Tensor, ...], tuple[View, ...]]:

@@ -93,7 +93,9 @@ def _marks(step: Step) -> list[str]:
     """Loops and buffers of a rule's result that have code of their own."""
     match step:
         case Placed(copied=copied, body=body):
-            mark = f"{step.source.name} to {step.tensor.operand.level.name}"
+            level = step.tensor.operand.level
+            ahead = level == step.source.operand.level
+            mark = f"{step.source.name} {'packed ahead' if ahead else f'to {level.name}'}"
             return ([mark] if copied else []) + _marks(body)
         case Tiled(unrolled=unrolled, full=full):
             return ([] if unrolled else [f"{step.dim} {int(step.step)}"]) + _marks(full)
@@ -130,7 +132,7 @@ def _line(node: PlanNode, count: int) -> str:
     name = f"{option.name}({parameters})" if parameters else option.name
     dims = zip(node.spec.family.operation.dims, node.spec.sizes, strict=True)
     sizes = " ".join(f"{d}={n}" for d, n in dims)
-    times = f"{count:,} x " if count > 1 else ""
+    times = "ahead: " if count == 0 else f"{count:,} x " if count > 1 else ""
     return f"{times}{node.spec.family.operation} [{sizes}]: {name}  # {node.cycles:,.0f} cycles"
 
 

@@ -8,7 +8,7 @@ from morello.checking.kinds import UNKNOWN, Scope, Typed, article, counted, expe
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
-from morello.language.traverse import names
+from morello.language.traverse import Leaf, names
 from morello.rewriting.rule import Rule
 from morello.spec.operators import Operator
 
@@ -39,6 +39,8 @@ class ResultChecker:
     def check(self) -> None:
         """Report everything that is wrong with the result."""
         self._block(self.rule.declaration.result, self.kinds)
+        for leaf in self.rule.leaves():
+            self._ahead(leaf)
 
     def _block(self, block: ast.Block, kinds: Mapping[str, Typed]) -> None:
         for step in block.steps:
@@ -176,6 +178,24 @@ class ResultChecker:
         for scalar in step.scalars:
             self._expect(scalar, "number", kinds, "R013", "a scalar")
         self._condition(step.condition, kinds)
+
+    def _ahead(self, leaf: Leaf) -> None:
+        """What is done ahead of all calls has to fill a buffer of a weight, at the same level."""
+        if not isinstance(leaf.step, ast.Apply) or not leaf.step.ahead:
+            return
+        weights = {o.variable for o in self.rule.declaration.operands if o.weight}
+        match leaf.around:
+            case (ast.With(variable=buffer, operand=weight, level=level, layout=layout),):
+                operands = [o.id for o in leaf.step.operands if isinstance(o, ast.Name)]
+                stays = isinstance(level, ast.Attribute) and level.base == ast.Name(
+                    id=weight, span=level.span
+                )
+                if stays and weight in weights and layout and operands == [weight, buffer]:
+                    return
+        message = "this cannot be done ahead of all calls"
+        form = "with Y = X at X.level layout L { ahead copy(X, Y); ... }"
+        help = f"only a buffer of a weight can be filled ahead, in no loop: '{form}'"
+        self.collector.error("R020", message, leaf.step.span, "may differ by the call", help)
 
     def _counts(self, step: ast.Apply, operator: Operator) -> None:
         form = ", ".join((*(p.name for p in operator.parameters), *operator.scalars))

@@ -117,7 +117,8 @@ class _RuleChecker:
             if operand.owner != match.variable:
                 place = within(operand.span, operand.owner, after=_end_of_name(operand))
                 message = f"'{operand.owner}' is not the matched operation"
-                help = f"write '{operand.variable}: operand of {match.variable}'"
+                kind = "weight" if operand.weight else "operand"
+                help = f"write '{operand.variable}: {kind} of {match.variable}'"
                 self.collector.error("R004", message, place, "not an operation", help)
             self._bind(operand.variable, Typed("operand"), operand)
 

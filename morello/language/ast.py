@@ -155,10 +155,11 @@ class MatchOperator(Node):
 
 @dataclass(frozen=True, slots=True)
 class MatchOperand(Node):
-    """``X: operand of f``: tried for every operand."""
+    """``X: operand of f``: tried for every operand. ``X: weight of f``: for every weight."""
 
     variable: str
     owner: str
+    weight: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +210,13 @@ class Reapply(Node):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Node):
-    """``copy(X, Y) [if condition]``: another operator; operands, then scalars, by position.
+    """``[ahead] copy(X, Y) [if condition]``: another operator; operands, then scalars, by position.
 
-    An operand is a variable or ``f.out``; operands are given inputs first, output last.
+    An operand is a variable or ``f.out``; operands are given inputs first, output last. ``ahead``:
+    once, before all calls.
     """
 
+    ahead: bool
     operator: str
     operator_span: Span = field(compare=False, repr=False)
     operands: tuple[Expr, ...]

@@ -105,7 +105,8 @@ def _matches(
 
 
 def _match_operand(builder: Builder, tree: Tree[Token]) -> ast.MatchOperand:
-    return ast.MatchOperand(*names(tree.children), span=builder.span(tree))
+    variable, *weight, owner = names(tree.children)
+    return ast.MatchOperand(variable, owner, bool(weight), span=builder.span(tree))
 
 
 def _choice(builder: Builder, tree: Tree[Token]) -> ast.Choice:
@@ -178,11 +179,12 @@ def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
 def _apply(builder: Builder, tree: Tree[Token]) -> ast.Apply:
     """Operands are the leading arguments that are names or attributes; scalars are the rest."""
     parts: list[Any] = tree.children
-    operator, arguments, condition = parts
+    ahead, operator, arguments, condition = parts
     values = expressions(builder, children(arguments))
     scalar = (i for i, v in enumerate(values) if not isinstance(v, ast.Name | ast.Attribute))
     first = next(scalar, len(values))
     return ast.Apply(
+        ahead=ahead is not None,
         operator=str(operator),
         operator_span=builder.span(operator),
         operands=values[:first],

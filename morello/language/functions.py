@@ -90,6 +90,9 @@ SPEC: dict[str, Signature] = {
     "steps": Signature(
         ("dim", "number"), "number", "Tiles of that size, the tail included.", sized=True
     ),
+    "lies_as": Signature(
+        ("operand", "layout"), "truth", "Whether it is in that layout already.", sized=True
+    ),
     "volume": Signature(("operation",), "number", "Iterations: product of all sizes.", sized=True),
     "elements": Signature(("operand",), "number", "Elements of it.", sized=True),
     "bytes": Signature(("operand",), "number", "Bytes of its elements.", sized=True),

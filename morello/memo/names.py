@@ -18,7 +18,7 @@ from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Variant
 
 _OPERAND = re.compile(
-    r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+) \[(?P<order>[0-9, ]{0,99})\]"
+    r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+)(?P<weight> weight)? \[(?P<order>[0-9, ]{0,99})\]"
     r"(?: panels (?P<panel>[0-9]{1,5}))? (?P<kind>vector|packing) (?P<number>[0-9]{1,9})"
 )
 _FAMILY = re.compile(
@@ -31,7 +31,7 @@ def variant_text(variant: Variant) -> str:
     """What tells a variant from all others under one fingerprint."""
     family = variant.family
     operands = [
-        f"{o.dtype} {o.level} {list(o.order)} "
+        f"{o.dtype} {o.level}{' weight' if o.weight else ''} {list(o.order)} "
         + (f"vector {o.vector}" if o.vector else _packing_text(packing))
         for o, packing in zip(family.operands, variant.packing, strict=True)
     ]
@@ -87,7 +87,8 @@ def _operands(text: str, levels: Mapping[str, Level]) -> list[tuple[Operand, int
         if packing > whole:
             return None
         dtype, level = DTYPES[found["dtype"]], levels[found["level"]]
-        pairs.append((Operand(dtype, level, order, vector), packing))
+        weight = found["weight"] is not None
+        pairs.append((Operand(dtype, level, order, vector, weight), packing))
     return pairs
 
 

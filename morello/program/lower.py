@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from morello.program.tree import (
     Affine,
+    Ahead,
     Allocate,
     Block,
     KernelCall,
@@ -92,7 +93,9 @@ class _Lowering:
     def node(self, step: Step, views: Mapping[str, View]) -> Node:
         match step:
             case Leaf(tensors=tensors):
-                return self.leaf(step, tuple(views[t.key] for t in tensors))
+                operands = tuple(views[t.key] for t in tensors)
+                node = self.leaf(step, operands)
+                return Ahead(operands[0].tensor, node) if step.ahead else node
             case Sequence(steps=steps):
                 return Block(tuple(self.node(s, views) for s in steps))
             case Placed():
@@ -106,8 +109,10 @@ class _Lowering:
             view = replace(source, level=operand.level.name)
             body = self.node(step.body, {**views, step.tensor.key: view})
             return Resident(view, body, self.origin)
+        moved = operand.level.name != source.level
+        suffix = operand.level.name if moved else "packed"
         tensor = Tensor(
-            self.names.fresh(f"{source.tensor.name.split('_')[0]}_{operand.level}"),
+            self.names.fresh(f"{source.tensor.name.split('_')[0]}_{suffix}"),
             operand.dtype,
             source.sizes,
             Layout(operand.order, int(panel(step.tensor.packing))),

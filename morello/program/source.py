@@ -37,7 +37,10 @@ class CSource:
     The functions: ``void NAME(arguments..., void *workspace)``, with a workspace aligned to 64
     bytes; ``size_t NAME_workspace_size(void)``; and ``int NAME_run(arguments...)``, which owns a
     workspace and returns 0, or -1 when memory is short. The arguments are pointers, in the order of
-    ``Program.arguments``.
+    ``Program.arguments``; of a weight, to what was packed.
+
+    For each weight, in ``packing_functions``, ``void NAME_pack_WEIGHT(weight, packed, workspace)``,
+    with a workspace as above, and ``size_t NAME_pack_WEIGHT_size(void)``: bytes that it writes.
     """
 
     name: str
@@ -45,6 +48,7 @@ class CSource:
     header: str
     flags: tuple[str, ...]
     workspace_bytes: int
+    packing_functions: tuple[str, ...] = ()
 
 
 class Emitter(Protocol):

@@ -122,6 +122,14 @@ class Resident:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """``body`` packs a weight, once before all calls. `morello.program.ahead` takes it apart."""
+
+    weight: Tensor
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """Steps, in order."""
 
@@ -152,7 +160,19 @@ class Apply:
     operands: tuple[View, ...]
 
 
-Node = Loop | ParallelLoop | Allocate | Resident | Block | KernelCall | Apply
+Node = Loop | ParallelLoop | Allocate | Resident | Ahead | Block | KernelCall | Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How a weight is packed, once for any number of calls.
+
+    ``body`` writes ``packed``, which the function takes in the place of ``weight``.
+    """
+
+    weight: Tensor
+    packed: Tensor
+    body: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +180,7 @@ class Program:
     """A whole function.
 
     ``arguments`` are the inputs and weights in the order of the spec, then the outputs.
+    ``packings`` are of those weights that are not taken as they are declared.
     """
 
     name: str
@@ -168,3 +189,4 @@ class Program:
     threads: int
     target: Target
     title: str
+    packings: tuple[Packing, ...] = ()

@@ -56,6 +56,9 @@ def run_program(
     arrays = {t.name: poisoned(t.shape, t.dtype) for t in arguments if t.role == "output"}
     outputs = tuple(arrays.values())
     arrays.update((t.name, array) for t, array in zip(read, inputs, strict=True))
+    for packing in program.packings:
+        arrays[packing.packed.name] = poisoned(packing.packed.shape, packing.packed.dtype)
+        run(packing.body, arrays, seed=seed)
     run(program.body, arrays, seed=seed)
     return outputs
 
@@ -87,6 +90,8 @@ class _Machine:
                 self._parallel(node)
             case tree.Allocate(tensor=tensor, body=body):
                 self._allocate(tensor, body)
+            case tree.Ahead(body=body):
+                self.run(body)
             case tree.Resident(view=view, body=body):
                 self._part(view)  # must lie inside its tensor, though nothing is read
                 self.run(body)

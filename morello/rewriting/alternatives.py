@@ -193,6 +193,8 @@ class _Enumeration:
             yield from self._choices(0, variables, None)
             return
         for tensor in self.f.tensors:
+            if operands[position].weight and not tensor.operand.weight:
+                continue
             bound = {**variables, operands[position].variable: tensor}
             if self._allowed(position + 1, bound):
                 yield from self._operands(position + 1, bound)

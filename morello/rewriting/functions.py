@@ -162,6 +162,10 @@ def _identity(_: Scope, f: SpecRef) -> float | None:
     return f.family.operation.identity
 
 
+def _lies_as(_: Scope, tensor: TensorRef, layout: Layout) -> Any:
+    return (tensor.operand.order == layout.order) & (panel(tensor.packing) == layout.panel)
+
+
 def _nearest(_: Scope, f: SpecRef) -> int:
     return min(t.operand.level.distance for t in f.tensors)
 
@@ -231,6 +235,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "arithmetic": lambda scope, f: arithmetic_cycles(scope.target, f.family),
     "size": _size,
     "steps": _steps,
+    "lies_as": _lies_as,
     "volume": _volume,
     "elements": lambda scope, x: elements(x, scope.sizes),
     "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,

@@ -6,7 +6,8 @@ Smaller is by one lexicographic, well-founded measure of a Spec, its components 
 2. *threads*: serial is below parallel;
 3. *distance*: sum over the operands of their levels' distances from the nearest level;
 4. *accumulation*: accumulating is below not yet accumulating;
-5. *sizes* of the iteration dimensions.
+5. *weights*: how many operands may still be packed ahead of all calls; no rule makes more of them;
+6. *sizes* of the iteration dimensions.
 
 The proof is read off the rule's syntax tree: for each leaf of its result, each component is known
 to shrink (``<``), to stay (``=``), to shrink or stay (``<=``), or nothing is known (``?``). A leaf
@@ -26,7 +27,7 @@ from morello.language.traverse import Leaf
 from morello.rewriting.rule import Rule
 from morello.spec.operators import Operator
 
-COMPONENTS = ("operator rank", "threads", "distance", "accumulation", "sizes")
+COMPONENTS = ("operator rank", "threads", "distance", "accumulation", "weights", "sizes")
 
 HELP = {
     "distance": "replace an operand by a buffer at a level chosen from nearer(X.level)",
@@ -188,6 +189,7 @@ def _reapplication(rule: Rule, leaf: Leaf, step: ast.Reapply) -> dict[str, str]:
             _replacement(rule, leaf, old, new) for old, new in step.substitutions
         ),
         "accumulation": accumulation,
+        "weights": _together(_unweighted(rule, leaf, old, new) for old, new in step.substitutions),
         "sizes": _together(_tiling(rule, loop) for loop in leaf.loops),
     }
 
@@ -204,6 +206,12 @@ def _replacement(rule: Rule, leaf: Leaf, old: str, new: str) -> str:
         return "="
     buffer = leaf.buffer(new)
     return "?" if buffer is None else _nearness(rule, buffer.level, old)
+
+
+def _unweighted(rule: Rule, leaf: Leaf, old: str, new: str) -> str:
+    """Weights with the operand ``new`` in the place of ``old``: no buffer is one."""
+    weights = {o.variable for o in rule.declaration.operands if o.weight}
+    return "<" if old in weights and leaf.buffer(new) is not None else "<="
 
 
 def _nearness(rule: Rule, level: ast.Expr, operand: str) -> str:

@@ -38,12 +38,16 @@ from morello.spec.spec import Family, Operand
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A sub-Spec. ``sizes`` and ``used`` in the order of `Spec`; absent in structural mode."""
+    """A sub-Spec. ``sizes`` and ``used`` in the order of `Spec`; absent in structural mode.
+
+    ``ahead``: it is computed once, before all calls.
+    """
 
     family: Family
     tensors: tuple[TensorRef, ...]
     sizes: tuple[Size, ...] | None
     used: tuple[Size, ...] | None
+    ahead: bool = False
 
     @property
     def packing(self) -> tuple[Packing, ...]:
@@ -97,6 +101,9 @@ class Sequence:
 
 Step = Leaf | Tiled | Placed | Sequence
 
+SHARE_OF_A_CALL = 2.0**-20
+"""What a call pays of that which is computed once before all calls: there are about a million."""
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -127,7 +134,8 @@ class Flattened:
     def _add(self, step: Step, count: Size, active: Any, consumed: frozenset[str]) -> None:
         match step:
             case Leaf():
-                self.uses.append(Use(step, count, active, consumed))
+                share = count * SHARE_OF_A_CALL if step.ahead else count
+                self.uses.append(Use(step, share, active, consumed))
             case Sequence(steps=steps):
                 for inner in steps:
                     self._add(inner, count, active, consumed)
@@ -215,6 +223,8 @@ class Instantiation:
         substitutions = dict(node.substitutions)
         renamed = {state.aliases[old]: state.aliases[new] for old, new in substitutions.items()}
         tensors = tuple(state.tensors[renamed.get(t.key, t.key)] for t in self.f.tensors)
+        if not state.whole:
+            tensors = tuple(map(_not_ahead, tensors))
         operation = family.operation
         if node.accumulating:
             operation = operation_at(
@@ -232,16 +242,18 @@ class Instantiation:
 
     def _apply(self, node: ast.Apply, state: _State) -> Step:
         operator = self.operators[node.operator]
-        tensors = tuple(self._tensor(e, state) for e in node.operands)
+        tensors = tuple(_not_ahead(self._tensor(e, state)) for e in node.operands)
         rank = operator.group_rank(tuple(len(t.indices) for t in tensors))
         assert rank is not None, f"'{operator.name}' cannot take operands of these ranks"
         values = tuple(float(self._value(e, state)) for e in node.scalars)
         scalars = tuple(zip(operator.scalars, values, strict=True))
         operation = operation_at(operator, rank, False, scalars)
-        child = Family(operation, tuple(t.operand for t in tensors), self.f.family.threads)
+        threads = 1 if node.ahead else self.f.family.threads
+        child = Family(operation, tuple(t.operand for t in tensors), threads)
         if self.structural:
-            return Leaf(child, tensors, None, None)
-        return Leaf(child, tensors, _direct_sizes(operation, tensors, state), self._used(state))
+            return Leaf(child, tensors, None, None, node.ahead)
+        sizes = _direct_sizes(operation, tensors, state)
+        return Leaf(child, tensors, sizes, self._used(state), node.ahead)
 
     def _tensor(self, expr: ast.Expr, state: _State) -> TensorRef:
         found: TensorRef = self._value(expr, state)
@@ -258,10 +270,11 @@ class Instantiation:
             dtype = self._value(node.dtype, state) if node.dtype else source.operand.dtype
             operand = Operand(dtype, level, layout.order, vector)
         else:
-            operand = replace(source.operand, level=level)
+            operand = replace(source.operand, level=level, weight=False)
         packing = self._packing(source, operand, layout)
         tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
         inside = state.bind(node.variable, tensor)
+        inside.whole = state.whole and level == source.operand.level
         copied = layout is not None
         taken: Size = 0
         fits: Any = True
@@ -291,7 +304,7 @@ class Instantiation:
         dim: str = self._value(node.dimension, state)
         unrolled = is_unrolled(self.f, dim)
         if self.structural:
-            body = self._block(node.body, state)
+            body = self._block(node.body, state.tile(state.tensors, state.sizes))
             return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, True, body, body)
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
@@ -333,7 +346,10 @@ class Instantiation:
 
 @dataclass(slots=True)
 class _State:
-    """What changes on the way down a rule's result."""
+    """What changes on the way down a rule's result.
+
+    ``whole``: no loop and no nearer level is around, so that a weight may still be packed ahead.
+    """
 
     f: SpecRef
     tensors: dict[str, TensorRef]
@@ -341,6 +357,7 @@ class _State:
     variables: dict[str, Any]
     sizes: Sizes
     used: Mapping[str, Size]
+    whole: bool = True
 
     def bind(self, name: str, tensor: TensorRef) -> _State:
         """With one more tensor in scope."""
@@ -358,7 +375,14 @@ class _State:
         variables = {
             n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
         }
-        return _State(self.f, tensors, self.aliases, variables, sizes, self.used)
+        return _State(self.f, tensors, self.aliases, variables, sizes, self.used, whole=False)
+
+
+def _not_ahead(tensor: TensorRef) -> TensorRef:
+    """Of which nothing more can be done ahead of all calls."""
+    if not tensor.operand.weight:
+        return tensor
+    return replace(tensor, operand=replace(tensor.operand, weight=False))
 
 
 def _direct_sizes(

@@ -119,11 +119,11 @@ def concrete_step(
 def leaves(step: Step) -> list[tuple[Leaf, int]]:
     """Sub-Specs of a concrete step in program order, with how often the slowest thread runs each.
 
-    Tails that do not exist are left out.
+    Tails that do not exist are left out. What is computed ahead of a call, it runs 0 times.
     """
     match step:
-        case Leaf():
-            return [(step, 1)]
+        case Leaf(ahead=ahead):
+            return [(step, 0 if ahead else 1)]
         case Sequence(steps=steps):
             return [pair for inner in steps for pair in leaves(inner)]
         case Placed(body=body):

@@ -24,13 +24,15 @@ from morello.spec.operators import Operation
 class Operand:
     """What an operand is and where.
 
-    ``order`` is that of its layout; ``vector`` the register width in bytes, 0 in memory.
+    ``order`` is that of its layout; ``vector`` the register width in bytes, 0 in memory. A
+    ``weight`` is a whole argument that is the same in all calls, so that it may be packed ahead.
     """
 
     dtype: DType
     level: Level
     order: Order
     vector: int = 0
+    weight: bool = False
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -41,6 +43,7 @@ class Operand:
             self.level.name,
             self.order,
             self.vector,
+            self.weight,
         )
 
     @property
@@ -56,7 +59,7 @@ class Operand:
         return hash(self.key)
 
     def __str__(self) -> str:
-        text = f"{self.dtype} {self.level}"
+        text = f"{self.dtype} {self.level}{' weight' if self.weight else ''}"
         if self.order != tuple(range(len(self.order))):
             text += f" layout {self.order}"
         return f"{text} vector {self.vector}" if self.vector else text

@@ -17,14 +17,33 @@ from morello.toolchain.compilers import Compiler
 from morello.toolchain.driver import repeat_name
 from morello.toolchain.host import require_host
 from morello.toolchain.signature import (
+    ArgumentInfo,
     Array,
     Signature,
     aligned_bytes,
     allocate,
+    argument_of,
     check_argument,
     check_output,
     check_overlap,
 )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedWeight:
+    """A weight as one function takes it. ``memory``: its bytes, to be left alone."""
+
+    function: str
+    argument: ArgumentInfo
+    memory: Array
+
+    def __repr__(self) -> str:
+        name, layout = self.argument.name, self.argument.packed.layout
+        return f"<weight '{name}' of '{self.function}', {layout}, {self.memory.size} bytes>"
+
+
+Passed = Array | PackedWeight
+"""What stands for an argument in a call."""
 
 
 class CompiledFunction:
@@ -37,19 +56,24 @@ class CompiledFunction:
     def __init__(self, library: ctypes.CDLL, signature: Signature) -> None:
         """See `load`."""
         self.signature = signature
-        self._function = library[signature.name]
-        self._function.restype = None
+        self._function = _without_result(library[signature.name])
         self._repeat = getattr(library, repeat_name(signature.name), None)
+        self._packers = {
+            a.name: _without_result(library[a.packing.function])
+            for a in signature.arguments
+            if a.packing is not None
+        }
         self._local = threading.local()
 
     def __call__(
-        self, *inputs: Array, out: Array | tuple[Array, ...] | list[Array] | None = None
+        self, *inputs: Passed, out: Array | tuple[Array, ...] | list[Array] | None = None
     ) -> Array | tuple[Array, ...]:
         """Compute the outputs.
 
         Args:
             inputs: Arrays for the inputs and weights, in order, each of exactly the dtype, shape
-                and layout of the signature.
+                and layout of the signature. For a weight, better what `pack` gave: an array is
+                packed in every call.
             out: Where to write: an array, or one for each output. None allocates.
 
         Returns:
@@ -58,16 +82,39 @@ class CompiledFunction:
         Raises:
             UsageError: An argument does not fit, with what is wrong and what to do.
         """
-        arrays = (*inputs, *self._outputs(len(inputs), out))
-        self._function(*self._pointers(arrays), self._workspace())
-        outputs = arrays[len(inputs) :]
+        outputs = self._outputs(len(inputs), out)
+        self._function(*self._pointers((*inputs, *outputs)), self._workspace())
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def prepare(self, arrays: Sequence[Array]) -> Callable[[], object]:
+    def pack(self, name: str, values: Array) -> Passed:
+        """What to pass for an argument, for as many calls as one likes.
+
+        Args:
+            name: Name of the argument.
+            values: An array of its logical shape and dtype.
+
+        Returns:
+            A weight that this function takes in a layout of its own, packed by the C code;
+            otherwise an array: see `ArgumentInfo.pack`.
+
+        Raises:
+            UsageError: There is no such argument, or the array has another shape.
+        """
+        argument = argument_of(self.signature, name)
+        passed = argument.pack(values)
+        return passed if argument.passed_as_declared else self._packed(argument, passed)
+
+    def _packed(self, argument: ArgumentInfo, passed: Array) -> PackedWeight:
+        memory = aligned_bytes(argument.packed.bytes)
+        self._packers[argument.name](_pointer(passed), _pointer(memory), self._workspace())
+        return PackedWeight(self.signature.name, argument, memory)
+
+    def prepare(self, arrays: Sequence[Passed]) -> Callable[[], object]:
         """A call without arguments that does no more than run the function.
 
         Args:
-            arrays: All arguments: inputs and weights, then outputs. They are kept alive.
+            arrays: All arguments: inputs and weights, then outputs. They are kept alive. Weights
+                are packed here and now.
 
         Returns:
             The call. It owns one workspace: do not run it in two threads at once.
@@ -78,7 +125,7 @@ class CompiledFunction:
         workspace = aligned_bytes(self.signature.workspace_bytes)
         return partial(self._function, *self._pointers(arrays), _pointer(workspace))
 
-    def prepare_repeated(self, arrays: Sequence[Array]) -> Callable[[int], object] | None:
+    def prepare_repeated(self, arrays: Sequence[Passed]) -> Callable[[int], object] | None:
         """A call that runs the function a number of times in C, so that nothing else is timed.
 
         None where the library was built without `morello.toolchain.driver.repeat_driver`.
@@ -106,7 +153,7 @@ class CompiledFunction:
             return tuple(allocate(a) for a in self.signature.outputs)
         return tuple(out) if isinstance(out, tuple | list) else (out,)
 
-    def _pointers(self, arrays: Sequence[Array]) -> list[ctypes.c_void_p]:
+    def _pointers(self, arrays: Sequence[Passed]) -> list[ctypes.c_void_p]:
         """Addresses of all arguments; each keeps its array alive."""
         arguments = self.signature.arguments
         if len(arrays) != len(arguments):
@@ -114,11 +161,26 @@ class CompiledFunction:
                 f"'{self.signature.name}' was given {len(arrays)} arrays; "
                 f"expected {len(arguments)}: " + ", ".join(a.name for a in arguments)
             )
-        for argument, array in zip(arguments, arrays, strict=True):
-            check = check_output if argument.role == "output" else check_argument
-            check(argument, array)
-        check_overlap(self.signature, arrays)
-        return [_pointer(array) for array in arrays]
+        memory = [self._memory(a, passed) for a, passed in zip(arguments, arrays, strict=True)]
+        check_overlap(self.signature, memory)
+        return [_pointer(array) for array in memory]
+
+    def _memory(self, argument: ArgumentInfo, passed: Passed) -> Array:
+        """What the function reads or writes of what is passed for an argument."""
+        if isinstance(passed, PackedWeight):
+            return self._own(argument, passed).memory
+        if argument.role == "output":
+            return check_output(argument, passed)
+        array = check_argument(argument, passed)
+        return array if argument.passed_as_declared else self._packed(argument, array).memory
+
+    def _own(self, argument: ArgumentInfo, passed: PackedWeight) -> PackedWeight:
+        if (passed.function, passed.argument) == (self.signature.name, argument):
+            return passed
+        raise UsageError(
+            f"'{argument.name}' of '{self.signature.name}' is {passed!r}",
+            help=f"pass what this kernel's pack('{argument.name}', ...) gives",
+        )
 
     def _workspace(self) -> ctypes.c_void_p:
         """This thread's workspace."""
@@ -139,6 +201,13 @@ class _Repeated:
 
     def __call__(self, count: int) -> object:
         return self.driver(ctypes.c_int64(count), self.table, self.workspace)
+
+
+def _without_result(function: Any) -> Callable[..., Any]:
+    """A C function that returns nothing."""
+    function.restype = None
+    called: Callable[..., Any] = function
+    return called
 
 
 def _pointer(array: Array) -> ctypes.c_void_p:

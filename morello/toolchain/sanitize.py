@@ -1,8 +1,9 @@
 """Runs an emitted function in a process of its own, under the address and undefined sanitizers.
 
-Every argument and the workspace is a block of exactly its size, so that an access beside it is
-caught; outputs and workspace start as NaN (every bit set); arguments begin 8 bytes past a multiple
-of 64, since callers promise no more than whole elements. Inputs must come back unchanged.
+Every argument, packed weight and workspace is a block of exactly its size, so that an access beside
+it is caught; outputs, packed weights and workspace start as NaN (every bit set); arguments begin 8
+bytes past a multiple of 64, since callers promise no more than whole elements. Inputs must come
+back unchanged.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from morello.toolchain.process import run_command
 from morello.toolchain.signature import (
     ALIGNMENT,
     Array,
+    PackingInfo,
     Signature,
     check_argument,
     view_of,
@@ -48,6 +50,7 @@ void __asan_poison_memory_region(void const volatile *address, size_t size);
 
 static const size_t h_sizes[@COUNT@] = {@SIZES@};
 static const int h_is_read[@COUNT@] = {@READ@};
+static const size_t h_packed_sizes[@COUNT@] = {@PACKED@};
 
 /* A block of exactly this size, h_shift bytes past a multiple of @ALIGNMENT@. */
 static unsigned char *h_reserve(size_t h_size, size_t h_shift) {
@@ -60,6 +63,7 @@ static unsigned char *h_reserve(size_t h_size, size_t h_shift) {
 
 int main(void) {
   void *h_arguments[@COUNT@];
+  void *h_packed[@COUNT@];
   FILE *h_inputs = fopen("inputs", "rb");
   if (h_inputs == NULL) return 3;
   for (int h_i = 0; h_i < @COUNT@; ++h_i) {
@@ -69,6 +73,7 @@ int main(void) {
   }
   fclose(h_inputs);
   void *h_workspace = h_reserve(@WORKSPACE@, 0);
+  @PACK@
   @FUNCTION@(@PASSED@, h_workspace);
   FILE *h_results = fopen("results", "wb");
   if (h_results == NULL) return 3;
@@ -194,12 +199,23 @@ def harness(signature: Signature, header: str) -> str:
         "COUNT": str(len(arguments)),
         "SIZES": ", ".join(str(a.bytes) for a in arguments),
         "READ": ", ".join("0" if a.role == "output" else "1" for a in arguments),
-        "PASSED": ", ".join(f"{own}arguments[{i}]" for i in range(len(arguments))),
+        "PACKED": ", ".join(str(a.packed.bytes) for a in arguments),
+        "PACK": "\n  ".join(_pack(own, i, a.packing) for i, a in enumerate(arguments)),
+        "PASSED": ", ".join(f"{own}packed[{i}]" for i in range(len(arguments))),
         "WORKSPACE": str(signature.workspace_bytes),
         "ALIGNMENT": str(ALIGNMENT),
     }
     text = re.sub(r"\bh_", own, HARNESS)
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)
+
+
+def _pack(own: str, position: int, packing: PackingInfo | None) -> str:
+    """C that makes what the function takes of an argument."""
+    declared, packed = f"{own}arguments[{position}]", f"{own}packed[{position}]"
+    if packing is None:
+        return f"{packed} = {declared};"
+    block = f"{own}reserve({own}packed_sizes[{position}], 8)"
+    return f"{packed} = {block};\n  {packing.function}({declared}, {packed}, {own}workspace);"
 
 
 def _run(program: Path, directory: Path, name: str, timeout: float) -> None:

@@ -8,7 +8,7 @@ array with one more dimension (`ArgumentInfo.passed_shape`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from morello.errors import UsageError
 from morello.language.diagnostics import suggestion
 from morello.program.source import CSource
-from morello.program.tree import Program
+from morello.program.tree import Program, Tensor
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, Order, row_major
 from morello.spec.memory import from_memory, to_memory
@@ -28,14 +28,40 @@ ALIGNMENT = 64
 
 
 @dataclass(frozen=True, slots=True)
+class PackingInfo:
+    """What the function takes of a weight, and the C function that makes it."""
+
+    function: str
+    dtype: DType
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
 class ArgumentInfo:
-    """One argument: a whole tensor. ``role`` is ``input``, ``weight`` or ``output``."""
+    """One argument: a whole tensor. ``role`` is ``input``, ``weight`` or ``output``.
+
+    ``packing``: that of a weight, absent for other arguments.
+    """
 
     name: str
     role: str
     dtype: DType
     shape: tuple[int, ...]
     layout: Layout
+    packing: PackingInfo | None = None
+
+    @property
+    def packed(self) -> ArgumentInfo:
+        """What the function takes: a weight as it is packed, any other argument itself."""
+        if self.packing is None:
+            return self
+        return replace(self, dtype=self.packing.dtype, layout=self.packing.layout, packing=None)
+
+    @property
+    def passed_as_declared(self) -> bool:
+        """Whether no code has to pack it."""
+        packing = self.packing
+        return packing is None or (packing.dtype, packing.layout) == (self.dtype, self.layout)
 
     @property
     def bytes(self) -> int:
@@ -99,8 +125,23 @@ class Signature:
 
 def signature_of(program: Program, source: CSource) -> Signature:
     """Signature of the function that was emitted for a program."""
+    packed = {p.weight: p.packed for p in program.packings}
+    functions = iter(source.packing_functions)
+
+    def packing(weight: Tensor) -> PackingInfo:
+        taken = packed.get(weight, weight)
+        return PackingInfo(next(functions), taken.dtype, taken.layout)
+
     arguments = (
-        ArgumentInfo(t.name, t.role, t.dtype, t.shape, t.layout) for t in program.arguments
+        ArgumentInfo(
+            t.name,
+            t.role,
+            t.dtype,
+            t.shape,
+            t.layout,
+            packing(t) if t.role == "weight" else None,
+        )
+        for t in program.arguments
     )
     return Signature(source.name, tuple(arguments), source.workspace_bytes)
 

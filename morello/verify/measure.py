@@ -23,7 +23,7 @@ def decreases(before: Spec, after: Spec, ranks: Mapping[str, int]) -> bool:
 
 
 def _orderless(spec: Spec, ranks: Mapping[str, int]) -> tuple[int, ...]:
-    """Operator rank, threads, distance, accumulation: compared one after the other."""
+    """Operator rank, threads, distance, accumulation, weights: compared one after the other."""
     family = spec.family
     operation = family.operation
     return (
@@ -31,4 +31,5 @@ def _orderless(spec: Spec, ranks: Mapping[str, int]) -> tuple[int, ...]:
         family.threads,
         sum(operand.level.distance for operand in family.operands),
         int(not operation.accumulating),
+        sum(operand.weight for operand in family.operands),
     )

@@ -9,7 +9,7 @@ the rule's own choices are drawn at random. What the guards or limits refuse doe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, product, zip_longest
 from math import prod
 from random import Random
@@ -119,17 +119,7 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Strat
 def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
     """Instances of one stratum: a family, a few alternatives, one shape of each."""
     context, operation = stratum.context, stratum.operation
-    dtypes = random.choice(dtype_choices(operation.operator))
-    family = Family(
-        operation,
-        tuple(
-            _operand(dtype, level, len(indices), random)
-            for dtype, level, indices in zip(
-                dtypes, stratum.levels, operation.operands, strict=True
-            )
-        ),
-        stratum.threads,
-    )
+    family = _family(stratum, random)
     found = [a for a in alternatives(context, family) if isinstance(a, RuleAlternative)]
     for alternative in random.sample(found, min(len(found), ALTERNATIVES_OF_A_FAMILY)):
         for _ in range(SHAPES_OF_AN_ALTERNATIVE):
@@ -145,6 +135,16 @@ def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
             if legal:
                 yield Instance(context, spec, alternative, random.choice(legal))
                 break
+
+
+def _family(stratum: _Stratum, random: Random) -> Family:
+    """Element types, layouts and vectors at random; about half of the inputs are weights."""
+    operation = stratum.operation
+    dtypes = random.choice(dtype_choices(operation.operator))
+    drawn = zip(dtypes, stratum.levels, operation.operands, strict=True)
+    *inputs, output = (_operand(dtype, level, len(rank), random) for dtype, level, rank in drawn)
+    marked = [replace(o, weight=not o.vector and random.random() < 0.5) for o in inputs]
+    return Family(operation, (*marked, output), stratum.threads)
 
 
 def _operand(dtype: DType, level: Level, rank: int, random: Random) -> Operand:

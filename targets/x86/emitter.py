@@ -22,6 +22,7 @@ from morello.program.tree import (
 )
 
 from .names import identifier
+from .packing import PackingFunction, packing_functions
 from .scope import Scope
 from .statements import (
     THREAD_INDEX,
@@ -44,30 +45,37 @@ class CEmitter:
         """
         writer = StatementWriter(program, options)
         name = identifier(program.name)
+        packers = tuple(packing_functions(program, name, {name}, options))
+        packed = {packer.weight: packer.packed for packer in packers}
+        taken = [packed.get(tensor, tensor) for tensor in program.arguments]
         scope = Scope(taken=frozenset({name}))
-        for tensor in program.arguments:
+        for tensor in taken:
             scope = scope.with_memory(tensor)
         body = writer.write(program.body, scope)
-        workspace = workspace_extent(program.body, options, 0)
+        extents = (workspace_extent(program.body, options, 0), *(p.workspace for p in packers))
+        workspace = max(extents)
         parallel, restrict = is_parallel(program.body), f"MORELLO_{name}_RESTRICT"
         context = {
             "name": name,
             "title": comment_text(program.title),
             "target": program.target,
-            "headers": _headers(program),
-            "table": _table(program.arguments, scope),
-            "names": ", ".join(scope.name_of(t) for t in program.arguments),
-            "parameters": _parameters(program.arguments, writer, scope, "restrict"),
-            "declared": _parameters(program.arguments, writer, scope, restrict),
+            "headers": _headers(program, packers),
+            "table": _table(taken, scope),
+            "names": ", ".join(scope.name_of(t) for t in taken),
+            "parameters": _parameters(taken, writer, scope, "restrict"),
+            "declared": _parameters(taken, writer, scope, restrict),
             "restrict": restrict,
             "body": body,
+            "needs": extents[0],
             "workspace": workspace,
+            "packers": [_packer(p, writer) for p in packers],
             "threads": program.threads if parallel else 1,
             "thread_index": any(THREAD_INDEX in line for line in body),
         }
         flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
         source = _template("source.c.jinja").render(context)
-        return CSource(name, source, _template("header.h.jinja").render(context), flags, workspace)
+        header = _template("header.h.jinja").render(context)
+        return CSource(name, source, header, flags, workspace, tuple(p.name for p in packers))
 
 
 @cache
@@ -100,9 +108,27 @@ def _table(tensors: Sequence[Tensor], scope: Scope) -> list[str]:
     ]
 
 
-def _headers(program: Program) -> list[str]:
+def _packer(packer: PackingFunction, writer: StatementWriter) -> dict[str, object]:
+    """What the templates say of a packing function."""
+    return {
+        "name": packer.name,
+        "source": packer.source,
+        "target": packer.target,
+        "from": f"const {writer.c_type(packer.weight.dtype)} *",
+        "to": f"{writer.c_type(packer.packed.dtype)} *",
+        "body": packer.body,
+        "bytes": packer.bytes,
+        "workspace": packer.workspace,
+        "copies": packer.packed == packer.weight,
+        "before": layout_in_words(packer.weight.layout),
+        "after": layout_in_words(packer.packed.layout),
+    }
+
+
+def _headers(program: Program, packers: Sequence[PackingFunction]) -> list[str]:
     """Headers of the source: those that its own functions need, then the target's."""
-    return list(dict.fromkeys(("stddef.h", "stdint.h", "stdlib.h", *program.target.headers)))
+    own = ["stddef.h", "stdint.h", "stdlib.h", *(["string.h"] if packers else [])]
+    return list(dict.fromkeys((*own, *program.target.headers)))
 
 
 def is_parallel(node: Node) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from morello.errors import MorelloError
 from morello.program.source import EmitOptions
 from morello.program.tree import (
+    Ahead,
     Allocate,
     Apply,
     Block,
@@ -53,6 +54,11 @@ class StatementWriter:
                 return self._resident(node, scope)
             case KernelCall():
                 return self._kernel(node, scope)
+            case Ahead(weight=weight):
+                raise MorelloError(
+                    f"the program packs '{weight.name}' in the middle",
+                    help="the program tree is malformed; report the rule that made it",
+                )
             case Apply(operation=operation):
                 raise MorelloError(
                     f"the program still has '{operation}' without a kernel",

@@ -27,12 +27,27 @@ MATMUL = """spec product(M, K, N) {{
 }}
 """
 
+WEIGHT = MATMUL.replace("input  b", "weight b")
+
 SPECS: dict[str, str] = {
     "matmul": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
     "s32": MATMUL.format(a="s32[M, K]", b="s32[K, N]", c="s32[M, N]"),
     "bf16": MATMUL.format(a="bf16[M, K]", b="bf16[K, N]", c="f32[M, N]"),
     "bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N]", c="s32[M, N]"),
     "packed bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N] layout (1, 0) panels 4", c="s32[M, N]"),
+    "weight": WEIGHT.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
+    "weight columns": WEIGHT.format(a="f32[M, K]", b="f32[K, N] layout (1, 0)", c="f32[M, N]"),
+    "weight panels": WEIGHT.format(a="f32[M, K]", b="f32[K, N] panels 5", c="f32[M, N]"),
+    "weight bytes": WEIGHT.format(a="u8[M, K]", b="s8[K, N]", c="s32[M, N]"),
+    "weight batched": WEIGHT.format(a="f32[2, M, K]", b="f32[2, K, N]", c="f32[2, M, N]"),
+    "weight threads": WEIGHT.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]").replace(
+        ") {", ") threads 2 {"
+    ),
+    "weight square": """spec square(N) {
+      weight a: f32[N, N]
+      output c: f32[N, N]
+      c = matmul(a, a)
+    }""",
     "narrow": """spec narrow(N) {
       input  x: f32[N]
       output y: bf16[N]

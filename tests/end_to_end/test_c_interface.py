@@ -15,6 +15,7 @@ from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler, supports_openmp, supports_sanitizers
 from morello.toolchain.library import load
 from morello.toolchain.sanitize import run_sanitized
+from morello.toolchain.signature import ArgumentInfo, aligned_bytes
 
 from .kernels import Array, compiled, compiler, runnable, small_inputs
 
@@ -31,6 +32,9 @@ KERNELS = [
     ("bytes", (13, 34, 37), "x86.avx512_vnni"),
     ("bytes", (13, 34, 37), "x86.avx2"),
     ("bf16", (13, 34, 19), "x86.avx512"),
+    ("weight columns", (13, 37, 53), "x86.avx512"),
+    ("weight bytes", (13, 34, 37), "x86.avx512_vnni"),
+    ("weight", (5, 6, 7), "x86.scalar"),
     ("narrow", (53,), "x86.avx2"),
     ("wrap", (5, 7), "x86.scalar"),
     ("relu", (1003,), "x86.avx512"),
@@ -114,8 +118,23 @@ def test_run_owns_its_workspace(kernel: morello.Kernel, tmp_path: Path) -> None:
     inputs = small_inputs(kernel)
     expected = kernel(*inputs)
     result = np.empty_like(expected)
-    assert library[f"{kernel.name}_run"](*map(_pointer, [*inputs, result])) == 0
+    named = zip(kernel.signature.inputs, inputs, strict=True)
+    passed = [_packed(kernel, library, argument, array) for argument, array in named]
+    assert library[f"{kernel.name}_run"](*map(_pointer, [*passed, result])) == 0
     np.testing.assert_array_equal(result, expected)
+
+
+def _packed(
+    kernel: morello.Kernel, library: ctypes.CDLL, argument: ArgumentInfo, array: Array
+) -> Array:
+    """What the function takes of an argument; that of a weight is made in C."""
+    if argument.packing is None:
+        return array
+    size = library[f"{argument.packing.function}_size"]
+    size.restype = ctypes.c_size_t
+    packed, workspace = map(aligned_bytes, (size(), kernel.signature.workspace_bytes))
+    library[argument.packing.function](*map(_pointer, (array, packed, workspace)))
+    return packed
 
 
 def _pointer(array: Array) -> ctypes.c_void_p:

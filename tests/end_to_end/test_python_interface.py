@@ -13,6 +13,7 @@ import pytest
 import morello
 from morello.errors import MorelloError, UsageError
 from morello.memo.memo import Memo
+from morello.reference.interpreter import run_program
 
 from .kernels import EXAMPLES, SPECS, compiled, runnable, small_inputs
 
@@ -110,6 +111,65 @@ class TestArguments:
         """With the names of all."""
         with pytest.raises(UsageError, match="called with 1 arrays; expected 2: a, b"):
             kernel(small_inputs(kernel)[0])
+
+
+@pytest.fixture(scope="module")
+def layer() -> morello.Kernel:
+    """One whose weight has to be packed."""
+    found = runnable(compiled("weight bytes", (13, 34, 37), "x86.avx512_vnni"))
+    assert [p.packed.layout.panel for p in found.program.packings] == [4]
+    return found
+
+
+class TestWeights:
+    """A weight is packed once, as the chosen program wants it, or in every call."""
+
+    def test_it_is_packed_once(self, layer: morello.Kernel) -> None:
+        """For any number of calls; C code does it."""
+        a, b = small_inputs(layer)
+        weights = layer.pack("b", b)
+        assert "'b' of 'product', (1, 0) panels 4" in repr(weights)
+        for inputs in (a, np.zeros_like(a)):
+            expected = inputs.astype(np.int32) @ b.astype(np.int32)
+            np.testing.assert_array_equal(layer(inputs, weights), expected)
+            np.testing.assert_array_equal(layer(inputs, b), expected)
+
+    def test_what_was_packed_is_a_copy(self, layer: morello.Kernel) -> None:
+        """The array may change after that."""
+        a, b = small_inputs(layer)
+        weights, before = layer.pack("b", b), layer(a, b)
+        b[...] = 0
+        np.testing.assert_array_equal(layer(a, weights), before)
+
+    def test_another_kernels_weight_is_refused(self, layer: morello.Kernel) -> None:
+        """It may lie in another way."""
+        other = runnable(compiled("weight bytes", (13, 34, 36), "x86.avx512_vnni"))
+        a, _ = small_inputs(layer)
+        with pytest.raises(UsageError, match="'b' of 'product' is <weight 'b'") as refused:
+            layer(a, other.pack("b", small_inputs(other)[1]))
+        assert "this kernel's pack('b', ...)" in str(refused.value.help)
+
+    def test_a_wrong_array_is_refused(self, layer: morello.Kernel) -> None:
+        """Before it is packed."""
+        a, b = small_inputs(layer)
+        with pytest.raises(UsageError, match="'b' has shape"):
+            layer.pack("b", b[1:])
+        with pytest.raises(UsageError, match="'b' has dtype"):
+            layer(a, b.astype(np.int32))
+
+    def test_one_that_is_best_as_it_is_stays_an_array(self) -> None:
+        """Callers need not know."""
+        plain = runnable(compiled("weight", (5, 6, 11), "x86.scalar"))
+        a, b = small_inputs(plain)
+        packed = plain.pack("b", b)
+        assert isinstance(packed, np.ndarray)
+        np.testing.assert_array_equal(plain(a, packed), a @ b)
+
+    def test_the_reference_packs_too(self, layer: morello.Kernel) -> None:
+        """A program is executed with what it does ahead."""
+        inputs = small_inputs(layer)
+        (result,) = run_program(layer.program, inputs)
+        np.testing.assert_array_equal(result, layer(*inputs))
 
 
 class TestCompile:

@@ -37,6 +37,11 @@ def _unpacked_product(a: Array, b: Array) -> Array:
     return _wide_product(a, b.transpose(0, 2, 1).reshape(panels * rows, columns)[: a.shape[1]])
 
 
+def _in_panels_of_5(a: Array, b: Array) -> Array:
+    """``b`` as it is passed: in panels of 5 columns."""
+    return _wide_product(a, np.concatenate(list(b), axis=1)[:, :9])
+
+
 def _bf16(x: Array) -> Array:
     return np.asarray(x.astype(BF16.numpy))
 
@@ -63,6 +68,15 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "packed bytes": ("packed bytes", (13, 35, 37), "x86.avx512_vnni", _unpacked_product),
     "packed bytes scalar": ("packed bytes", (5, 9, 6), "x86.scalar", _unpacked_product),
     "a loop from panel to panel": ("panels_k", (2, 9, 3), "x86.scalar", _unpacked_product),
+    "a weight": ("weight", (13, 70, 53), "x86.avx512", np.matmul),
+    "a weight on its own": ("weight", (1, 600, 40), "x86.avx512", np.matmul),
+    "a weight in columns": ("weight columns", (5, 37, 33), "x86.avx512", np.matmul),
+    "a weight in panels": ("weight panels", (5, 7, 9), "x86.scalar", _in_panels_of_5),
+    "a weight of bytes": ("weight bytes", (13, 34, 37), "x86.avx512_vnni", _wide_product),
+    "batches of weights": ("weight batched", (5, 9, 33), "x86.avx512", np.matmul),
+    "a weight for threads": ("weight threads", (37, 41, 53), "x86.avx512", np.matmul),
+    "a weight scalar": ("weight", (5, 6, 11), "x86.scalar", np.matmul),
+    "one weight twice": ("weight square", (11,), "x86.avx512", _square),
     "conversion": ("narrow", (1003,), "x86.avx512", _bf16),
     "conversion avx2": ("narrow", (53,), "x86.avx2", _bf16),
     "bytes wrap": ("wrap", (7, 83), "x86.avx512", np.add),

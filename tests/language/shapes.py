@@ -74,7 +74,7 @@ def apply(
     scalars: tuple[ast.Expr, ...] = (),
     condition: ast.Expr | None = None,
 ) -> ast.Apply:
-    return ast.Apply(operator, AT, operands, scalars, condition, span=AT)
+    return ast.Apply(False, operator, AT, operands, scalars, condition, span=AT)
 
 
 def block(*steps: ast.YieldNode) -> ast.Block:

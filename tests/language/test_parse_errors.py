@@ -57,7 +57,7 @@ CASES = (
     ),
     Case(
         "rules", f"{RULE} yield", "E003", "1:30", "",
-        "expected 'accumulating', 'for', 'parallel', 'serial', 'with', '{' or a name, "
+        "expected 'accumulating', 'ahead', 'for', 'parallel', 'serial', 'with', '{' or a name, "
         "found the end of the file",
     ),
     Case(

@@ -20,7 +20,7 @@ from morello.rewriting.alternatives import (
 )
 from morello.rewriting.functions import Scope
 from morello.rewriting.references import point
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.rewriting.steps import SHARE_OF_A_CALL, Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.spec.spec import Family, Spec
 
@@ -77,8 +77,8 @@ class BruteForce:
     def _below(self, step: Step) -> float:
         """Cycles of a rule's result, or infinity where it is not allowed."""
         match step:
-            case Leaf():
-                return self.cycles(leaf_spec(step))
+            case Leaf(ahead=ahead):
+                return self.cycles(leaf_spec(step)) * (SHARE_OF_A_CALL if ahead else 1)
             case Sequence(steps=steps):
                 return sum(self._below(inner) for inner in steps)
             case Placed(fits=fits, body=body):

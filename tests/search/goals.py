@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from morello.reference.views import extents
 from morello.spec.dtypes import DTYPES, DType
@@ -18,7 +18,8 @@ class Wanted:
     """An operation of these sizes, in the order of the operation's dimensions.
 
     ``dtypes`` has one for all operands, or one for each, the output last. ``layouts`` names the
-    operands that are not row-major. ``rank`` is that of the operator's group of dimensions.
+    operands that are not row-major, ``weights`` those that may be packed ahead. ``rank`` is that of
+    the operator's group of dimensions.
     """
 
     operator: str
@@ -27,6 +28,7 @@ class Wanted:
     dtypes: tuple[str, ...] = ("f32",)
     layouts: tuple[tuple[str, Order | Layout], ...] = ()
     threads: int = 1
+    weights: tuple[str, ...] = ()
 
     @property
     def operation(self) -> Operation:
@@ -49,7 +51,8 @@ class Wanted:
         ):
             chosen = layouts.get(name, row_major(len(indices)))
             layout = chosen if isinstance(chosen, Layout) else Layout(chosen)
-            operands.append(Operand(dtype, target.farthest, layout.order))
+            weight = name in self.weights
+            operands.append(Operand(dtype, target.farthest, layout.order, weight=weight))
             packing.append(layout.packing(extents(operation, self.sizes, len(packing))))
         family = Family(operation, tuple(operands), self.threads)
         return Spec(family, self.sizes, (0,) * len(target.bounded), tuple(packing))
@@ -57,6 +60,7 @@ class Wanted:
     def __str__(self) -> str:
         parts = [self.operator, "x".join(map(str, self.sizes)), "-".join(self.dtypes)]
         parts += [f"{name}{layout}" for name, layout in self.layouts]
+        parts += [f"weight {name}" for name in self.weights]
         return " ".join(parts + ([f"threads{self.threads}"] if self.threads > 1 else []))
 
 
@@ -82,3 +86,8 @@ def elementwise(
 def copy(*sizes: int, dtypes: tuple[str, ...] = ("f32",), **layouts: Order | Layout) -> Wanted:
     """A copy, which may change layout and dtype."""
     return Wanted("copy", sizes, len(sizes), dtypes, tuple(layouts.items()))
+
+
+def weighing(wanted: Wanted, *weights: str) -> Wanted:
+    """The same, with these operands as weights."""
+    return replace(wanted, weights=weights)

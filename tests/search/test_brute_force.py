@@ -9,7 +9,7 @@ import pytest
 
 from morello.spec.layout import Layout, paged, panel
 from tests.search.brute_force import BruteForce
-from tests.search.goals import Wanted, batched, copy, elementwise, matmul
+from tests.search.goals import Wanted, batched, copy, elementwise, matmul, weighing
 from tests.search.machines import TINY, context
 from tests.search.solved import cells, solved, volume
 
@@ -28,6 +28,9 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
         matmul(5, 3, 7),
         matmul(1, 3, 2, B=(1, 0)),
         matmul(3, 2, 2, threads=2),
+        weighing(matmul(2, 5, 3), "B"),
+        weighing(matmul(3, 3, 2, threads=2, A=(1, 0), B=Layout((0, 1), 2)), "A", "B"),
+        weighing(elementwise("add", 3, 2, Z=(1, 0)), "X", "Z"),
         copy(2, 5, X=Layout((0, 1), 2), Y=Layout((1, 0), 3)),
         matmul(2, 5, 3, B=Layout((0, 1), 2)),
     ),
@@ -38,7 +41,12 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
         matmul(2, 1, 4, "s32"),
         copy(2, 7, X=Layout((0, 1), 3)),
     ),
-    "tiny.flat": (*EVERYWHERE, matmul(5, 3, 4), batched(2, 1, 3, 2, C=(0, 2, 1))),
+    "tiny.flat": (
+        *EVERYWHERE,
+        weighing(matmul(3, 3, 4, B=(1, 0)), "B"),
+        matmul(5, 3, 4),
+        batched(2, 1, 3, 2, C=(0, 2, 1)),
+    ),
     "x86.scalar": (elementwise("relu", 5), elementwise("add", 3), copy(3, 2, X=(1, 0))),
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 from morello.errors import MorelloError, UsageError
 from morello.program.source import CSource
-from morello.program.tree import Block, Program, Tensor
+from morello.program.tree import Block, Packing, Program, Tensor
 from morello.spec.dtypes import F32
 from morello.spec.layout import Layout
 from morello.spec.machine import Target
@@ -24,6 +24,7 @@ from morello.toolchain.library import CompiledFunction, load
 from morello.toolchain.signature import (
     ALIGNMENT,
     ArgumentInfo,
+    PackingInfo,
     Signature,
     allocate,
     check_argument,
@@ -257,17 +258,21 @@ def test_libraries_that_cannot_be_loaded(
 
 
 def test_signatures_come_from_programs() -> None:
+    weight = Tensor("a", F32, (2, 3), Layout((1, 0)), "mem", 0, "weight")
+    packed = Tensor("a_packed", F32, (2, 3), Layout((0, 1), 2), "mem", 0, "buffer")
     tensors = (
-        Tensor("a", F32, (2, 3), Layout((1, 0)), "mem", 0, "weight"),
+        weight,
         Tensor("c", F32, (4,), Layout((0,)), "mem", 0, "output"),
     )
     target = Target("t", "", (), "", (), 0, (), (), (), {}, {}, ())
-    program = Program("double", tensors, Block(()), 1, target, "")
-    signature = signature_of(program, CSource("double_", "", "", (), 128))
+    packings = (Packing(weight, packed, Block(())),)
+    program = Program("double", tensors, Block(()), 1, target, "", packings)
+    signature = signature_of(program, CSource("double_", "", "", (), 128, ("pack",)))
+    packing = PackingInfo("pack", F32, Layout((0, 1), 2))
     assert signature == Signature(
         "double_",
         (
-            ArgumentInfo("a", "weight", F32, (2, 3), Layout((1, 0))),
+            ArgumentInfo("a", "weight", F32, (2, 3), Layout((1, 0)), packing),
             ArgumentInfo("c", "output", F32, (4,), Layout((0,))),
         ),
         128,
@@ -275,3 +280,5 @@ def test_signatures_come_from_programs() -> None:
     assert [a.name for a in signature.inputs] == ["a"]
     assert [a.name for a in signature.outputs] == ["c"]
     assert [a.bytes for a in signature.arguments] == [24, 16]
+    assert [a.packed.bytes for a in signature.arguments] == [32, 16]
+    assert [a.passed_as_declared for a in signature.arguments] == [False, True]
