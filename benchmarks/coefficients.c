@@ -218,6 +218,14 @@ static void lines(const char *what, unsigned char *data, ptrdiff_t bytes, ptrdif
   }
 }
 
+/* From one sum to the next in a register. */
+static void latency(void) {
+  double best;
+  LEAST(best, 200000, __asm__ volatile(FMA512("%%zmm0") FMA512("%%zmm0") FMA512("%%zmm0")
+                                           FMA512("%%zmm0")::: "xmm0"));
+  report("fma latency, 512 bits", best / cycle / 4);
+}
+
 static void loops(void) {
   double best;
   LEAST(best, 10000, {
@@ -248,6 +256,7 @@ int main(void) {
   instructions();
   narrow_types();
   masked();
+  latency();
   loops();
   lines("L2", data, 256 << 10, 256);
   lines("L3", data, 8 << 20, 256);
