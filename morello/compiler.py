@@ -131,6 +131,11 @@ class Kernel:
         """Predicted cycles of one call."""
         return self.plan.root.cycles
 
+    @property
+    def flushes_subnormals(self) -> bool:
+        """Whether numbers below the smallest normal one may count as 0 on the way to the result."""
+        return any(kernel.flushes for kernel in self.plan.kernels)
+
     @cached_property
     def signature(self) -> Signature:
         """Arguments of the C function, with shapes, dtypes and layouts."""
@@ -192,7 +197,8 @@ class Kernel:
         """
         from morello.verify.program import verify_function  # noqa: PLC0415
 
-        return verify_function(self.goal, self.signature, self.function)
+        flushes = self.flushes_subnormals
+        return verify_function(self.goal, self.signature, self.function, flushes=flushes)
 
     def time(self, **options: Any) -> Timing:
         """Seconds a call, on random inputs; options as `morello.toolchain.timing.time_call`."""

@@ -9,6 +9,7 @@ from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.answers import Answers
 from morello.search.reconstruct import PlanNode, own_features
+from morello.spec.machine import Kernel as Microkernel
 from morello.spec.machine import Target
 
 
@@ -49,6 +50,13 @@ class Plan:
             below = list(zip(node.children, node.counts, strict=True))
             pending += [(child, depth + 1, n) for child, n in reversed(below)]
         return found
+
+    @property
+    def kernels(self) -> tuple[Microkernel, ...]:
+        """The microkernels that it calls, each once, by name."""
+        options = (node.option.alternative for node, _ in _occurrences(self.root))
+        found = {a.match.kernel for a in options if isinstance(a, KernelAlternative)}
+        return tuple(sorted(found, key=lambda kernel: kernel.name))
 
     def render(self) -> str:
         """A numbered, indented tree: option, parameters, sizes, cycles; one line a node."""

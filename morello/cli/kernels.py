@@ -22,14 +22,14 @@ from morello.spec.machine import Kernel
 def kernels(session: Session, /, target: str | None, rules_files: Sequence[str]) -> None:
     """List the microkernels.
 
-    What they match, what they cost, and where they are written.
+    What they match, what they cost, what counts as 0 to them, and where they are written.
     """
     targets = definitions_for(session, map(read_source, rules_files)).targets
     if target is not None:
         require_known("target", target, targets)
     chosen = [targets[target]] if target is not None else list(targets.values())
     found = {kernel.name: kernel for t in chosen for kernel in t.kernels}
-    columns = ("name", "target", "matches", "cost", "meaning", "place")
+    columns = ("name", "target", "matches", "cost", "flushes", "meaning", "place")
     show_table(session, "kernels", columns, [_row(kernel) for kernel in found.values()])
 
 
@@ -39,6 +39,7 @@ def _row(kernel: Kernel) -> Row:
         "target": kernel.target,
         "matches": text_of(kernel.match.span),
         "cost": text_of(kernel.cost.span),
+        "flushes": "subnormals" if kernel.flushes else "",
         "meaning": kernel.doc,
         "place": place_of(kernel.declaration.name_span),
     }

@@ -360,7 +360,8 @@ class KernelDecl(Node):
     """A microkernel.
 
     ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from
-    the operator's declaration with the target's primitives.
+    the operator's declaration with the target's primitives. ``flushes``: it says
+    ``flushes subnormals``.
     """
 
     name: str
@@ -370,6 +371,7 @@ class KernelDecl(Node):
     match: KernelMatch
     guards: tuple[Expr, ...]
     cost: Expr
+    flushes: bool
     template: str | None
 
 

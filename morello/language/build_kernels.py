@@ -17,7 +17,7 @@ _FENCE = "```"
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
     parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, emitted = parts
+    name, target, doc, match, guards, cost, flushes, emitted = parts
     return ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
@@ -26,6 +26,7 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         match=_match(builder, match),
         guards=expressions(builder, children(guards)),
         cost=expression(builder, cost),
+        flushes=flushes is not None,
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
         span=builder.span(tree),
     )

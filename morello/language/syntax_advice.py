@@ -152,6 +152,16 @@ _TARGET: Table = (
         ),
     ),
     (
+        "what counts as 0 to a kernel is said after its cost: flushes subnormals",
+        (
+            _KERNEL + "any op (any[n] at l) flushes",
+            _KERNEL + "m(A: f32[n] at l) flushes",
+            _KERNEL + "m(A: f32[n] at l) where a flushes",
+            _KERNEL + "any op (any[n] at l) cost 1 flushes emit",
+            _KERNEL + "any op (any[n] at l) cost 1 flushes a",
+        ),
+    ),
+    (
         "a kernel ends with 'emit meaning' or with 'emit' and C in triple backticks",
         (
             _KERNEL + "any op (any[n] at l) cost 1",

@@ -14,6 +14,15 @@ end is nearer still. (bf16 has the exponents of f32; its eps is 2^-7, its s is 2
 meaning has operations that magnitudes do not pass through (quotients, exponentials, conditions), M
 is max(|expected|, 1) and c is eight times as large.
 
+Where a kernel says that it flushes subnormal numbers, any operand and any result on the way that
+is below n, the smallest normal number, may have counted as 0. The bound is then
+
+    (L + c) * (eps * M + n) + F
+
+where F is what goes with the operands: the operation on absolute values, with a sum in place of
+every ``max``, less the same on those that are not below n. A step whose result is flushed is off by
+less than n, and rounds nothing. An infinity times an operand that is flushed is NaN.
+
 Infinities and NaN must be in the same places, with two exceptions. Where M is beyond the range of
 the type, some orders of summation overflow and others do not: either is accepted. And a ``max`` or
 ``min`` reduction over a NaN may give anything, since that depends on the order.
@@ -29,10 +38,11 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.reference.expressions import bounded_by_magnitudes, magnitude, operations
+from morello.reference.expressions import operations
 from morello.reference.meaning import Meaning
 from morello.spec.conversion import Array, convert
 from morello.spec.dtypes import FLOATING_KINDS, DType, floating_limits
+from morello.spec.magnitudes import bounded_by_magnitudes, magnitude, majorant
 from morello.spec.operators import Operation
 
 CONVERSIONS = 4
@@ -90,8 +100,14 @@ def reference(
     inputs: Sequence[Array],
     dtype: DType,
     old_output: Array | None = None,
+    *,
+    flushes: bool = False,
 ) -> Reference:
-    """The result of an operation with its bound; arguments as in `meaning.execute`."""
+    """The result of an operation with its bound; arguments as in `meaning.execute`.
+
+    ``flushes``: subnormal numbers may have been taken for 0. The meaning must be one that
+    `bounded_by_magnitudes` accepts.
+    """
     meaning = Meaning(operation, dtype)
     exact = meaning.compute(sizes, inputs, old_output)
     values = convert(exact, dtype)
@@ -100,11 +116,16 @@ def reference(
         return Reference(values, exact, np.zeros(values.shape), nowhere, nowhere)
     limits = floating_limits(dtype)
     size = _magnitude(meaning, sizes, inputs, old_output, exact)
-    rounding = limits.eps * size + limits.smallest_subnormal
-    tolerance = _rounding_steps(operation, sizes) * rounding
+    underflow = limits.smallest_normal if flushes else limits.smallest_subnormal
+    tolerance = _rounding_steps(operation, sizes) * (limits.eps * size + underflow)
+    may_overflow = size + tolerance > limits.max
+    if flushes:
+        lost = _flushed(meaning, sizes, inputs, old_output)
+        tolerance += np.where(np.isfinite(lost), lost, 0.0)
+        may_overflow |= np.isinf(lost)
     reduction = operation.operator.reduction
     undefined = nowhere if reduction in (None, "+") else np.isnan(values)
-    return Reference(values, exact, tolerance, size + tolerance > limits.max, undefined)
+    return Reference(values, exact, tolerance, may_overflow, undefined)
 
 
 def check_close(actual: Array, expected: Reference, *, name: str = "output") -> None:
@@ -175,17 +196,44 @@ def _magnitude(
     return absolute.compute(sizes, [_finite(a) for a in inputs], old)
 
 
+def _flushed(
+    meaning: Meaning, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None
+) -> Array:
+    """F of the module's text; infinite where an infinity may become NaN, NaN where one is there."""
+    least = floating_limits(meaning.dtype).smallest_normal
+    absolute = Meaning(_on_magnitudes(meaning.operation, sums=True), meaning.dtype)
+
+    def result(least: float) -> Array:
+        old = None if old_output is None else _absolute(old_output, least)
+        return absolute.compute(sizes, [_absolute(a, least) for a in inputs], old)
+
+    full, normal = result(0.0), result(least)
+    with np.errstate(invalid="ignore"):
+        lost = full - normal
+    return np.asarray(np.where(np.isnan(normal) & ~np.isnan(full), np.inf, lost))
+
+
+def _absolute(values: Array, least: float) -> Array:
+    """Absolute values in float64, with 0 for what is less than ``least``."""
+    wide = np.abs(values.astype(np.float64))
+    return np.asarray(np.where(wide < least, 0.0, wide))
+
+
 def _finite(values: Array) -> Array:
     """Absolute values in float64, with 0 for what is not finite."""
     wide = np.abs(values.astype(np.float64))
     return np.asarray(np.where(np.isfinite(wide), wide, 0.0))
 
 
-def _on_magnitudes(operation: Operation) -> Operation:
-    """The operation whose result on absolute values bounds this one's."""
+def _on_magnitudes(operation: Operation, *, sums: bool = False) -> Operation:
+    """The operation whose result on absolute values bounds this one's.
+
+    ``sums``: and whose changes bound this one's, with a sum in place of every ``max``.
+    """
     statement = operation.operator.statement
-    update = "max=" if statement.update == "min=" else statement.update
-    absolute = replace(statement, value=magnitude(statement.value), update=update)
+    largest, bound = ("+=", majorant) if sums else ("max=", magnitude)
+    update = largest if statement.update in ("max=", "min=") else statement.update
+    absolute = replace(statement, value=bound(statement.value), update=update)
     scalars = tuple((n, abs(v) if isfinite(v) else 0.0) for n, v in operation.scalars)
     return replace(
         operation, operator=replace(operation.operator, statement=absolute), scalars=scalars

@@ -6,6 +6,7 @@ Integers take their full range, so that wraparound shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -66,6 +67,14 @@ def _tiny(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array
     return rng.uniform(-4.0, 4.0, shape) * floating_limits(dtype).smallest_normal
 
 
+def _uneven(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
+    """Rows in turn tiny and large: products of both are neither; integers are tiny and huge."""
+    large = 2.0 ** rng.uniform(40, 50, shape) if dtype.floating else _huge(rng, shape, dtype)
+    rows = np.arange(prod(shape[:-1])) + rng.integers(2)
+    even = (rows % 2 == 0).reshape((*shape[:-1], 1) if shape else ())
+    return np.where(even, _tiny(rng, shape, dtype), large)
+
+
 def _nonfinite(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
     """Like random, one in ten an infinity or not a number; integers are huge."""
     if not dtype.floating:
@@ -82,6 +91,7 @@ KINDS: Mapping[str, Generator] = {
     "negative": _negative,
     "huge": _huge,
     "tiny": _tiny,
+    "uneven": _uneven,
     "nonfinite": _nonfinite,
 }
 """Every kind of input by name; ``nonfinite`` is the only one with infinities and NaN."""

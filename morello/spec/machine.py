@@ -57,7 +57,11 @@ class Primitives:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A microkernel: a checked declaration. Its meaning is the operator that it matches."""
+    """A microkernel: a checked declaration. Its meaning is the operator that it matches.
+
+    ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
+    operands and results.
+    """
 
     name: str
     doc: str
@@ -65,6 +69,7 @@ class Kernel:
     match: ast.KernelMatch
     guards: tuple[ast.Expr, ...]
     cost: ast.Expr
+    flushes: bool
     template: str | None
     declaration: ast.KernelDecl = field(compare=False, repr=False)
 

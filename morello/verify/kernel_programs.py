@@ -194,6 +194,7 @@ def _kernel(declared: ast.KernelDecl) -> Kernel:
         declared.match,
         declared.guards,
         declared.cost,
+        declared.flushes,
         declared.template,
         declared,
     )

@@ -71,6 +71,7 @@ class Trial:
             inputs,
             instance.family.operands[-1].dtype,
             old if operation.accumulating else None,
+            flushes=instance.match.kernel.flushes,
         )
         output = part(after[-1], region(views[-1]))
         check_close(output, expected, name=f"{operation.names[-1]} ({kind} inputs)")

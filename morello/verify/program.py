@@ -24,9 +24,11 @@ class VerificationReport:
 
 
 def verify_function(
-    goal: Goal, signature: Signature, function: CompiledFunction
+    goal: Goal, signature: Signature, function: CompiledFunction, *, flushes: bool = False
 ) -> VerificationReport:
     """Run a function on every kind of input that the reference knows and compare.
+
+    ``flushes``: one of its kernels says that it flushes subnormal numbers.
 
     Raises:
         MismatchError: A result is wrong; kind of input, element and both values are named.
@@ -36,7 +38,8 @@ def verify_function(
         values = make_all(kind, [(a.shape, a.dtype) for a in signature.inputs], SEED)
         given = dict(zip((a.name for a in signature.inputs), values, strict=True))
         operands = [given[t.name] for t in goal.operands[:-1]]
-        expected = reference(goal.operation, goal.sizes, operands, goal.operands[-1].dtype)
+        dtype = goal.operands[-1].dtype
+        expected = reference(goal.operation, goal.sizes, operands, dtype, flushes=flushes)
         passed = [a.pack(v) for a, v in zip(signature.inputs, values, strict=True)]
         [output] = signature.outputs  # a spec has one
         actual = output.unpack(np.asarray(function(*passed)))

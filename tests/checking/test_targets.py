@@ -81,7 +81,13 @@ def test_shipped_targets_are_right() -> None:
     files = [parse_target(load_source(path)) for path in sorted(SHIPPED.glob("*.mtarget"))]
     found = check_targets(files, shipped_operators(), collector)
     assert collector.diagnostics == []
-    assert set(found) == {"x86.scalar", "x86.avx2", "x86.avx512", "x86.avx512_vnni"}
+    assert set(found) == {
+        "x86.scalar",
+        "x86.avx2",
+        "x86.avx512",
+        "x86.avx512_vnni",
+        "x86.avx512_bf16",
+    }
     assert found["x86.avx512"].lineage == ("x86.scalar", "x86.avx2", "x86.avx512")
 
 

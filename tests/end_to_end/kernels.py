@@ -33,6 +33,14 @@ SPECS: dict[str, str] = {
     "matmul": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
     "s32": MATMUL.format(a="s32[M, K]", b="s32[K, N]", c="s32[M, N]"),
     "bf16": MATMUL.format(a="bf16[M, K]", b="bf16[K, N]", c="f32[M, N]"),
+    "packed bf16": MATMUL.format(
+        a="bf16[M, K]", b="bf16[K, N] layout (1, 0) panels 2", c="f32[M, N]"
+    ),
+    "columns bf16": MATMUL.format(
+        a="bf16[M, K] layout (1, 0)", b="bf16[K, N] layout (1, 0)", c="f32[M, N]"
+    ),
+    "batched bf16": MATMUL.format(a="bf16[2, M, K]", b="bf16[2, K, N]", c="f32[2, M, N]"),
+    "mixed": MATMUL.format(a="f32[M, K]", b="bf16[K, N]", c="f32[M, N]"),
     "bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N]", c="s32[M, N]"),
     "packed bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N] layout (1, 0) panels 4", c="s32[M, N]"),
     "weight": WEIGHT.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),

@@ -35,6 +35,7 @@ KERNELS = [
     ("weight columns", (13, 37, 53), "x86.avx512"),
     ("weight bytes", (13, 34, 37), "x86.avx512_vnni"),
     ("weight", (5, 6, 7), "x86.scalar"),
+    ("bf16", (13, 35, 37), "x86.avx512_bf16"),
     ("narrow", (53,), "x86.avx2"),
     ("wrap", (5, 7), "x86.scalar"),
     ("relu", (1003,), "x86.avx512"),

@@ -32,7 +32,7 @@ def _wide_product(a: Array, b: Array) -> Array:
 
 
 def _unpacked_product(a: Array, b: Array) -> Array:
-    """``b`` as it is passed: in panels of 4 rows."""
+    """``b`` as it is passed: in panels of some rows."""
     panels, columns, rows = b.shape
     return _wide_product(a, b.transpose(0, 2, 1).reshape(panels * rows, columns)[: a.shape[1]])
 
@@ -61,6 +61,15 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "bf16": ("bf16", (13, 34, 19), "x86.avx512", _wide_product),
     "bf16 avx2": ("bf16", (5, 6, 11), "x86.avx2", _wide_product),
     "bf16 scalar": ("bf16", (5, 6, 11), "x86.scalar", _wide_product),
+    "pairs of bf16": ("bf16", (13, 34, 37), "x86.avx512_bf16", _wide_product),
+    "pairs of bf16, odd": ("bf16", (9, 35, 50), "x86.avx512_bf16", _wide_product),
+    "one pair of bf16": ("bf16", (3, 2, 17), "x86.avx512_bf16", _wide_product),
+    "a vector of bf16": ("bf16", (1, 65, 40), "x86.avx512_bf16", _wide_product),
+    "batched bf16": ("batched bf16", (5, 7, 18), "x86.avx512_bf16", _wide_product),
+    "columns of bf16": ("columns bf16", (7, 9, 20), "x86.avx512_bf16", _wide_product),
+    "packed bf16": ("packed bf16", (13, 35, 37), "x86.avx512_bf16", _unpacked_product),
+    "packed bf16 scalar": ("packed bf16", (5, 9, 6), "x86.scalar", _unpacked_product),
+    "mixed": ("mixed", (13, 35, 37), "x86.avx512_bf16", _wide_product),
     "bytes": ("bytes", (13, 34, 37), "x86.avx512_vnni", _wide_product),
     "bytes avx512": ("bytes", (5, 6, 19), "x86.avx512", _wide_product),
     "bytes avx2": ("bytes", (13, 34, 37), "x86.avx2", _wide_product),

@@ -199,6 +199,7 @@ def test_kernel() -> None:
         match,
         guards,
         binary(n, "*", name("fma_f32")),
+        False,
         template,
         span=AT,
     )
@@ -267,3 +268,8 @@ def test_template(text: str) -> None:
 
 def test_meaning_has_no_template() -> None:
     assert kernel("g(A: f32[n] at reg)").template is None
+
+
+def test_what_counts_as_0_is_said_after_the_cost() -> None:
+    assert not kernel("g(A: f32[n] at reg)").flushes
+    assert kernel("g(A: f32[n] at reg)", "cost n flushes subnormals emit meaning").flushes

@@ -19,6 +19,7 @@ CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("bytes", (7, 19, 21), "x86.avx512_vnni"),
     ("bytes", (3, 19, 11), "x86.avx2"),
     ("bf16", (5, 3, 19), "x86.avx2"),
+    ("bf16", (7, 19, 21), "x86.avx512_bf16"),
     ("narrow", (37,), "x86.scalar"),
 )
 

@@ -26,7 +26,16 @@ from tests.reference.declare import (
     operator,
 )
 
-FLOAT_KINDS = ["random", "small", "zeros", "negative", "huge", "tiny", "nonfinite"]
+FLOAT_KINDS = [
+    "random",
+    "small",
+    "zeros",
+    "negative",
+    "huge",
+    "tiny",
+    "uneven",
+    "nonfinite",
+]
 
 
 @settings(deadline=None, max_examples=150)

@@ -10,7 +10,7 @@ from morello_x86.emitter import CEmitter
 
 from .definitions import targets
 
-NAMES = ("x86.scalar", "x86.avx2", "x86.avx512", "x86.avx512_vnni")
+NAMES = ("x86.scalar", "x86.avx2", "x86.avx512", "x86.avx512_vnni", "x86.avx512_bf16")
 ALL_KERNELS = sorted({k.name: k for k in targets()[NAMES[-1]].kernels}.items())
 DECLARED = re.compile(r"^\s*(?:const\s+)?(?:__m\d+i?|__mmask\d+|float|int\w*)\s+(\w+)\s*=", re.M)
 
@@ -22,6 +22,7 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
         "avx2.mtarget",
         "avx2_narrow.mtarget",
         "avx512.mtarget",
+        "avx512_bf16.mtarget",
         "avx512_narrow.mtarget",
         "avx512_vnni.mtarget",
         "scalar.mtarget",
@@ -37,7 +38,8 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
         ("x86.scalar", NAMES[:1], 12, (4,)),
         ("x86.avx2", NAMES[:2], 14, (4, 32)),
         ("x86.avx512", NAMES[:3], 30, (4, 64)),
-        ("x86.avx512_vnni", NAMES, 30, (4, 64)),
+        ("x86.avx512_vnni", NAMES[:4], 30, (4, 64)),
+        ("x86.avx512_bf16", NAMES, 30, (4, 64)),
     ],
 )
 def test_levels(
