@@ -27,6 +27,7 @@ from benchmarks.machine import environment, save
 from benchmarks.report import report
 from benchmarks.runs import Measured, Setting, environment_of, measure
 from morello import MorelloError
+from morello.compiler import NATIVE, native_target
 from morello.definitions import load_definitions
 from morello.reference.compare import reference
 from morello.reference.inputs import make_all
@@ -86,9 +87,13 @@ def run(
 
 
 def _target(name: str) -> Target:
-    targets = load_definitions().targets
+    definitions = load_definitions()
+    targets = definitions.targets
+    if name == NATIVE:
+        return native_target(definitions)
     if name not in targets:
-        raise MorelloError(f"there is no target '{name}': choose one of {', '.join(targets)}")
+        known = ", ".join((*targets, NATIVE))
+        raise MorelloError(f"there is no target '{name}': choose one of {known}")
     return targets[name]
 
 
@@ -102,7 +107,7 @@ def _heading(options: Options, machine: Document, target: Target) -> Document:
         "environment": machine,
         "flags": {"all": STANDARD_FLAGS, "target": target.flags},
         "variables": environment_of(target, options.threads),
-        "target": options.target,
+        "target": target.name,
         "threads": options.threads,
         "repeats": options.repeats,
         "modes": options.modes,

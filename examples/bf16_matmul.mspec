@@ -1,5 +1,5 @@
-# Two bytes an element, multiplied and summed in f32.
-target x86.avx512
+# Two bytes an element, multiplied and summed in f32; in pairs, where the other operand is bf16 as well.
+target x86.avx512_bf16
 
 spec bf16_matmul(M = 24, K = 40, N = 36) {
   input  a: bf16[M, K]
