@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import morello
+from morello.reference.compare import MismatchError
 from morello.reference.inputs import KINDS
 from morello.spec.dtypes import BF16
+from morello.verify.program import verify_function
 
 from .kernels import EXAMPLES, Array, compiled, runnable, small_inputs
 
@@ -133,6 +135,23 @@ def test_it_writes_where_it_is_told(case: tuple[morello.Kernel, Expected]) -> No
     np.testing.assert_array_equal(out, expected(*inputs))
     for array, kept in zip(inputs, before, strict=True):
         np.testing.assert_array_equal(array, kept)
+
+
+def test_what_flushes_says_so_and_is_held_to_no_more_than_that() -> None:
+    """Whatever the program has beside it; the strict bound would refuse it."""
+    kernel = runnable(compiled("bf16", (13, 34, 37), "x86.avx512_bf16"))
+    assert [k.name for k in kernel.plan.kernels if k.flushes] == ["dot_bf16_x16"]
+    assert kernel.flushes_subnormals
+    with pytest.raises(MismatchError, match=r"\((tiny|uneven) inputs\)"):
+        verify_function(kernel.goal, kernel.signature, kernel.function)
+
+
+@pytest.mark.parametrize("spec", ["mixed", "matmul", "bytes"])
+def test_nothing_else_flushes(spec: str) -> None:
+    """On the same target; so that nothing else is verified less strictly."""
+    kernel = compiled(spec, (13, 35, 37), "x86.avx512_bf16")
+    assert kernel.plan.kernels
+    assert not kernel.flushes_subnormals
 
 
 def test_every_size_up_to_six_is_right() -> None:
