@@ -24,6 +24,11 @@ from morello.search.single import Application, applications
 from morello.spec.machine import Coefficient, Target
 from morello.spec.spec import Spec
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
+STEP = 2.0**-12
+"""Cycles to both sides, over which slopes are taken: near to a bend, and far above rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -149,24 +154,37 @@ def own_cycles(target: Target, spec: Spec, option: Option) -> float:
 
 
 def own_features(target: Target, spec: Spec, option: Option) -> dict[str, float]:
-    """How often each coefficient is counted in an option's own cost.
+    """How often each coefficient is counted in an option's own cost: counts times values are it.
 
-    The cost is linear in the coefficients: evaluated with a unit vector for each of them, it gives
-    all counts at once. Names are ``NAME`` or ``LEVEL.NAME``.
+    A cost that is linear in the coefficients, evaluated with a unit vector for each of them, gives
+    all counts at once. One with a maximum of them is linear near the target's values: counts are
+    its slopes there, between two sides that are equal the mean of theirs. Names are ``NAME`` or
+    ``LEVEL.NAME``.
     """
-    names, vectors = _unit_target(target)
-    counts = np.broadcast_to(_own_cost(vectors, spec, option), (len(names),))
+    names = list(target.every_coefficient)
+    values = np.array([target.every_coefficient[name].value for name in names])
+    units = np.eye(len(names))
+    counts = _own_costs(target, names, units, spec, option)
+    if not np.isclose(counts @ values, own_cycles(target, spec, option), rtol=1e-9, atol=0):
+        step = units * STEP
+        above = _own_costs(target, names, values[:, None] + step, spec, option)
+        counts = (above - _own_costs(target, names, values[:, None] - step, spec, option)) / (
+            2 * STEP
+        )
     return {n: float(c) for n, c in zip(names, counts, strict=True) if c}
 
 
-def _unit_target(target: Target) -> tuple[list[str], Target]:
-    names = list(target.every_coefficient)
-    units = dict(zip(names, np.eye(len(names)), strict=True))
+def _own_costs(
+    target: Target, names: list[str], values: Array, spec: Spec, option: Option
+) -> Array:
+    """Costs where the coefficients have the values in each column."""
+    rows = dict(zip(names, values, strict=True))
 
-    def unit(name: str, coefficient: Coefficient) -> Coefficient:
-        return replace(coefficient, value=units[name])  # type: ignore[arg-type]
+    def given(name: str, coefficient: Coefficient) -> Coefficient:
+        return replace(coefficient, value=rows[name])
 
-    return names, target.with_coefficients(unit)
+    cost = _own_cost(target.with_coefficients(given), spec, option)
+    return np.broadcast_to(np.asarray(cost, dtype=np.float64), (values.shape[1],))
 
 
 def _own_cost(target: Target, spec: Spec, option: Option) -> Any:

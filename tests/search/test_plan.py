@@ -20,6 +20,7 @@ CASES: tuple[tuple[str, Wanted], ...] = (
     ("tiny.buffered", elementwise("add", 5, 3, Z=(1, 0))),
     ("tiny.flat", copy(7, dtypes=("s32", "f32"))),
     ("x86.avx512", matmul(17, 41, 12)),
+    ("x86.avx512_vnni", Wanted("matmul", (24, 32, 16), dtypes=("u8", "s8", "s32"))),
 )
 IDS = [f"{name} {wanted}" for name, wanted in CASES]
 
@@ -30,7 +31,7 @@ def _plan(name: str, wanted: Wanted) -> Plan:
 
 @pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
 def test_shares_add_up_to_the_cycles(name: str, wanted: Wanted) -> None:
-    """Cost is linear in the coefficients: counts times values are all of it."""
+    """Counts times values are all of the cost, be it linear or a maximum of several resources."""
     plan = _plan(name, wanted)
     shares = plan.costs()
     assert isclose(plan.root.cycles, fsum(share.cycles for share in shares), rel_tol=1e-9)
