@@ -2,13 +2,15 @@
 
 A program is timed by turns with a chain of instructions that depend on each other, of which every
 processor does one a cycle. The ratio of both in one turn is a number of cycles, whatever the clock
-was then.
+was then. Time is what this process used of the processor: while it waits for one, it does not pass.
 """
 
 from __future__ import annotations
 
 import ctypes
 import tempfile
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
@@ -56,6 +58,27 @@ def cycles_of(kernel: Kernel, clock: Contender) -> float:
         MorelloError: The program does not build, or this machine lacks its instructions.
     """
     program = contender(kernel.function, kernel.random_arguments())
-    timings = time_alternately({"program": program, "clock": clock}, repeats=REPEATS)
-    pairs = zip(timings["program"].runs, timings["clock"].runs, strict=True)
-    return CYCLES_A_LINK * median(own / link for own, link in pairs)
+    return median(cycles_by_turns({"it": program}, clock)["it"])
+
+
+def cycles_by_turns(
+    programs: Mapping[str, Contender], clock: Contender, repeats: int = REPEATS
+) -> dict[str, tuple[float, ...]]:
+    """Cycles of one call of each of several programs, in every turn that they took.
+
+    Args:
+        programs: By name.
+        clock: A `chain`.
+        repeats: How many turns count.
+    """
+    names = list(programs)
+    turns = {str(place): programs[name] for place, name in enumerate(names)} | {"clock": clock}
+    timings = time_alternately(turns, repeats=repeats, clock=time.process_time_ns)
+    links = timings["clock"].runs
+    return {
+        name: tuple(
+            CYCLES_A_LINK * own / link
+            for own, link in zip(timings[str(place)].runs, links, strict=True)
+        )
+        for place, name in enumerate(names)
+    }

@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from random import Random
 
 from morello.errors import UsageError
 from morello.toolchain.library import CompiledFunction
 from morello.toolchain.signature import Array
 
 Contender = Callable[[int], object]
+Clock = Callable[[], int]
 
 REPEATS = 21
 WARMUP = 2
@@ -91,6 +93,7 @@ def time_alternately(
     repeats: int = REPEATS,
     warmup: int = WARMUP,
     min_seconds: float = MIN_SECONDS,
+    clock: Clock | None = None,
 ) -> dict[str, Timing]:
     """Time contenders by turns.
 
@@ -99,34 +102,36 @@ def time_alternately(
         repeats: Batches of each that count.
         warmup: Batches of each before those, besides the ones that find the batches' sizes.
         min_seconds: How long a batch takes at least.
+        clock: What tells the time, in nanoseconds; by default `time.perf_counter_ns`.
 
     Raises:
         UsageError: ``repeats`` is below 1, or ``warmup`` below 0.
     """
     if repeats < 1 or warmup < 0:
         raise UsageError(f"cannot time {repeats} batches after {warmup}: expected at least 1 and 0")
-    batches = {name: _batch_size(run, min_seconds) for name, run in contenders.items()}
+    clock = clock or time.perf_counter_ns
+    batches = {name: _batch_size(run, min_seconds, clock) for name, run in contenders.items()}
     runs: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for turn in range(warmup + repeats):
-        first = turn % len(names) if names else 0
-        for name in names[first:] + names[:first]:
-            seconds = _measure(contenders[name], batches[name]) / batches[name]
+        # Who comes before leaves its mark too, in the caches and on the processor's clock.
+        for name in Random(turn).sample(names, len(names)):
+            seconds = _measure(contenders[name], batches[name], clock) / batches[name]
             if turn >= warmup:
                 runs[name].append(seconds)
     return {name: Timing(tuple(runs[name]), batches[name]) for name in names}
 
 
-def _measure(run: Contender, count: int) -> float:
-    start = time.perf_counter_ns()
+def _measure(run: Contender, count: int, clock: Clock) -> float:
+    start = clock()
     run(count)
-    return (time.perf_counter_ns() - start) * 1e-9
+    return (clock() - start) * 1e-9
 
 
-def _batch_size(run: Contender, min_seconds: float) -> int:
+def _batch_size(run: Contender, min_seconds: float, clock: Clock) -> int:
     """How many calls take at least so many seconds."""
     count = 1
-    while (seconds := _measure(run, count)) < min_seconds:
+    while (seconds := _measure(run, count, clock)) < min_seconds:
         growth = 1.2 * min_seconds / max(seconds, 1e-9)
         count = ceil(count * min(max(growth, 1.5), MAX_GROWTH))
     return count

@@ -61,10 +61,14 @@ def test_batches_are_long_enough_and_divided_out(clock: Clock) -> None:
 
 
 def test_contenders_take_turns_in_another_order_each_round(clock: Clock) -> None:
+    """Each is in every round, and follows each of the others now and then."""
     contenders = {name: clock.work(name, 10_000_000) for name in "abc"}
-    time_alternately(contenders, repeats=3, warmup=1)
-    rounds = "".join(name for name, _ in clock.log[3:])
-    assert rounds == "abc" + "bca" + "cab" + "abc"
+    time_alternately(contenders, repeats=11, warmup=1)
+    names = "".join(name for name, _ in clock.log[3:])
+    rounds = [names[i : i + 3] for i in range(0, len(names), 3)]
+    assert len(rounds) == 12
+    assert {"abc"} == {"".join(sorted(one)) for one in rounds}
+    assert {"ab", "ac", "ba", "bc", "ca", "cb"} == {one[:2] for one in rounds}
 
 
 def test_warmup_does_not_count(clock: Clock) -> None:
