@@ -85,7 +85,7 @@ def test_changes_are_said_as_far_as_they_matter() -> None:
     """A tile as large as the goal, or larger, would not have been tried anyway."""
     full = context("x86.scalar").target
     coarsest = _ladder(full)[-1]
-    levels = ("l1 in 4 grains", "l2 in 4 grains")
+    levels = ("l1 in 4 grains", "l2 in 6 grains")
     assert (*levels, "no tiles of 2 3 4 6") == changes(full, coarsest, 8)
     assert levels == changes(full, coarsest, 2)
     assert () == changes(full, full, 8)

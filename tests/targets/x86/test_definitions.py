@@ -45,14 +45,14 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
 def test_levels(
     name: str, lineage: tuple[str, ...], registers: int, vectors: tuple[int, ...]
 ) -> None:
-    """Nearest first, with the capacities of the processors that they are for."""
+    """Nearest first, with what tiles may take of the caches of the processors that they are for."""
     target = targets()[name]
     assert target.lineage == lineage
     assert [level.name for level in target.levels] == ["reg", "l1", "l2", "mem"]
     reg, l1, l2, _ = target.levels
     assert (reg.capacity, reg.vectors) == (registers, vectors)
     assert (l1.capacity or 0) * l1.grain == 32 * 1024
-    assert (l2.capacity or 0) * l2.grain == 1024 * 1024
+    assert (l2.capacity or 0) * l2.grain == 768 * 1024
 
 
 @pytest.mark.parametrize("name", NAMES)
