@@ -1,8 +1,8 @@
 """Measures everything that the documentation quotes, and writes it there.
 
 ``python -m benchmarks.figures`` runs `benchmarks.matmul` (for each of `PRODUCTS`),
-`benchmarks.search`, `benchmarks.growth` and `benchmarks.memo`, keeps their records in
-``benchmarks/results/``, draws pictures there, and writes the tables between the marks
+`benchmarks.search`, `benchmarks.growth`, `benchmarks.memo` and `benchmarks.model`, keeps their
+records in ``benchmarks/results/``, draws pictures there, and writes the tables between the marks
 ``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--only`` some are measured
 again, with ``--write-only`` none.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks import growth, matmul, memo, report, search
+from benchmarks import growth, matmul, memo, model, model_report, report, search
 from benchmarks.cases import CASES
 from benchmarks.machine import save
 from benchmarks.matmul import Options
@@ -25,7 +25,7 @@ from morello.compiler import NATIVE
 
 PROJECT = Path(__file__).resolve().parent.parent
 RESULTS = PROJECT / "benchmarks" / "results"
-PAGES = ("README.md", "docs/search.md", "benchmarks/README.md")
+PAGES = ("README.md", "docs/search.md", "docs/cost-model.md", "benchmarks/README.md")
 TARGET = "x86.avx512"
 PRODUCT_TARGET = NATIVE  # with AVX-512, the same as above for f32
 REPEATS = 41
@@ -51,6 +51,7 @@ def tables() -> dict[str, str]:
         "bounds": f"{search.bounds_table(searched)}\n",
         "growth": _growth(_record("growth")),
         "memo": _memo(_record("memo")),
+        "model": _model(_record("model")),
     }
 
 
@@ -100,6 +101,14 @@ def _memo(document: dict[str, Any]) -> str:
     return f"{memo.table(document)}\n\n{memo.parts_text(document)}\n"
 
 
+def _model(document: dict[str, Any]) -> str:
+    return (
+        f"{_machine(document)}; target {document['target']}; the {document['best']} best by "
+        f"prediction and others that were drawn; medians of {document['rounds']} turns.\n\n"
+        f"{model_report.table(document)}\n\n{model_report.summary(document)}\n"
+    )
+
+
 def _machine(document: dict[str, Any]) -> str:
     machine = document["environment"]
     sizes = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
@@ -119,6 +128,7 @@ MEASUREMENTS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "search": lambda: search.run(search.SIZES, TARGET),
     "growth": lambda: growth.run(TARGET, growth.REPEATS),
     "memo": lambda: memo.run(memo.SIZES, TARGET, memo.REPEATS),
+    "model": lambda: model.run(model.SIZES, model.Options()),
     **{name: _product(options) for name, options in PRODUCTS.items()},
 }
 """By the name of the record."""
@@ -134,10 +144,11 @@ def _measure(names: Sequence[str]) -> None:
 
 
 def _draw() -> None:
-    from benchmarks.plot import draw  # noqa: PLC0415 - needs matplotlib
+    from benchmarks import model_plot, plot  # noqa: PLC0415 - they need matplotlib
 
     for name in measured_products():
-        draw(_record(name), RESULTS / f"{name}.svg")
+        plot.draw(_record(name), RESULTS / f"{name}.svg")
+    model_plot.draw(_record("model"), RESULTS / "model.svg")
 
 
 @click.command(help=__doc__)

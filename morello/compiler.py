@@ -274,7 +274,7 @@ def compile_spec(
     def solve(known: Known) -> Solution:
         return search(context, wanted, progress=progress, budget=allowed, known=counted.over(known))
 
-    writer = _Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
+    writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
     full = allowed == UNLIMITED
     if measure is None:
         answers: Answers = memo.answers(context, wanted, solve, full=full)
@@ -319,7 +319,7 @@ Written = tuple[Program, Plan, CSource]
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class Writer:
     """Writes the programs of a goal's plans."""
 
     goal: Goal
