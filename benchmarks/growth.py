@@ -67,7 +67,9 @@ def goal(case: Case, context: Context, *, columns: Sequence[int] = (), threads: 
     """A product, operands at these positions with columns together instead of rows."""
     target = context.target
     layouts = [COLUMNS if position in columns else COLUMNS[::-1] for position in range(3)]
-    operands = tuple(Operand(F32, target.farthest, layout) for layout in layouts)
+    elements = (case.m * case.k, case.k * case.n, case.m * case.n)
+    homes = (target.home(count * F32.bytes) for count in elements)
+    operands = tuple(Operand(F32, *pair) for pair in zip(homes, layouts, strict=True))
     family = Family(Operation(context.operators["matmul"], 0), operands, threads)
     sizes = (case.m, case.n, case.k)
     return Spec(family, sizes, (0,) * len(target.bounded), (packed(2),) * 3)

@@ -19,9 +19,9 @@ def context_for(definitions: Definitions, target: Target) -> Context:
 
 
 def goal_spec(target: Target, goal: Goal) -> Spec:
-    """The Spec of a goal: all operands whole, in the farthest level, nothing in use."""
+    """The Spec of a goal: all operands whole, where calls find them, nothing in use."""
     operands = tuple(
-        Operand(t.dtype, target.farthest, t.layout.order, weight=_packed_ahead(goal, i))
+        Operand(t.dtype, target.home(t.bytes), t.layout.order, weight=_packed_ahead(goal, i))
         for i, t in zip(goal.operand_order, goal.operands, strict=True)
     )
     family = Family(goal.operation, operands, goal.threads)
@@ -40,7 +40,7 @@ def _packed_ahead(goal: Goal, tensor: int) -> bool:
 def argument_tensors(target: Target, goal: Goal) -> tuple[tuple[Tensor, ...], tuple[View, ...]]:
     """The function's arguments, inputs in order and then outputs, and a view for each operand."""
     tensors = [
-        Tensor(t.name, t.dtype, t.shape, t.layout, target.farthest.name, 0, t.role)
+        Tensor(t.name, t.dtype, t.shape, t.layout, target.home(t.bytes).name, 0, t.role)
         for t in goal.tensors
     ]
     ordered = sorted(tensors, key=lambda t: t.role == "output")

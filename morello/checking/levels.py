@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from morello.language import ast
@@ -16,11 +16,16 @@ TRANSFERS = (
     "fetch",
     "fetch_strided",
     "fetch_paged",
+    "fetch_crowded",
     "store",
     "store_strided",
     "store_paged",
+    "store_crowded",
 )
-"""The coefficients that a level may have: cycles for each line, and for each row that is apart."""
+"""The coefficients that a level may have.
+
+Cycles for each line, for each row that is apart, and for each line where rows apart are too many.
+"""
 
 SOURCES = ("calibrated", "measured", "manual")
 
@@ -86,7 +91,24 @@ def check_levels(
         position = (position if known is None else known) + 1
         _consistent(form, place, collector)
     _farthest(declaration, forms, collector)
-    return tuple(_level(form, distance) for distance, form in enumerate(reversed(forms)))
+    _beside(declaration, forms, collector)
+    return tuple(_levels(forms))
+
+
+def _beside(declaration: ast.TargetDecl, forms: Sequence[_Form], collector: Collector) -> None:
+    names = {form.name for form in forms[2:] if "arguments" in form.properties}
+    for node in (n for n in declaration.levels if n.name in names):
+        message = f"'{node.name}' is where arguments are, but not beside the farthest level"
+        help = "declare it second, after the farthest"
+        collector.error("T023", message, within(node.span, node.name), help=help)
+
+
+def _levels(forms: Sequence[_Form]) -> Iterator[Level]:
+    """Nearest first. One that arguments are in is as far away as the one beside it."""
+    distance = 0
+    for form in reversed(forms):
+        yield _level(form, distance)
+        distance += "arguments" not in form.properties
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +136,10 @@ def _inherited_form(level: Level) -> _Form:
         properties["capacity"] = (level.capacity * level.grain,)
         if level.addressable:
             properties["grain"] = (level.grain,)
+    if level.arguments:
+        properties["arguments"] = (level.arguments,)
+    if level.streams:
+        properties["streams"] = (level.streams,)
     if level.line > 1:
         properties["line"] = (level.line,)
     if level.vectors:
@@ -186,6 +212,11 @@ def _memory_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
             "such as 'grain 2 KiB'",
         ),
         (
+            "arguments" in form.properties and ("cache" in form.properties or capacity is not None),
+            "is where arguments are, so it has no capacity and is no cache",
+            "nothing is placed there: 'arguments' says how large one may be that is there at first",
+        ),
+        (
             remainder,
             f"has a capacity of {capacity} bytes, which is not a multiple of its grain, {grain}",
             "choose a grain that divides the capacity",
@@ -214,6 +245,11 @@ def _register_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
             "grain" in form.properties,
             "is not addressable, so it has no grain",
             "remove 'grain': registers are counted one by one",
+        ),
+        (
+            "arguments" in form.properties,
+            "is not addressable, so it keeps no arguments",
+            "remove 'arguments'",
         ),
         (
             "cache" in form.properties,
@@ -250,5 +286,7 @@ def _level(form: _Form, distance: int) -> Level:
         cache="cache" in form.properties,
         addressable=form.addressable,
         vectors=form.properties.get("vector", ()),
+        arguments=form.number("arguments") or 0,
+        streams=form.number("streams") or 0,
         coefficients=form.coefficients,
     )

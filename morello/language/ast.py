@@ -277,9 +277,9 @@ class CoefficientDecl(Node):
 class LevelDecl(Node):
     """``level l1 { capacity 48 KiB; grain 2 KiB; line 64; cache; coefficient ... }``.
 
-    ``properties`` maps a property's name to its numbers: ``capacity``, ``grain``, ``line`` have
-    one, ``vector`` several (bytes), ``cache`` and ``not_addressable`` none. A capacity in vectors
-    has ``in_vectors`` true.
+    ``properties`` maps a property's name to its numbers: ``capacity``, ``arguments``, ``streams``,
+    ``grain`` and ``line`` have one, ``vector`` several (bytes), ``cache`` and ``not_addressable``
+    none. A capacity in vectors has ``in_vectors`` true.
     """
 
     name: str

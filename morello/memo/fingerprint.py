@@ -171,6 +171,7 @@ def _level(level: Level) -> Canonical:
         level.cache,
         level.addressable,
         level.vectors,
+        level.streams,
         _sorted((name, c.value) for name, c in level.coefficients.items()),
     )
 

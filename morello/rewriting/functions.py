@@ -192,25 +192,33 @@ def _free(scope: Scope, level: Level) -> Size:
     return level.capacity - scope.used[level.name]
 
 
+def _coefficient(level: Level, name: str) -> float:
+    """A coefficient of a level, 0 where it has none."""
+    found = level.coefficients.get(name)
+    return 0.0 if found is None else found.value
+
+
 def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
     def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Size:
         """Lines times the cost of a line, and of rows that lie apart the cost of each.
 
         Summed over every level on the way. A row that is all of a view lies apart from the next one
-        if it is a part of something wider.
+        if it is a part of something wider. Of a level, more rows than it has streams are not
+        fetched ahead: that costs for each line.
         """
+        hops = scope.target.between(level, tensor.operand.level)
         together, strided, aliasing = (
-            sum(
-                hop.coefficients[name].value if name in hop.coefficients else 0.0
-                for hop in scope.target.levels
-                if level.distance < hop.distance <= tensor.operand.level.distance
-            )
+            sum(_coefficient(hop, name) for hop in hops)
             for name in (kind, f"{kind}_strided", f"{kind}_paged")
         )
         _, runs = inner_and_outer(tensor, scope.sizes)
-        apart = np.where(paged(tensor.packing), aliasing, strided)
+        apart = runs * np.where(paged(tensor.packing), aliasing, strided)
+        count = lines(tensor, scope.sizes)
+        for hop in (h for h in hops if h.streams):
+            crowded = count * _coefficient(hop, f"{kind}_crowded")
+            apart = apart + np.where(runs > hop.streams, crowded, 0.0)
         whole = in_one_piece(tensor.packing, len(tensor.operand.order))
-        return lines(tensor, scope.sizes) * together + runs * np.where(whole, 0.0, apart)
+        return count * together + np.where(whole, 0.0, apart)
 
     return cycles
 

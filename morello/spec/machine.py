@@ -27,9 +27,12 @@ class Coefficient:
 class Level:
     """A level of the memory hierarchy.
 
-    ``distance`` counts from the nearest level, 0. ``capacity`` is in ``grain`` units: whole
+    ``distance`` counts from the nearest level, 0. A level with ``arguments`` stands beside the
+    farthest, at the same distance: an argument of at most so many bytes is there when a call
+    begins, in some cache that nothing is placed in. ``capacity`` is in ``grain`` units: whole
     vectors for a level that is not addressable, grains of so many bytes for a cache; none is
-    unlimited. ``vectors`` are the vector widths, in bytes, that a register level offers.
+    unlimited. ``vectors`` are the vector widths, in bytes, that a register level offers. Rows that
+    lie apart are fetched ahead of their use, up to ``streams`` of them at a time; 0 is any number.
     """
 
     name: str
@@ -40,6 +43,8 @@ class Level:
     cache: bool
     addressable: bool
     vectors: tuple[int, ...]
+    arguments: int
+    streams: int
     coefficients: Mapping[str, Coefficient] = field(compare=False, repr=False)
 
     def __str__(self) -> str:
@@ -131,5 +136,14 @@ class Target:
 
     @property
     def farthest(self) -> Level:
-        """The level where a Spec's arguments are."""
+        """Memory without a limit."""
         return self.levels[-1]
+
+    def home(self, bytes: int) -> Level:
+        """Where an argument of this size is when a call begins: the nearest level that keeps it."""
+        return next((v for v in self.levels if bytes <= v.arguments), self.farthest)
+
+    def between(self, near: Level, far: Level) -> list[Level]:
+        """Levels that lines come from on their way: ``far``, and those nearer, but not ``near``."""
+        inner = [v for v in self.levels if near.distance < v.distance < far.distance]
+        return [*inner, far] if near.distance < far.distance else []

@@ -74,7 +74,8 @@ CASES = (
     ),
     Case(
         "target", "target t { level l { capcity 4 } }", "E003", "1:22", "capcity",
-        "expected 'cache', 'capacity', 'coefficient', 'grain', 'line', 'not', 'vector' or '}', "
+        "expected 'arguments', 'cache', 'capacity', 'coefficient', 'grain', 'line', 'not', "
+        "'streams', 'vector' or '}', "
         "found 'capcity'",
         "did you mean 'capacity'?",
     ),

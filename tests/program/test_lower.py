@@ -40,7 +40,7 @@ def arguments_of(wanted: Wanted, target: Target) -> tuple[Tensor, ...]:
             operand.dtype,
             spec.extents(position),
             Layout(operand.order, panel(spec.packing[position])),
-            target.farthest.name,
+            operand.level.name,
             0,
             "output" if operation.writes(position) else "input",
         )

@@ -20,8 +20,8 @@ from morello.spec.spec import Operand
 from tests.search.budget import examples
 
 LINE = 16
-MEMORY = Level("mem", 1, None, 1, LINE, False, True, (), {})
-REGISTERS = Level("reg", 0, 8, 1, 1, False, False, (8, 16), {})
+MEMORY = Level("mem", 1, None, 1, LINE, False, True, (), 0, 0, {})
+REGISTERS = Level("reg", 0, 8, 1, 1, False, False, (8, 16), 0, 0, {})
 DIMS = ("i", "j", "k")
 
 

@@ -42,7 +42,7 @@ class Wanted:
         return [DTYPES[name] for name in names]
 
     def spec(self, target: Target) -> Spec:
-        """All operands whole, in the farthest level, and nothing in use."""
+        """All operands whole, where calls find them, and nothing in use."""
         operation, layouts = self.operation, dict(self.layouts)
         operands: list[Operand] = []
         packing: list[int] = []
@@ -52,8 +52,10 @@ class Wanted:
             chosen = layouts.get(name, row_major(len(indices)))
             layout = chosen if isinstance(chosen, Layout) else Layout(chosen)
             weight = name in self.weights
-            operands.append(Operand(dtype, target.farthest, layout.order, weight=weight))
-            packing.append(layout.packing(extents(operation, self.sizes, len(packing))))
+            shape = extents(operation, self.sizes, len(packing))
+            home = target.home(layout.elements(shape) * dtype.bytes)
+            operands.append(Operand(dtype, home, layout.order, weight=weight))
+            packing.append(layout.packing(shape))
         family = Family(operation, tuple(operands), self.threads)
         return Spec(family, self.sizes, (0,) * len(target.bounded), tuple(packing))
 

@@ -48,11 +48,13 @@ def test_levels(
     """Nearest first, with what tiles may take of the caches of the processors that they are for."""
     target = targets()[name]
     assert target.lineage == lineage
-    assert [level.name for level in target.levels] == ["reg", "l1", "l2", "mem"]
-    reg, l1, l2, _ = target.levels
+    assert [level.name for level in target.levels] == ["reg", "l1", "l2", "l3", "mem"]
+    reg, l1, l2, l3, mem = target.levels
     assert (reg.capacity, reg.vectors) == (registers, vectors)
     assert (l1.capacity or 0) * l1.grain == 32 * 1024
     assert (l2.capacity or 0) * l2.grain == 768 * 1024
+    assert l3.distance == mem.distance
+    assert [target.home(size << 20) for size in (1, 16, 17)] == [l3, l3, mem]
 
 
 @pytest.mark.parametrize("name", NAMES)
