@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, PackagePath, files
 from pathlib import Path
 
 from benchmarks.cases import Case
-from benchmarks.contenders import COMPILED, LIMITS, LOOPS, PEERS, Contender
+from benchmarks.contenders import LIMITS, LOOPS, PEERS, SPECS, Contender
 from morello import Kernel, MorelloError
 from morello.spec.machine import Target
 from morello.toolchain.build import BUILD_SECONDS, MESSAGE_LINES, STANDARD_FLAGS, build
@@ -77,13 +77,18 @@ def _attempt(workshop: Workshop, contender: Contender) -> Path | MorelloError:
         return error
 
 
-def build_for_case(workshop: Workshop, case: Case, kernel: Kernel) -> dict[str, Path]:
-    """Build what depends on the sizes: the compiled spec and the loops.
+def build_for_case(
+    workshop: Workshop, case: Case, kernel: Kernel, packed: Kernel
+) -> dict[str, Path]:
+    """Build what depends on the sizes: the compiled specs, with B as a weight too, and the loops.
 
     Raises:
         MorelloError: The compiler fails.
     """
-    libraries = {COMPILED.name: _build_kernel(workshop, kernel)}
+    libraries = {
+        contender.name: _build_kernel(workshop, contender, own)
+        for contender, own in zip(SPECS, (kernel, packed), strict=True)
+    }
     if workshop.wants(LOOPS) and case.dtypes in LOOPS.dtypes:
         sizes = tuple(f"-D{name}={size}" for name, size in case.defines.items())
         libraries[LOOPS.name] = build_contender(workshop, LOOPS, sizes)
@@ -92,10 +97,10 @@ def build_for_case(workshop: Workshop, case: Case, kernel: Kernel) -> dict[str, 
 
 def entrants(case: Case, libraries: Mapping[str, Path]) -> Iterator[Built]:
     """Every variant of what is built that can do a case, the compiled spec first."""
-    for contender in (COMPILED, *PEERS, LOOPS, *LIMITS):
+    for contender in (*SPECS, *PEERS, LOOPS, *LIMITS):
         if contender.name not in libraries:
             continue
-        if contender is not COMPILED and case.dtypes not in contender.dtypes:
+        if contender not in SPECS and case.dtypes not in contender.dtypes:
             continue
         named = zip(contender.names(), contender.variants, strict=True)
         for number, (name, variant) in enumerate(named):
@@ -109,12 +114,13 @@ def build_c(workshop: Workshop, source: str) -> Path:
     return _compile(workshop, source, (), ())
 
 
-def _build_kernel(workshop: Workshop, kernel: Kernel) -> Path:
-    sources = {name: (SOURCES / name).read_text() for name in (COMPILED.source, HEADER)}
+def _build_kernel(workshop: Workshop, contender: Contender, kernel: Kernel) -> Path:
+    sources = {name: (SOURCES / name).read_text() for name in (contender.source, HEADER)}
     sources |= {"matmul.c": kernel.source, "matmul.h": kernel.header}
     output = _output(workshop)
     openmp = workshop.threads > 1
-    return build(sources, workshop.compiler, kernel.c_source.flags, output, openmp=openmp)
+    flags = (*kernel.c_source.flags, *contender.flags)
+    return build(sources, workshop.compiler, flags, output, openmp=openmp)
 
 
 def build_contender(workshop: Workshop, contender: Contender, defines: Sequence[str] = ()) -> Path:

@@ -45,7 +45,7 @@ SPEC = """target {target}
 
 spec matmul(M, K, N) threads {threads} {{
   input  a: {a}[M, K]
-  input  b: {b}[K, N]
+  {role} b: {b}[K, N]
   output c: {c}[M, N]
   c = matmul(a, b)
 }}
@@ -74,10 +74,10 @@ CASES = (
 all reduction, and a vector times a matrix that no cache holds."""
 
 
-def spec_text(target: str, threads: int, dtypes: str = "f32") -> str:
-    """The spec whose parameters a case gives."""
+def spec_text(target: str, threads: int, dtypes: str = "f32", role: str = "input") -> str:
+    """The spec whose parameters a case gives. ``role`` of B: ``weight`` is packed ahead."""
     types = dict(zip("abc", ELEMENTS[dtypes], strict=True))
-    return SPEC.format(target=target, threads=threads, **types)
+    return SPEC.format(target=target, threads=threads, role=role, **types)
 
 
 def parse_cases(

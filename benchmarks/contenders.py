@@ -13,16 +13,17 @@ from math import inf
 
 Variables = Mapping[str, str]
 
-OWN = "morello"
+OWN, OWN_PACKED = "morello", "morello packed"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
     """One way to use a library. ``name`` is added to the contender's name.
 
-    ``role`` is ``own`` (the compiled spec), ``peer`` (a library), ``packed`` (a library that got B
-    ahead and keeps it in a layout of its own), ``loop`` (plain C) or ``limit`` (of the machine; it
-    computes no product). ``most_flops`` leaves out products that would take minutes.
+    ``role`` is ``own`` (the compiled spec), ``peer`` (a library), ``own packed`` and ``packed``
+    (those that got B ahead and keep it in a layout of their own), ``loop`` (plain C) or ``limit``
+    (of the machine; it computes no product). ``most_flops`` leaves out products that would take
+    minutes.
     """
 
     name: str = ""
@@ -200,6 +201,17 @@ PEERS = (
 
 COMPILED = Contender(name=OWN, source="morello.c", variants=(Variant(role="own"),), for_target=True)
 """Built with the emitted C, for each case; what it can do is what compiles."""
+
+COMPILED_PACKED = Contender(
+    name=OWN_PACKED,
+    source="morello.c",
+    variants=(Variant(role="own packed"),),
+    for_target=True,
+    flags=("-DPACKED",),
+)
+"""The same with B as a weight."""
+
+SPECS = (COMPILED, COMPILED_PACKED)
 
 LOOPS = Contender(
     name="loop",

@@ -21,7 +21,7 @@ import click
 import morello
 from benchmarks import building
 from benchmarks.cases import CASES, ELEMENTS, Case, sizes_option, spec_text
-from benchmarks.contenders import COMPILED, LIMITS, LOOPS, OWN, PEERS
+from benchmarks.contenders import LIMITS, LOOPS, OWN, PEERS, SPECS
 from benchmarks.harness import Problem
 from benchmarks.machine import environment, save
 from benchmarks.report import report
@@ -100,7 +100,7 @@ def _target(name: str) -> Target:
 def _heading(options: Options, machine: Document, target: Target) -> Document:
     roles = {
         name: {"role": variant.role}
-        for contender in (COMPILED, *PEERS, LOOPS, *LIMITS)
+        for contender in (*SPECS, *PEERS, LOOPS, *LIMITS)
         for name, variant in zip(contender.names(), contender.variants, strict=True)
     }
     return {
@@ -174,9 +174,14 @@ def _measure_case(
     Raises:
         MorelloError: It cannot be compiled.
     """
-    spec = spec_text(setting.target.name, setting.threads, case.dtypes)
-    kernel = morello.compile(spec, defines=case.defines)
-    built = {**libraries, **building.build_for_case(workshop, case, kernel)}
+    kernel, packed = (
+        morello.compile(
+            spec_text(setting.target.name, setting.threads, case.dtypes, role),
+            defines=case.defines,
+        )
+        for role in ("input", "weight")
+    )
+    built = {**libraries, **building.build_for_case(workshop, case, kernel, packed)}
     goal = kernel.goal
     arguments = [(a.shape, a.dtype) for a in kernel.signature.inputs]
     a, b = make_all("random", arguments)

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from math import exp, log
 from typing import Any
 
-from benchmarks.contenders import OWN
+from benchmarks.contenders import OWN, OWN_PACKED
 
 Record = dict[str, Any]
+
+OURS = {"peer": OWN, "packed": OWN_PACKED}
+"""What a role of peers is compared with."""
 
 HEAD = (
     "size (M x K x N)",
@@ -18,6 +21,8 @@ HEAD = (
     "of the limit",
     "best peer",
     "against it",
+    "B packed ahead",
+    "of the limit",
     "best with B packed ahead",
     "against it",
 )
@@ -26,13 +31,14 @@ HEAD = (
 def table(document: Record, mode: str) -> str:
     """The compiled specs' times, against the limits and the best peers, as a Markdown table.
 
-    "against it" is the peer's time over ours in the same turn: above 1, ours is faster. The last
-    row has the geometric means.
+    "against it" is the peer's time over ours in the same turn: above 1, ours is faster. Where B is
+    packed ahead, by theirs and by ours: the ratio of both to ours as it is. The last row has the
+    geometric means.
     """
     rows = [_row(document, record, mode) for record in document["cases"]]
     means = [_geometric_mean(ratios) for ratios in _ratios(document, mode)]
-    last = ["geometric mean", *[""] * 5, means[0], "", means[1]]
-    aligned = ["---", *["---:"] * 4, "---", "---:", "---", "---:"]
+    last = ["geometric mean", *[""] * 5, means[0], "", "", "", means[1]]
+    aligned = ["---", *["---:"] * 4, "---", "---:", "---:", "---:", "---", "---:"]
     return _markdown([HEAD, aligned, *rows, last])
 
 
@@ -41,22 +47,37 @@ def _row(document: Record, record: Record, mode: str) -> list[str]:
     own = found.get(OWN)
     size = size_text(record)
     if own is None:
-        return [size, "failed", *[""] * 7]
+        return [size, "failed", *[""] * 9]
     low, high = own["quartiles"]
     row = [size, _time(own["seconds"]), f"{_time(low)} to {_time(high)}", f"{own['gflops']:.1f}"]
-    row.append(_share_of_limit(document, record, mode))
-    for role in ("peer", "packed"):
-        name = _best(document, found, role)
-        row += [name, f"{found[name]['ratio']:.2f}"] if name else ["", ""]
-    return row
+    row.append(_share_of_limit(document, record, mode, OWN))
+    row += _against(document, found, "peer")
+    packed = found.get(OWN_PACKED)
+    row += [f"{packed['gflops']:.1f}" if packed else ""]
+    row += [_share_of_limit(document, record, mode, OWN_PACKED)]
+    return row + _against(document, found, "packed")
 
 
-def _share_of_limit(document: Record, record: Record, mode: str) -> str:
+def _against(document: Record, found: Record, role: str) -> list[str]:
+    """The best of a role, and its time over ours in that role."""
+    name, ratio = _best(document, found, role), _ratio(document, found, role)
+    return ["" if name is None else name, "" if ratio is None else f"{ratio:.2f}"]
+
+
+def _ratio(document: Record, found: Record, role: str) -> float | None:
+    """Time of the best of a role over ours in that role, if both were measured."""
+    name, own = _best(document, found, role), found.get(OURS[role])
+    return None if name is None or own is None else found[name]["ratio"] / own["ratio"]
+
+
+def _share_of_limit(document: Record, record: Record, mode: str, own: str) -> str:
     """Blank where a limit was not measured that could be the slower one: arithmetic of matrices."""
+    if own not in record[mode]:
+        return ""
     found = {n: r["ratio"] for n, r in _with_role(document, record[mode], "limit").items()}
     every = {n for n, about in document["contenders"].items() if about["role"] == "limit"}
     known = found and (record["sizes"]["M"] == 1 or set(found) == every)
-    return f"{max(found.values()):.0%}" if known else ""
+    return f"{max(found.values()) / record[mode][own]['ratio']:.0%}" if known else ""
 
 
 def rates(document: Record, mode: str) -> str:
@@ -116,10 +137,10 @@ def _best(document: Record, found: Record, role: str) -> str | None:
 
 def _ratios(document: Record, mode: str) -> Iterator[list[float]]:
     """For peers, and for those that packed B ahead: the best one's time over ours in each case."""
-    for role in ("peer", "packed"):
+    for role in OURS:
         done = [r[mode] for r in document["cases"] if OWN in r[mode]]
-        best = [(found, _best(document, found, role)) for found in done]
-        yield [found[name]["ratio"] for found, name in best if name is not None]
+        ratios = [_ratio(document, found, role) for found in done]
+        yield [ratio for ratio in ratios if ratio is not None]
 
 
 def _geometric_mean(values: Sequence[float]) -> str:
