@@ -143,7 +143,7 @@ class _Lowering:
             }
             tail = self.node(step.tail, rest)
         if step.parallel:
-            threads = -(-count // int(step.runs))
+            threads = -(-(count + bool(step.idle)) // int(step.runs))
             return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
         loop = Loop(variable, step.dim, count, tile, body, step.unrolled, self.origin)
         return loop if tail is None else Block((loop, tail))

@@ -60,20 +60,30 @@ class Tiled:
     """A loop: ``count`` full tiles, then the tail where ``remainder`` is not 0.
 
     ``guard`` must hold: tiles of a register operand begin at a register, and none lies across the
-    border of a panel unless it begins at one. ``runs`` is how often the slowest thread executes the
-    full tile.
+    border of a panel unless it begins at one. Tiles are dealt out to ``threads`` one by one, the
+    tail last.
     """
 
     dim: str
     step: Size
     count: Size
-    runs: Size
+    threads: int
     remainder: Size
     parallel: bool
     unrolled: bool
     guard: Any
     full: Step
     tail: Step
+
+    @property
+    def runs(self) -> Size:
+        """How often the slowest thread executes the full tile."""
+        return -(-self.count // self.threads)
+
+    @property
+    def idle(self) -> Any:
+        """Whether a thread has one full tile less than others, so that the tail takes no time."""
+        return self.count % self.threads != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +112,10 @@ class Sequence:
 Step = Leaf | Tiled | Placed | Sequence
 
 SHARE_OF_A_CALL = 2.0**-20
-"""What a call pays of that which is computed once before all calls: there are about a million."""
+"""What a call pays of that which is computed once before all calls: there are about a million.
+
+It pays as much for what an otherwise idle thread does: it decides nothing, but must be possible.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +159,8 @@ class Flattened:
             case Tiled():
                 self._require(active, step.guard)
                 self._add(step.full, count * step.runs, active, consumed)
-                self._add(step.tail, count, _both(active, step.remainder > 0), consumed)
+                share = np.where(step.idle, SHARE_OF_A_CALL, 1.0) if step.parallel else 1
+                self._add(step.tail, count * share, _both(active, step.remainder > 0), consumed)
 
 
 def flatten(step: Step) -> Flattened:
@@ -315,8 +329,9 @@ class Instantiation:
         parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
         full = self._block(node.body, self._inside(state, parts, dim, tile))
         tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
-        runs = -(-count // threads)
-        return Tiled(dim, tile, count, runs, remainder, node.parallel, unrolled, guard, full, tail)
+        return Tiled(
+            dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail
+        )
 
     def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
         """A strict part of a tensor along ``dim``, if it takes no panel apart."""

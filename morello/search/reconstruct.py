@@ -124,7 +124,8 @@ def concrete_step(
 def leaves(step: Step) -> list[tuple[Leaf, int]]:
     """Sub-Specs of a concrete step in program order, with how often the slowest thread runs each.
 
-    Tails that do not exist are left out. What is computed ahead of a call, it runs 0 times.
+    Tails that do not exist are left out. What is computed ahead of a call, it runs 0 times, and so
+    it does a tail for which another thread has time.
     """
     match step:
         case Leaf(ahead=ahead):
@@ -135,7 +136,8 @@ def leaves(step: Step) -> list[tuple[Leaf, int]]:
             return leaves(body)
         case Tiled():
             full = [(leaf, n * int(step.runs)) for leaf, n in leaves(step.full)]
-            return full + (leaves(step.tail) if step.remainder else [])
+            tail = leaves(step.tail) if step.remainder else []
+            return full + [(leaf, 0 if step.idle else n) for leaf, n in tail]
 
 
 def leaf_spec(leaf: Leaf) -> Spec:

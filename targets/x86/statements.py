@@ -99,7 +99,7 @@ class StatementWriter:
         bound = end if loop.tail is None else end + loop.step
         return [
             "#ifdef _OPENMP",
-            f"#pragma omp parallel for num_threads({loop.threads}) schedule(static)",
+            f"#pragma omp parallel for num_threads({loop.threads}) schedule(static, 1)",
             "#endif",
             f"{_head(name, bound, loop.step)} {{  {self._origin(loop.origin)}",
             *_indented(self._parallel_body(loop, name, end, scope)),

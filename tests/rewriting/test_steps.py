@@ -49,15 +49,14 @@ def test_a_tile_is_smaller_than_what_it_divides(tile: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("threads", "tile", "full", "tail"), [(2, 2, 2, 1), (3, 2, 1, 1), (3, 1, 3, 0), (2, 4, 1, 1)]
+    ("threads", "tile", "full", "tail"), [(2, 2, 2, 0), (3, 2, 1, 1), (3, 1, 3, None), (2, 4, 1, 0)]
 )
-def test_the_slowest_thread_counts(threads: int, tile: int, full: int, tail: int) -> None:
-    """Seven rows: tiles are shared out, and the tail comes on top."""
+def test_the_slowest_thread_counts(threads: int, tile: int, full: int, tail: int | None) -> None:
+    """Seven rows: tiles are shared out, and the tail comes on top unless a thread is idle."""
     wanted = matmul(7, 1, 1, threads=threads)
     step = _step("tiny.flat", wanted, "parallel_tile", tile, d="m")
     found = _specs(step)
-    assert [full, tail][: len(found)] == [count for _, count in found]
-    assert (tail > 0) == (len(found) == 2)
+    assert [n for n in (full, tail) if n is not None] == [count for _, count in found]
     assert all(spec.family.threads == 1 for spec, _ in found)
 
 

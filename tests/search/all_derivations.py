@@ -176,4 +176,5 @@ def _leaves(step: Step) -> list[tuple[int, Spec]] | None:
             tail = _leaves(step.tail) if step.remainder else []
             if full is None or tail is None:
                 return None
-            return [(n * int(step.runs), child) for n, child in full] + tail
+            once = [(0 if step.idle else n, child) for n, child in tail]
+            return [(n * int(step.runs), child) for n, child in full] + once

@@ -87,4 +87,5 @@ class BruteForce:
                 if not step.guard:
                     return inf
                 tail = self._below(step.tail) if step.remainder else 0.0
-                return int(step.runs) * self._below(step.full) + tail
+                share = SHARE_OF_A_CALL if step.idle else 1
+                return int(step.runs) * self._below(step.full) + share * tail
