@@ -41,6 +41,7 @@ class ResultChecker:
         self._block(self.rule.declaration.result, self.kinds)
         for leaf in self.rule.leaves():
             self._ahead(leaf)
+            self._ordered(leaf)
 
     def _block(self, block: ast.Block, kinds: Mapping[str, Typed]) -> None:
         for step in block.steps:
@@ -83,9 +84,15 @@ class ResultChecker:
         # Threads that share an output element race; nothing that runs in one thread would show it.
         dimension = loop.dimension
         domain = self.rule.domain(dimension.id) if isinstance(dimension, ast.Name) else None
-        if not isinstance(domain, ast.Call) or domain.function != "output_dims":
-            message = "a parallel loop may only divide a dimension of the output"
-            help = f"choose it from output_dims({self.rule.declaration.match.variable})"
+        inside = [leaf for leaf in self.rule.leaves() if loop in leaf.around]
+        if isinstance(domain, ast.Call) and domain.function == "output_dims":
+            return
+        if not all(writes_privately(self.rule, leaf, loop) for leaf in inside):
+            message = "a parallel loop over what may be reduced writes to the output of all threads"
+            help = (
+                f"choose it from output_dims({self.rule.declaration.match.variable}), or write to "
+                "a buffer made in the loop, and from there to the output in an 'ordered' step"
+            )
             self.collector.error("R014", message, dimension.span, "may be reduced", help)
 
     # ------------------------------------------------------------------------- buffers
@@ -197,6 +204,19 @@ class ResultChecker:
         help = f"only a buffer of a weight can be filled ahead, in no loop: '{form}'"
         self.collector.error("R020", message, leaf.step.span, "may differ by the call", help)
 
+    def _ordered(self, leaf: Leaf) -> None:
+        """What is done in order stands in a parallel loop, once an iteration."""
+        if not isinstance(leaf.step, ast.Apply) or not leaf.step.ordered:
+            return
+        loop = leaf.loops[-1] if leaf.loops else None
+        others = [other for other in self.rule.leaves() if loop in other.around]
+        steps = [o.step for o in others if isinstance(o.step, ast.Apply) and o.step.ordered]
+        if loop is not None and loop.parallel and len(steps) == 1:
+            return
+        message = "this cannot be done in the order of a parallel loop"
+        help = "write one 'ordered' step, directly in a 'parallel for'"
+        self.collector.error("R021", message, leaf.step.span, "no order to do it in", help)
+
     def _counts(self, step: ast.Apply, operator: Operator) -> None:
         form = ", ".join((*(p.name for p in operator.parameters), *operator.scalars))
         help = f"{operator.name}({form}): inputs, then the output, then scalars"
@@ -207,3 +227,26 @@ class ResultChecker:
             if wanted != given:
                 message = f"'{operator.name}' takes {counted(wanted, what)}, {given} given"
                 self.collector.error("R018", message, step.span, f"{given} given", help)
+
+
+def writes_privately(rule: Rule, leaf: Leaf, loop: ast.ForLoop) -> bool:
+    """Whether a leaf in a parallel loop writes to a buffer that is made there, or in order."""
+    inside = leaf.around[leaf.around.index(loop) :]
+    buffers = {n.variable for n in inside if isinstance(n, ast.With) and n.layout is not None}
+    match leaf.step:
+        case ast.Apply(ordered=True):
+            return True
+        case ast.Apply(operands=(*_, ast.Name(id=written))):
+            return written in buffers
+        case ast.Reapply(variable=f, substitutions=substitutions):
+            return any(
+                new in buffers and writes(f, old, leaf.step) in rule.conditions
+                for old, new in substitutions
+            )
+    return False
+
+
+def writes(f: str, operand: str, node: ast.Node) -> ast.Expr:
+    """The condition ``writes(f, X)``."""
+    names = tuple(ast.Name(id=name, span=node.span) for name in (f, operand))
+    return ast.Call(function="writes", args=names, span=node.span)

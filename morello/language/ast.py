@@ -210,13 +210,15 @@ class Reapply(Node):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Node):
-    """``[ahead] copy(X, Y) [if condition]``: another operator; operands, then scalars, by position.
+    """``[ahead | ordered] copy(X, Y) [if condition]``: another operator on operands, then scalars.
 
     An operand is a variable or ``f.out``; operands are given inputs first, output last. ``ahead``:
-    once, before all calls.
+    once, before all calls. ``ordered``: by one thread after the other, in the order of a parallel
+    loop's iterations.
     """
 
     ahead: bool
+    ordered: bool
     operator: str
     operator_span: Span = field(compare=False, repr=False)
     operands: tuple[Expr, ...]

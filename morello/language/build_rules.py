@@ -179,12 +179,13 @@ def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
 def _apply(builder: Builder, tree: Tree[Token]) -> ast.Apply:
     """Operands are the leading arguments that are names or attributes; scalars are the rest."""
     parts: list[Any] = tree.children
-    ahead, operator, arguments, condition = parts
+    when, operator, arguments, condition = parts
     values = expressions(builder, children(arguments))
     scalar = (i for i, v in enumerate(values) if not isinstance(v, ast.Name | ast.Attribute))
     first = next(scalar, len(values))
     return ast.Apply(
-        ahead=ahead is not None,
+        ahead=when == "ahead",
+        ordered=when == "ordered",
         operator=str(operator),
         operator_span=builder.span(operator),
         operands=values[:first],

@@ -17,6 +17,7 @@ from morello.program.tree import (
     KernelCall,
     Loop,
     Node,
+    Ordered,
     Origin,
     ParallelLoop,
     Resident,
@@ -26,7 +27,7 @@ from morello.program.tree import (
 from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
 from morello.rewriting.references import TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
-from morello.search.reconstruct import PlanNode
+from morello.search.reconstruct import PlanNode, leaves
 from morello.spec.layout import Layout, panel
 
 Leaves = Callable[[Leaf, tuple[View, ...]], Node]
@@ -95,6 +96,8 @@ class _Lowering:
             case Leaf(tensors=tensors):
                 operands = tuple(views[t.key] for t in tensors)
                 node = self.leaf(step, operands)
+                if step.ordered:
+                    return Ordered(node)
                 return Ahead(operands[0].tensor, node) if step.ahead else node
             case Sequence(steps=steps):
                 return Block(tuple(self.node(s, views) for s in steps))
@@ -144,7 +147,10 @@ class _Lowering:
             tail = self.node(step.tail, rest)
         if step.parallel:
             threads = -(-(count + bool(step.idle)) // int(step.runs))
-            return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
+            ordered = any(leaf.ordered for leaf, _ in leaves(step.full))
+            return ParallelLoop(
+                variable, step.dim, count, tile, threads, body, tail, self.origin, ordered
+            )
         loop = Loop(variable, step.dim, count, tile, body, step.unrolled, self.origin)
         return loop if tail is None else Block((loop, tail))
 

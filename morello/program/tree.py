@@ -91,7 +91,10 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class ParallelLoop:
-    """Like `Loop`, with iterations that may run at once; ``tail`` is one more of them."""
+    """Like `Loop`, with iterations that may run at once; ``tail`` is one more of them.
+
+    ``ordered``: each of them has one `Ordered` step.
+    """
 
     variable: str
     dimension: str
@@ -101,6 +104,14 @@ class ParallelLoop:
     body: Node
     tail: Node | None
     origin: Origin
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """``body`` runs in one iteration of the parallel loop around it after the other, in order."""
+
+    body: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +171,7 @@ class Apply:
     operands: tuple[View, ...]
 
 
-Node = Loop | ParallelLoop | Allocate | Resident | Ahead | Block | KernelCall | Apply
+Node = Loop | ParallelLoop | Ordered | Allocate | Resident | Ahead | Block | KernelCall | Apply
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ whether rows then alias with the page depends on sizes: that is arithmetic on th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -40,7 +40,8 @@ from morello.spec.spec import Family, Operand
 class Leaf:
     """A sub-Spec. ``sizes`` and ``used`` in the order of `Spec`; absent in structural mode.
 
-    ``ahead``: it is computed once, before all calls.
+    ``ahead``: it is computed once, before all calls. ``ordered``: threads compute it one after the
+    other.
     """
 
     family: Family
@@ -48,6 +49,7 @@ class Leaf:
     sizes: tuple[Size, ...] | None
     used: tuple[Size, ...] | None
     ahead: bool = False
+    ordered: bool = False
 
     @property
     def packing(self) -> tuple[Packing, ...]:
@@ -84,6 +86,16 @@ class Tiled:
     def idle(self) -> Any:
         """Whether a thread has one full tile less than others, so that the tail takes no time."""
         return self.count % self.threads != 0
+
+    def full_runs(self, leaf: Leaf) -> Size:
+        """How often the time passes that a leaf of the full tile takes; in order, threads wait."""
+        return self.count if leaf.ordered else self.runs
+
+    def tail_share(self, leaf: Leaf) -> Any:
+        """What part of it passes for a leaf of the tail."""
+        if leaf.ordered or not self.parallel:
+            return 1
+        return np.where(self.idle, SHARE_OF_A_CALL, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +170,16 @@ class Flattened:
                 self._add(step.body, count, active, inside)
             case Tiled():
                 self._require(active, step.guard)
-                self._add(step.full, count * step.runs, active, consumed)
-                share = np.where(step.idle, SHARE_OF_A_CALL, 1.0) if step.parallel else 1
-                self._add(step.tail, count * share, _both(active, step.remainder > 0), consumed)
+                first = len(self.uses)
+                self._add(step.full, count, active, consumed)
+                self._repeat(first, step.full_runs)
+                first = len(self.uses)
+                self._add(step.tail, count, _both(active, step.remainder > 0), consumed)
+                self._repeat(first, step.tail_share)
+
+    def _repeat(self, first: int, times: Callable[[Leaf], Size]) -> None:
+        """Multiply the counts of uses from ``first`` on."""
+        self.uses[first:] = [replace(u, count=u.count * times(u.leaf)) for u in self.uses[first:]]
 
 
 def flatten(step: Step) -> Flattened:
@@ -262,12 +281,12 @@ class Instantiation:
         values = tuple(float(self._value(e, state)) for e in node.scalars)
         scalars = tuple(zip(operator.scalars, values, strict=True))
         operation = operation_at(operator, rank, False, scalars)
-        threads = 1 if node.ahead else self.f.family.threads
+        threads = 1 if node.ahead or node.ordered else self.f.family.threads
         child = Family(operation, tuple(t.operand for t in tensors), threads)
         if self.structural:
-            return Leaf(child, tensors, None, None, node.ahead)
+            return Leaf(child, tensors, None, None, node.ahead, node.ordered)
         sizes = _direct_sizes(operation, tensors, state)
-        return Leaf(child, tensors, sizes, self._used(state), node.ahead)
+        return Leaf(child, tensors, sizes, self._used(state), node.ahead, node.ordered)
 
     def _tensor(self, expr: ast.Expr, state: _State) -> TensorRef:
         found: TensorRef = self._value(expr, state)

@@ -125,7 +125,7 @@ def leaves(step: Step) -> list[tuple[Leaf, int]]:
     """Sub-Specs of a concrete step in program order, with how often the slowest thread runs each.
 
     Tails that do not exist are left out. What is computed ahead of a call, it runs 0 times, and so
-    it does a tail for which another thread has time.
+    it does a tail for which another thread has time. What is done in order, it waits for.
     """
     match step:
         case Leaf(ahead=ahead):
@@ -135,9 +135,10 @@ def leaves(step: Step) -> list[tuple[Leaf, int]]:
         case Placed(body=body):
             return leaves(body)
         case Tiled():
-            full = [(leaf, n * int(step.runs)) for leaf, n in leaves(step.full)]
+            full = [(leaf, n * int(step.full_runs(leaf))) for leaf, n in leaves(step.full)]
             tail = leaves(step.tail) if step.remainder else []
-            return full + [(leaf, 0 if step.idle else n) for leaf, n in tail]
+            idle = bool(step.idle)
+            return full + [(leaf, 0 if idle and not leaf.ordered else n) for leaf, n in tail]
 
 
 def leaf_spec(leaf: Leaf) -> Spec:

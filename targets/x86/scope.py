@@ -75,7 +75,8 @@ class Scope:
     ``variables`` maps a loop's variable to its C name, or to its value where the loop is unrolled,
     outermost first; ``steps`` those with a name to what divides them, ``ends`` to where they end;
     ``tensors`` a tensor to its storage. ``stack`` counts the bytes of arrays on the stack,
-    ``workspace`` those in use from ``base``, a C expression of type ``unsigned char *``.
+    ``workspace`` those in use from ``base``, a C expression of type ``unsigned char *``;
+    ``previous`` is the iteration before that of the innermost parallel loop.
     """
 
     variables: Mapping[str, str | int] = field(default_factory=dict)
@@ -86,6 +87,7 @@ class Scope:
     stack: int = 0
     workspace: int = 0
     base: str = "(unsigned char *)workspace"
+    previous: str = ""
 
     def fresh(self, text: str) -> str:
         """A C name that nothing visible here has."""
@@ -100,6 +102,10 @@ class Scope:
             ends={**self.ends, variable: end},
             taken=self.taken | {name},
         )
+
+    def with_previous(self, previous: str) -> Scope:
+        """Inside a parallel loop."""
+        return replace(self, previous=previous)
 
     def with_value(self, variable: str, value: int) -> Scope:
         """Inside one copy of an unrolled loop's body."""

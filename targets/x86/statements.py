@@ -14,6 +14,7 @@ from morello.program.tree import (
     KernelCall,
     Loop,
     Node,
+    Ordered,
     Origin,
     ParallelLoop,
     Program,
@@ -48,6 +49,8 @@ class StatementWriter:
                 return self._loop(node, scope)
             case ParallelLoop():
                 return self._parallel(node, scope)
+            case Ordered(body=body):
+                return self._ordered(body, scope)
             case Allocate(tensor=tensor):
                 return (self._registers if tensor.vector else self._buffer)(node, scope)
             case Resident():
@@ -97,14 +100,20 @@ class StatementWriter:
         name = scope.fresh(loop.variable)
         end = loop.count * loop.step
         bound = end if loop.tail is None else end + loop.step
+        ordered = " ordered(1)" if loop.ordered else ""
+        pragma = f"parallel for{ordered} num_threads({loop.threads}) schedule(static, 1)"
         return [
-            "#ifdef _OPENMP",
-            f"#pragma omp parallel for num_threads({loop.threads}) schedule(static, 1)",
-            "#endif",
+            *_openmp(pragma),
             f"{_head(name, bound, loop.step)} {{  {self._origin(loop.origin)}",
             *_indented(self._parallel_body(loop, name, end, scope)),
             "}",
         ]
+
+    def _ordered(self, body: Node, scope: Scope) -> list[str]:
+        """Between two pragmas, since a region may stand in a loop only once, and here is a tail."""
+        lines = ["{", *_indented(self.write(body, scope)), "}"]
+        wait, done = f"depend(sink: {scope.previous})", "depend(source)"
+        return [*_openmp(f"ordered {wait}"), *lines, *_openmp(f"ordered {done}")]
 
     def _parallel_body(self, loop: ParallelLoop, name: str, end: int, scope: Scope) -> list[str]:
         """The iteration, with a part of the workspace for each thread if it needs any."""
@@ -112,6 +121,7 @@ class StatementWriter:
         share = max(workspace_extent(part, self._options, scope.stack) for part in parts)
         bound = end if loop.tail is None else end + loop.step
         inner, lines = scope.with_variable(loop.variable, name, loop.step, bound), []
+        inner = inner.with_previous(f"{name} - {loop.step}")
         if share:
             slot = inner.fresh("part")
             inner = inner.with_base(slot)
@@ -176,7 +186,7 @@ def workspace_extent(node: Node, options: EmitOptions, stack: int) -> int:
     match node:
         case Block(steps=steps):
             return max((workspace_extent(s, options, stack) for s in steps), default=0)
-        case Loop(body=body) | Resident(body=body):
+        case Loop(body=body) | Ordered(body=body) | Resident(body=body):
             return workspace_extent(body, options, stack)
         case ParallelLoop(body=body, tail=tail, threads=threads):
             parts = [body] if tail is None else [body, tail]
@@ -221,6 +231,10 @@ def comment(text: str) -> str:
 def comment_text(text: str) -> str:
     """Text for a line of a comment, which neither ends nor opens one."""
     return " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _openmp(pragma: str) -> list[str]:
+    return ["#ifdef _OPENMP", f"#pragma omp {pragma}", "#endif"]
 
 
 def _head(name: str, bound: int, step: int) -> str:

@@ -175,6 +175,15 @@ class TestThreads:
         result = load(library, kernel.signature, flags=flags)(*inputs)
         np.testing.assert_array_equal(result, np.matmul(*inputs))
 
+    def test_a_sum_is_the_same_in_every_run(self) -> None:
+        """Threads share a long sum, and add their parts in order, to the last bit."""
+        kernel = runnable(compiled("threads", (1, 8209, 1), "x86.scalar"))
+        assert "#pragma omp ordered depend(source)" in kernel.source
+        random = np.random.default_rng(1)
+        inputs = [random.standard_normal(t.shape, np.float32) for t in kernel.signature.inputs]
+        first = kernel(*inputs)
+        assert all(np.array_equal(first, kernel(*inputs)) for _ in range(20))
+
     def test_it_is_predicted_to_pay(self) -> None:
         """Work enough to divide costs less with two threads than with one."""
         alone = compiled("matmul", self.SIZES, "x86.scalar")

@@ -73,8 +73,10 @@ def apply(
     *operands: ast.Expr,
     scalars: tuple[ast.Expr, ...] = (),
     condition: ast.Expr | None = None,
+    ahead: bool = False,
+    ordered: bool = False,
 ) -> ast.Apply:
-    return ast.Apply(False, operator, AT, operands, scalars, condition, span=AT)
+    return ast.Apply(ahead, ordered, operator, AT, operands, scalars, condition, span=AT)
 
 
 def block(*steps: ast.YieldNode) -> ast.Block:

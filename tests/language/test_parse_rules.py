@@ -194,6 +194,8 @@ RESULTS = {
         reapply("f", accumulating=True),
     ),
     "for d step t { f }": block(loop(block(reapply("f")))),
+    "ahead copy(X, Y)": block(apply("copy", name("X"), name("Y"), ahead=True)),
+    "ordered copy(X, Y)": block(apply("copy", name("X"), name("Y"), ordered=True)),
     "parallel for d step t { f; f }": block(loop(block(reapply("f"), reapply("f")), parallel=True)),
     "with Y = X at level { f }": block(place(block(reapply("f")))),
     "with Y = X at level layout layout { f }": block(place(block(reapply("f")), name("layout"))),

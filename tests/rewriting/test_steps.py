@@ -60,6 +60,18 @@ def test_the_slowest_thread_counts(threads: int, tile: int, full: int, tail: int
     assert all(spec.family.threads == 1 for spec, _ in found)
 
 
+@pytest.mark.parametrize(("size", "sums"), [(6, 3), (7, 4)])
+def test_threads_wait_for_what_is_done_in_order(size: int, sums: int) -> None:
+    """Three tiles for two threads, and a tail: two at once, but each is added in its turn."""
+    wanted = matmul(1, 1, size, threads=2)
+    step = _step("tiny.flat", wanted, "parallel_sum", 2, d="k", level="reg", vector="8")
+    counts: dict[str, int] = {}
+    for spec, count in _specs(step):
+        name = spec.family.operation.operator.name
+        counts[name] = counts.get(name, 0) + count
+    assert counts == {"fill": 1, "matmul": 2, "add": sums}
+
+
 def test_a_part_of_rows_is_no_longer_packed() -> None:
     """Whole rows stay packed together; parts of rows are packed one by one, or alias (8 bytes)."""
     rows = _step("tiny.flat", elementwise("relu", 4, 3), "tile_output", 2, d="i0")

@@ -22,7 +22,7 @@ from morello.rewriting.alternatives import (
     alternatives,
     choice_text,
 )
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.rewriting.steps import SHARE_OF_A_CALL, Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import PlanNode, concrete_step, leaf_spec
 from morello.spec.spec import Spec
 from tests.search.brute_force import BruteForce
@@ -92,7 +92,7 @@ class AllDerivations(BruteForce):
         spec: Spec,
         alternative: Alternative,
         tile: int | None,
-        uses: list[tuple[int, Spec]],
+        uses: list[tuple[float, Spec]],
         own: float,
     ) -> Iterator[Derivation]:
         children = list(dict.fromkeys(child for _, child in uses))
@@ -118,7 +118,7 @@ class AllDerivations(BruteForce):
 
     def _edges(
         self, spec: Spec
-    ) -> Iterator[tuple[Alternative, int | None, list[tuple[int, Spec]], float]]:
+    ) -> Iterator[tuple[Alternative, int | None, list[tuple[float, Spec]], float]]:
         """What applies to a Spec: with a tile size, the sub-Specs with their counts, own cycles."""
         if spec.family not in self.structure:
             self.structure[spec.family] = alternatives(self.context, spec.family)
@@ -143,11 +143,12 @@ class AllDerivations(BruteForce):
 
     def _uses(
         self, spec: Spec, alternative: RuleAlternative, tile: int | None
-    ) -> list[tuple[int, Spec]] | None:
+    ) -> list[tuple[float, Spec]] | None:
         scope = self._scope(spec, alternative, tile)
         if not all(evaluate(guard, scope) for guard in alternative.rule.declaration.guards):
             return None
-        return _leaves(concrete_step(self.context, spec, alternative, tile))
+        found = _leaves(concrete_step(self.context, spec, alternative, tile))
+        return None if found is None else [(n, child) for n, child, _ in found]
 
 
 def _decision(alternative: Alternative, tile: int | None) -> tuple[str, dict[str, str]]:
@@ -159,11 +160,11 @@ def _decision(alternative: Alternative, tile: int | None) -> tuple[str, dict[str
     return alternative.rule.name, parameters
 
 
-def _leaves(step: Step) -> list[tuple[int, Spec]] | None:
-    """Sub-Specs with their counts, or none where the step is not allowed."""
+def _leaves(step: Step) -> list[tuple[float, Spec, bool]] | None:
+    """Sub-Specs with their counts, and whether threads wait; none where the step is not allowed."""
     match step:
         case Leaf():
-            return [(1, leaf_spec(step))]
+            return [(SHARE_OF_A_CALL if step.ahead else 1, leaf_spec(step), step.ordered)]
         case Sequence(steps=steps):
             found = [_leaves(inner) for inner in steps]
             if any(part is None for part in found):
@@ -176,5 +177,10 @@ def _leaves(step: Step) -> list[tuple[int, Spec]] | None:
             tail = _leaves(step.tail) if step.remainder else []
             if full is None or tail is None:
                 return None
-            once = [(0 if step.idle else n, child) for n, child in tail]
-            return [(n * int(step.runs), child) for n, child in full] + once
+            idle, count, runs = bool(step.idle), int(step.count), int(step.runs)
+            often = [(n * (count if waits else runs), child, waits) for n, child, waits in full]
+            once = [
+                (n * (SHARE_OF_A_CALL if idle and not waits else 1), child, waits)
+                for n, child, waits in tail
+            ]
+            return often + once

@@ -70,22 +70,28 @@ class BruteForce:
         scope = self._scope(spec, alternative, tile)
         if not all(evaluate(guard, scope) for guard in declaration.guards):
             return inf
-        below = self._below(concrete_step(self.context, spec, alternative, tile))
+        below = sum(self._below(concrete_step(self.context, spec, alternative, tile)))
         own = 0.0 if declaration.cost is None else float(evaluate(declaration.cost, scope))
         return own + below
 
-    def _below(self, step: Step) -> float:
-        """Cycles of a rule's result, or infinity where it is not allowed."""
+    def _below(self, step: Step) -> tuple[float, float]:
+        """Cycles of a rule's result, or infinity where it is not allowed.
+
+        First what threads do at once, then what they wait for.
+        """
         match step:
-            case Leaf(ahead=ahead):
-                return self.cycles(leaf_spec(step)) * (SHARE_OF_A_CALL if ahead else 1)
+            case Leaf(ahead=ahead, ordered=ordered):
+                cycles = self.cycles(leaf_spec(step)) * (SHARE_OF_A_CALL if ahead else 1)
+                return (0.0, cycles) if ordered else (cycles, 0.0)
             case Sequence(steps=steps):
-                return sum(self._below(inner) for inner in steps)
+                parts = [self._below(inner) for inner in steps]
+                return sum(p for p, _ in parts), sum(w for _, w in parts)
             case Placed(fits=fits, body=body):
-                return self._below(body) if fits else inf
+                return self._below(body) if fits else (inf, inf)
             case Tiled():
                 if not step.guard:
-                    return inf
-                tail = self._below(step.tail) if step.remainder else 0.0
+                    return inf, inf
+                full, waits = self._below(step.full)
+                rest, last = self._below(step.tail) if step.remainder else (0.0, 0.0)
                 share = SHARE_OF_A_CALL if step.idle else 1
-                return int(step.runs) * self._below(step.full) + share * tail
+                return int(step.runs) * full + share * rest, int(step.count) * waits + last
