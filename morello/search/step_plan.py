@@ -1,16 +1,18 @@
 """What is done with a table, step by step: the steps of an alternative, ready to be evaluated.
 
-Steps are planned once for all variants that share a form of the alternative, as long as their
-children have the same boxes.
+Steps are planned once for all alternatives whose forms have equal arrays, as long as their boxes
+and those of their children are the same: a loop over a dimension is much the same in most families.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 
+import numpy as np
 from cachetools import LRUCache
 
-from morello.rewriting.bind import Bound
+from morello.rewriting.bind import Bound, Form
 from morello.search.arranged import arrange
 from morello.search.box import Box
 from morello.search.sweep import Sweep, SweepPlan
@@ -22,7 +24,7 @@ Step = Sweep | Update
 """Something that improves a table."""
 
 REMEMBERED = 32 << 20
-"""Bytes of plans to keep: variants of a family, which share them, are solved one after another."""
+"""Bytes of plans to keep: most that share one are solved soon after another."""
 
 _Plans = SweepPlan | tuple[UpdatePlan, ...]
 
@@ -33,6 +35,7 @@ class StepPlanner:
     def __init__(self) -> None:
         self._sweeps = SweepPlanner()
         self._plans: LRUCache[object, _Plans] = LRUCache(REMEMBERED, _bytes)
+        self._digests: dict[Form, bytes] = {}
 
     def steps(
         self, bound: Bound, variant: Variant, boxes: Mapping[Variant, Box]
@@ -46,7 +49,8 @@ class StepPlanner:
         """
         children = [boxes[child] for child in bound.variants]
         own = tuple(child == variant for child in bound.variants)
-        key = (bound.form, own, *(child.key for child in children))
+        arrays = self._digest(bound.form)
+        key = (arrays, own, boxes[variant].key, *(child.key for child in children))
         plans = self._plans.get(key)
         if plans is None:
             arranged = arrange(bound.form, boxes[variant], children, own)
@@ -56,6 +60,24 @@ class StepPlanner:
         if isinstance(plans, SweepPlan):
             return (Sweep(plans, bound.variants),)
         return tuple(Update(plan, bound.variants) for plan in plans)
+
+    def _digest(self, form: Form) -> bytes:
+        """The same for forms with equal arrays, whatever their families."""
+        found = self._digests.get(form)
+        if found is None:
+            found = self._digests[form] = _digest(form)
+        return found
+
+
+def _digest(form: Form) -> bytes:
+    """A digest of all that plans take from a form: not of the families that it leads to."""
+    arrays = [form.mask, form.cost]
+    for use in form.uses:
+        arrays += (use.weight, *map(np.asarray, use.coordinates))
+    digest = blake2b(repr((form.tiles, [(a.shape, a.dtype.str) for a in arrays])).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array))
+    return digest.digest()
 
 
 def _bytes(plans: _Plans) -> int:
