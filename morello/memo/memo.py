@@ -44,8 +44,15 @@ class Memo:
             kernel = morello.compile("matmul.mspec", memo=memo)
     """
 
-    def __init__(self, store: Store | None = None, budget: int = BUDGET) -> None:
-        """A memo in memory, and in a store if there is one, which it closes."""
+    def __init__(
+        self, store: Store | None = None, budget: int = BUDGET, *, alone: bool = False
+    ) -> None:
+        """A memo in memory, and in a store if there is one, which it closes.
+
+        ``alone``: for one goal, without a store. It is searched in half the time, and only the same
+        goal is sure to be answered later.
+        """
+        self._nothing = Nothing(alone=alone)
         self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
         self._pages = None if store is None else Pages(store)
         self._lock = threading.Lock()
@@ -102,7 +109,7 @@ class Memo:
         if known is not None:
             return _implemented(known, goal)
         if self._pages is None:
-            return self._keep(search(Nothing()))
+            return self._keep(search(self._nothing))
         recalled = Recalled(context, self._pages, lambda: self._complete(search))
         if full and recalled.covers(goal):
             return recalled
@@ -129,7 +136,7 @@ class Memo:
 
     def _complete(self, search: Search) -> Solution:
         """Search without recalling anything; what is found is kept."""
-        return self._keep(search(Nothing() if self._pages is None else _WriteOnly(self._pages)))
+        return self._keep(search(self._nothing if self._pages is None else _WriteOnly(self._pages)))
 
     def _known(self, context: Context, goal: Spec) -> Solution | None:
         with self._lock:
@@ -176,6 +183,7 @@ class _WriteOnly(Nothing):
     """Pages as a search sees them that is to try everything itself."""
 
     def __init__(self, pages: Pages) -> None:
+        super().__init__()
         self._pages = pages
 
     def keep(self, context: Context, variant: Variant, solved: Solved) -> None:

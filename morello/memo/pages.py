@@ -24,6 +24,11 @@ class Pages:
         self._lock = threading.Lock()
         self._fingerprints: list[tuple[Context, Fingerprints]] = []
 
+    @property
+    def alone(self) -> bool:
+        """Whoever opens the file next may have another goal."""
+        return False
+
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
         page = self._find(context, variant, _axes(box))

@@ -19,6 +19,7 @@ from morello.rewriting.patterns import (
     has_registers,
     panel_layouts,
     pattern_order,
+    refuses_plain,
     wanted_patterns,
 )
 from morello.rewriting.references import (
@@ -103,17 +104,20 @@ def _layouts(
 
     In memory the tensor may be on its way to the registers: any layout counts that some kernel
     wants of this operand at that level or a nearer one. Panels keep lines together, so that they
-    are for levels that lines are moved from.
+    are for levels that lines are moved from. Where a kernel refuses what is not in panels, it does
+    not want the layout without them.
     """
     f = _operation_of(scope)
     rank = len(tensor.operand.order)
     wanted = {row_major(rank)} if level.addressable else set[Layout]()
     dtype = dtype or tensor.operand.dtype
-    for pattern in wanted_patterns(scope.target, f, _operand_position(f, tensor), dtype):
+    position = _operand_position(f, tensor)
+    for kernel, pattern in wanted_patterns(scope.target, f, position, dtype):
+        plain = not refuses_plain(kernel, f.family.operation.names[position])
         near = any(scope.target.level_by_name[n].distance <= level.distance for n in pattern.levels)
-        if near and len(pattern.shape) <= rank and pattern.order != ():
+        if plain and near and len(pattern.shape) <= rank and pattern.order != ():
             wanted.add(Layout(pattern_order(pattern, rank)))
-        elif near and level.name in pattern.levels:
+        elif plain and near and level.name in pattern.levels:
             wanted.add(row_major(rank))
         if near and scope.target.moves_lines_from(level) and len(pattern.shape) <= rank:
             wanted.update(panel_layouts(pattern, rank))
@@ -131,7 +135,7 @@ def _vectors(
     patterns = wanted_patterns(scope.target, f, _operand_position(f, tensor), dtype)
     wanted = {
         p.vector
-        for p in patterns
+        for _, p in patterns
         if level.name in p.levels and has_registers(scope.target, p, dtype, p.vector or 0)
     }
     return tuple(v for v in level.vectors if v in wanted)

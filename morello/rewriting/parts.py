@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from morello.rewriting.references import Size, Sizes, TensorRef, inner_and_outer
-from morello.spec.layout import Packing, contiguity, pack, paged, panel
+from morello.spec.layout import Order, Packing, contiguity, pack, paged, panel
 
 
 def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
@@ -39,9 +39,7 @@ def less_contiguous(tensor: TensorRef, sizes: Sizes, dimensions: list[int], page
     """
     order, packing = tensor.operand.order, tensor.packing
     rank, width, before = len(order), panel(packing), contiguity(packing)
-    within = max((order.index(d) for d in dimensions if d != order[-1]), default=-1)
-    by_panels = rank + 1 if within < 0 else rank - within  # whole panels stay packed
-    part = np.where(width > 0, by_panels, rank - max(order.index(d) for d in dimensions))
+    part = _packed_in_part(order, packing, dimensions)
     if np.all(before <= part):
         return packing
     smaller = pack(part, panel=width)
@@ -49,6 +47,23 @@ def less_contiguous(tensor: TensorRef, sizes: Sizes, dimensions: list[int], page
     aliasing = length * tensor.operand.dtype.bytes % page == 0
     rows = np.where(packing == whole_packing(rank, packing), aliasing, paged(packing))
     return np.where(before > part, smaller + rows, packing)
+
+
+def stays_packed(tensor: TensorRef, dim: str) -> bool:
+    """Whether a strict part along a dimension may have the packing of the whole."""
+    dimensions = tensor.indexed_by(dim)
+    if not dimensions:
+        return True
+    order, packing = tensor.operand.order, tensor.packing
+    return bool(contiguity(packing) <= _packed_in_part(order, packing, dimensions))
+
+
+def _packed_in_part(order: Order, packing: Packing, dimensions: list[int]) -> Packing:
+    """How many innermost dimensions of a strict part along these can be packed together at most."""
+    rank = len(order)
+    within = max((order.index(d) for d in dimensions if d != order[-1]), default=-1)
+    by_panels = rank + 1 if within < 0 else rank - within  # whole panels stay packed
+    return np.where(panel(packing) > 0, by_panels, rank - max(order.index(d) for d in dimensions))
 
 
 def narrowed(tensor: TensorRef, sizes: Sizes, page: int) -> Packing:

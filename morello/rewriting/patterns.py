@@ -54,9 +54,29 @@ def panel_layouts(pattern: ast.KernelOperand, rank: int) -> Iterator[Layout]:
         yield Layout(pattern_order(pattern, rank), width)
 
 
+def refuses_plain(kernel: Kernel, name: str) -> bool:
+    """Whether a guard lets this operand be in panels of one width only: ``panels(X) == 4``."""
+    return any(
+        guard.operator == "==" and _is_panels(guard.left, name) and _is_width(guard.right)
+        for guard in kernel.guards
+        if isinstance(guard, ast.Binary)
+    )
+
+
+def _is_panels(expr: ast.Expr, name: str) -> bool:
+    match expr:
+        case ast.Call(function="panels", args=(ast.Name(id=asked),)):
+            return asked == name
+    return False
+
+
+def _is_width(expr: ast.Expr) -> bool:
+    return isinstance(expr, ast.Number) and expr.value > 0
+
+
 def wanted_patterns(
     target: Target, f: SpecRef, position: int, dtype: DType
-) -> Iterator[ast.KernelOperand]:
+) -> Iterator[tuple[Kernel, ast.KernelOperand]]:
     """Patterns that the target's kernels have for one operand of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
@@ -70,7 +90,7 @@ def wanted_patterns(
         types = [(t.operand.dtype.name, f.out.operand.dtype.name) for t in f.tensors]
         types[position] = (dtype.name, dtype.name)
         if all(_possible(target, *pair) for pair in zip(patterns, types, strict=True)):
-            yield patterns[position]
+            yield kernel, patterns[position]
 
 
 def _possible(target: Target, pattern: ast.KernelOperand, types: tuple[str, str]) -> bool:

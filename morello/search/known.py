@@ -51,6 +51,10 @@ class Chosen:
 class Known(Protocol):
     """A memo, as the search sees it. Searches in several threads may share one."""
 
+    @property
+    def alone(self) -> bool:
+        """Whether nobody will ask for another goal that is among what is solved."""
+
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
 
@@ -60,6 +64,10 @@ class Known(Protocol):
 
 class Nothing:
     """The memo of those who have none."""
+
+    def __init__(self, *, alone: bool = False) -> None:
+        """``alone``: nor will they have another goal."""
+        self.alone = alone
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Nothing is known."""
@@ -96,6 +104,11 @@ class Counted:
     def recalled_families(self) -> int:
         """Families no Spec of which had to be solved."""
         return len({v.family for v in self.recalled} - {v.family for v in self.solved})
+
+    @property
+    def alone(self) -> bool:
+        """As the other one says."""
+        return self._known.alone
 
     def over(self, known: Known) -> Known:
         """This, with what is asked answered by another memo."""

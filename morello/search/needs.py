@@ -6,6 +6,10 @@ alternatives are then bound to its box, and what they refer to is added to the n
 children. Only what a mask lets through counts: an operand that must fit in a level bounds the box.
 What loops lead to is below the sizes that they begin with, so that all sizes of a family are known
 when its first variant's turn comes.
+
+Where later goals may be answered from what is solved, lists have all sizes that loops could lead
+to. Where a search is for its goal alone, they have those only along dimensions that loops divide
+without leaving the variant; along the others, what was asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.rewriting.alternatives import Alternative, Context
 from morello.rewriting.bind import Bound, bind, bound
+from morello.rewriting.parts import stays_packed
+from morello.rewriting.references import spec_ref
 from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
 from morello.search.forms import Forms, Needed
 from morello.search.graph import FamilyGraph, Node
@@ -98,7 +104,7 @@ def plan_tasks(
     tasks: list[Task] = []
     cells = 0
     for node in graph.nodes.values():
-        for variant, box in _boxes(context, node, needs[node.family]):
+        for variant, box in _boxes(context, node, needs[node.family], known.alone):
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)
@@ -121,23 +127,43 @@ def _add_needs(needs: dict[Family, _Needs], own: Variant, found: Bound, needed: 
             axis.update(more)
 
 
-def _boxes(context: Context, node: Node, waiting: _Needs) -> Iterator[tuple[Variant, Box]]:
+def _boxes(
+    context: Context, node: Node, waiting: _Needs, alone: bool
+) -> Iterator[tuple[Variant, Box]]:
     """The variants of a family with their boxes; more may come to wait meanwhile."""
+    dims = frozenset(node.family.operation.dims)
     if not waiting:
         return
     union = [set[int]().union(*values) for values in zip(*waiting.values(), strict=True)]
-    family = _box(context, node, union)
+    family = _box(context, node, union, dims)
     while waiting:
         packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
         variant = Variant(node.family, packing)
-        own = _box(context, node, waiting.pop(packing))
+        closed = _divided(context, node, variant) if alone else dims
+        own = _box(context, node, waiting.pop(packing), closed)
         least = _least_sizes(variant)
         yield variant, _like(_without_smaller(own, least), _without_smaller(family, least))
 
 
-def _box(context: Context, node: Node, need: list[set[int]]) -> Box:
+def _divided(context: Context, node: Node, variant: Variant) -> Set[str]:
+    """Dimensions that loops may divide so that the parts are of the same variant."""
+    loops = (a for a in node.alternatives if a.axis is not None and node.family in a.children)
+    dims = {value for loop in loops for _, value in loop.choices if isinstance(value, str)}
+    packed = [
+        tensor
+        for tensor in spec_ref(node.family, variant.packing).tensors
+        if context.target.moves_lines_from(tensor.operand.level)
+    ]
+    return {dim for dim in dims if all(stays_packed(tensor, dim) for tensor in packed)}
+
+
+def _box(context: Context, node: Node, need: list[set[int]], closed: Set[str]) -> Box:
+    """The box of what is needed, lists of the dimensions ``closed`` being closed under tiling."""
     dims = len(node.family.operation.dims)
-    sizes = [tiling_closure(frozenset(values), context.target.sizes) for values in need[:dims]]
+    sizes: list[Set[int]] = [
+        tiling_closure(frozenset(values), context.target.sizes) if dim in closed else values
+        for dim, values in zip(node.family.operation.dims, need, strict=False)
+    ]
     used = [
         values if level.name in node.consumes else {IRRELEVANT}
         for level, values in zip(context.target.bounded, need[dims:], strict=True)

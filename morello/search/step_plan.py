@@ -76,7 +76,7 @@ def _digest(form: Form) -> bytes:
         arrays += (use.weight, *map(np.asarray, use.coordinates))
     digest = blake2b(repr((form.tiles, [(a.shape, a.dtype.str) for a in arrays])).encode())
     for array in arrays:
-        digest.update(np.ascontiguousarray(array))
+        digest.update(array.tobytes())
     return digest.digest()
 
 
