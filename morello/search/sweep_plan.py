@@ -5,6 +5,7 @@ Variants with the same sizes share what was worked out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +27,11 @@ class SweepPlanner:
 
     def plan(self, arranged: Arranged) -> SweepPlan | None:
         """The sweep of an alternative, or none where it does not have that form."""
+        if not arranged.tiled:
+            return None
         rank = len(arranged.shape)
         axes = _axes([arranged.mask, *(child.weight for child in arranged.children)], rank)
-        if not arranged.tiled or len(axes) != 1:
+        if len(axes) != 1:
             return None
         axis = axes.pop()
         followed = [_follow(child, axis, rank) for child in arranged.children]
@@ -46,11 +49,7 @@ class SweepPlanner:
         arrays = (arranged.mask, arranged.cost, *weights, *rows)
         key = (plan.axes, plan.columns, arranged.lists, *((a.shape, a.tobytes()) for a in arrays))
         if key not in self._groups:
-            self._groups[key] = tuple(
-                group
-                for position in range(arranged.positions)
-                for group in _groups(arranged, rows, position, plan)
-            )
+            self._groups[key] = tuple(_groups(arranged, rows, plan))
         return self._groups[key]
 
 
@@ -102,32 +101,33 @@ def _is_all(index: Any) -> bool:
     return isinstance(index, slice) and index == slice(None)
 
 
-def _groups(arranged: Arranged, rows: list[Ints], position: int, plan: SweepPlan) -> list[Group]:
+def _groups(arranged: Arranged, rows: list[Ints], plan: SweepPlan) -> Iterator[Group]:
     axis, rank = plan.axes[0], len(arranged.shape)
-    length = arranged.shape[axis]
+    shape = (arranged.positions, arranged.shape[axis])
 
-    def row(array: Array) -> Array:
-        """A (tile, axis) array at this tile size, along the axis."""
-        return np.broadcast_to(_at(array, position, rank).reshape(-1), (length,))
+    def grid(array: Array) -> Array:
+        """A (tile, axis) array, of two axes."""
+        lengths = (array.shape[0] if array.ndim > rank else 1, array.shape[axis - rank])
+        return np.broadcast_to(array.reshape(lengths), shape)
 
-    mask = row(arranged.mask)
-    weights = [row(child.weight) for child in arranged.children]
-    code = np.zeros(length, dtype=np.int64)
+    mask = grid(arranged.mask)
+    weights = [grid(child.weight) for child in arranged.children]
+    followed = [grid(r) for r in rows]
+    code = np.zeros(shape, dtype=np.int64)
     for bit, weight in enumerate(weights):
         code |= (weight > 0).astype(np.int64) << bit
-    cost, volume = (plan.view(_at(a, position, rank)) for a in (arranged.cost, arranged.volume))
-    groups = []
-    for pattern in sorted(set(code[mask].tolist())):
-        here = np.flatnonzero(mask & (code == pattern))
-        terms = tuple(
-            _term(i, row(rows[i])[here], weights[i][here], plan.columns)
-            for i in range(len(weights))
-            if pattern >> i & 1
-        )
-        part = _part(here)
-        base = _base(cost[here] if len(cost) > 1 else cost, volume[part.index])
-        groups.append(Group(position, part, None if terms and not base.any() else base, terms))
-    return groups
+    for position in np.flatnonzero(mask.any(axis=1)).tolist():
+        cost, volume = (plan.view(_at(a, position, rank)) for a in (arranged.cost, arranged.volume))
+        for pattern in sorted(set(code[position][mask[position]].tolist())):
+            here = np.flatnonzero(mask[position] & (code[position] == pattern))
+            terms = tuple(
+                _term(i, followed[i][position, here], weights[i][position, here], plan.columns)
+                for i in range(len(weights))
+                if pattern >> i & 1
+            )
+            part = _part(here)
+            base = _base(cost[here] if len(cost) > 1 else cost, volume[part.index])
+            yield Group(position, part, None if terms and not base.any() else base, terms)
 
 
 def _at(array: Array, position: int, rank: int) -> Array:
