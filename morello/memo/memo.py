@@ -49,7 +49,7 @@ class Memo:
     ) -> None:
         """A memo in memory, and in a store if there is one, which it closes.
 
-        ``alone``: for one goal, without a store. It is searched in half the time, and only the same
+        ``alone``: for one goal, without a store. Fewer Specs are solved then, and only the same
         goal is sure to be answered later.
         """
         self._nothing = Nothing(alone=alone)
