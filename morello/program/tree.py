@@ -7,6 +7,7 @@ no kernel was chosen for; the reference executes those from the operator's decla
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from morello.language.source import Span
@@ -172,6 +173,24 @@ class Apply:
 
 
 Node = Loop | ParallelLoop | Ordered | Allocate | Resident | Ahead | Block | KernelCall | Apply
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node itself and all that are in it, in program order."""
+    yield node
+    match node:
+        case Block(steps=steps):
+            inner = steps
+        case ParallelLoop(body=body, tail=tail):
+            inner = (body,) if tail is None else (body, tail)
+        case Loop(body=body) | Ordered(body=body) | Allocate(body=body):
+            inner = (body,)
+        case Resident(body=body) | Ahead(body=body):
+            inner = (body,)
+        case KernelCall() | Apply():
+            inner = ()
+    for each in inner:
+        yield from walk(each)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,9 @@ class Target:
         return next((v for v in self.levels if bytes <= v.arguments), self.farthest)
 
     def between(self, near: Level, far: Level) -> list[Level]:
-        """Levels that lines come from on their way: ``far``, and those nearer, but not ``near``."""
-        inner = [v for v in self.levels if near.distance < v.distance < far.distance]
-        return [*inner, far] if near.distance < far.distance else []
+        """Levels that lines come from on their way: ``far``, and those nearer, but not ``near``.
+
+        With this target's coefficients, also where the levels given have others.
+        """
+        nearer = (v for v in self.levels if v.distance < far.distance or v.name == far.name)
+        return [v for v in nearer if v.distance > near.distance]

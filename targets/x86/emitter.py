@@ -10,16 +10,7 @@ import jinja2
 
 from morello.plugins.templates import compile_template
 from morello.program.source import CSource, EmitOptions
-from morello.program.tree import (
-    Allocate,
-    Block,
-    Loop,
-    Node,
-    ParallelLoop,
-    Program,
-    Resident,
-    Tensor,
-)
+from morello.program.tree import KernelCall, ParallelLoop, Program, Tensor, walk
 
 from .names import identifier
 from .packing import PackingFunction, packing_functions
@@ -54,7 +45,9 @@ class CEmitter:
         body = writer.write(program.body, scope)
         extents = (workspace_extent(program.body, options, 0), *(p.workspace for p in packers))
         workspace = max(extents)
-        parallel, restrict = is_parallel(program.body), f"MORELLO_{name}_RESTRICT"
+        nodes = list(walk(program.body))
+        parallel = any(isinstance(node, ParallelLoop) for node in nodes)
+        restrict = f"MORELLO_{name}_RESTRICT"
         context = {
             "name": name,
             "title": comment_text(program.title),
@@ -70,6 +63,7 @@ class CEmitter:
             "workspace": workspace,
             "packers": [_packer(p, writer) for p in packers],
             "threads": program.threads if parallel else 1,
+            "flushes": any(isinstance(n, KernelCall) and n.kernel.flushes for n in nodes),
             "thread_index": any(THREAD_INDEX in line for line in body),
         }
         flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
@@ -129,16 +123,3 @@ def _headers(program: Program, packers: Sequence[PackingFunction]) -> list[str]:
     """Headers of the source: those that its own functions need, then the target's."""
     own = ["stddef.h", "stdint.h", "stdlib.h", *(["string.h"] if packers else [])]
     return list(dict.fromkeys((*own, *program.target.headers)))
-
-
-def is_parallel(node: Node) -> bool:
-    """Whether a parallel loop is somewhere in the tree."""
-    match node:
-        case ParallelLoop():
-            return True
-        case Block(steps=steps):
-            return any(is_parallel(s) for s in steps)
-        case Loop(body=body) | Allocate(body=body) | Resident(body=body):
-            return is_parallel(body)
-        case _:
-            return False

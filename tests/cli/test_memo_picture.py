@@ -10,9 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 
-GOAL = (
-    "matmul(A: f32 mem [0, 1] packing 4, B: f32 mem [0, 1] packing 4, C: f32 mem [0, 1] packing 4)"
-)
+GOAL = "matmul(A: f32 l3 [0, 1] packing 4, B: f32 l3 [0, 1] packing 4, C: f32 l3 [0, 1] packing 4)"
 
 
 @pytest.mark.parametrize(("name", "start"), [("p.svg", b"<?xml"), ("p.png", b"\x89PNG")])
