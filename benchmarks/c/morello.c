@@ -1,7 +1,9 @@
 /* The compiled spec: the function `matmul` that is built into the same library. */
+#define _DEFAULT_SOURCE
 #include "matmul.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "contender.h"
 
@@ -24,11 +26,13 @@ void *contender_open(const contender_problem *problem) {
     return 0;
   }
 #ifdef PACKED
-  const size_t whole = matmul_pack_b_size() / ALIGNMENT + 1;
-  void *packed = aligned_alloc(ALIGNMENT, whole * ALIGNMENT);
+  /* In huge pages, as numpy has the other matrices. */
+  const size_t page = (size_t)1 << 21, whole = (matmul_pack_b_size() / page + 1) * page;
+  void *packed = aligned_alloc(page, whole);
   if (!packed) {
     return 0;
   }
+  madvise(packed, whole, MADV_HUGEPAGE);
   matmul_pack_b(problem->b, packed, s->workspace);
   s->b = packed;
 #endif
