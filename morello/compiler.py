@@ -134,7 +134,7 @@ class Kernel:
     @property
     def flushes_subnormals(self) -> bool:
         """Whether numbers below the smallest normal one may count as 0 on the way to the result."""
-        return any(kernel.flushes for kernel in self.plan.kernels)
+        return self.program.flushes
 
     @cached_property
     def signature(self) -> Signature:

@@ -200,7 +200,7 @@ class ResultChecker:
                 if stays and weight in weights and layout and operands == [weight, buffer]:
                     return
         message = "this cannot be done ahead of all calls"
-        form = "with Y = X at X.level layout L { ahead copy(X, Y); ... }"
+        form = "with Y = X at X.level layout L { ahead OPERATOR(X, Y); ... }"
         help = f"only a buffer of a weight can be filled ahead, in no loop: '{form}'"
         self.collector.error("R020", message, leaf.step.span, "may differ by the call", help)
 

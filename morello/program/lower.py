@@ -27,7 +27,7 @@ from morello.program.tree import (
 from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
 from morello.rewriting.references import TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
-from morello.search.reconstruct import PlanNode, leaves
+from morello.search.reconstruct import PlanNode
 from morello.spec.layout import Layout, panel
 
 Leaves = Callable[[Leaf, tuple[View, ...]], Node]
@@ -147,10 +147,7 @@ class _Lowering:
             tail = self.node(step.tail, rest)
         if step.parallel:
             threads = -(-(count + bool(step.idle)) // int(step.runs))
-            ordered = any(leaf.ordered for leaf, _ in leaves(step.full))
-            return ParallelLoop(
-                variable, step.dim, count, tile, threads, body, tail, self.origin, ordered
-            )
+            return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
         loop = Loop(variable, step.dim, count, tile, body, step.unrolled, self.origin)
         return loop if tail is None else Block((loop, tail))
 

@@ -94,7 +94,7 @@ class Loop:
 class ParallelLoop:
     """Like `Loop`, with iterations that may run at once; ``tail`` is one more of them.
 
-    ``ordered``: each of them has one `Ordered` step.
+    If any of them has an `Ordered` step, each has one.
     """
 
     variable: str
@@ -105,7 +105,6 @@ class ParallelLoop:
     body: Node
     tail: Node | None
     origin: Origin
-    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +219,8 @@ class Program:
     target: Target
     title: str
     packings: tuple[Packing, ...] = ()
+
+    @property
+    def flushes(self) -> bool:
+        """Whether some kernel of it may take subnormal numbers as 0."""
+        return any(isinstance(n, KernelCall) and n.kernel.flushes for n in walk(self.body))

@@ -10,7 +10,7 @@ import jinja2
 
 from morello.plugins.templates import compile_template
 from morello.program.source import CSource, EmitOptions
-from morello.program.tree import KernelCall, ParallelLoop, Program, Tensor, walk
+from morello.program.tree import ParallelLoop, Program, Tensor, walk
 
 from .names import identifier
 from .packing import PackingFunction, packing_functions
@@ -45,8 +45,7 @@ class CEmitter:
         body = writer.write(program.body, scope)
         extents = (workspace_extent(program.body, options, 0), *(p.workspace for p in packers))
         workspace = max(extents)
-        nodes = list(walk(program.body))
-        parallel = any(isinstance(node, ParallelLoop) for node in nodes)
+        parallel = any(isinstance(node, ParallelLoop) for node in walk(program.body))
         restrict = f"MORELLO_{name}_RESTRICT"
         context = {
             "name": name,
@@ -63,7 +62,7 @@ class CEmitter:
             "workspace": workspace,
             "packers": [_packer(p, writer) for p in packers],
             "threads": program.threads if parallel else 1,
-            "flushes": any(isinstance(n, KernelCall) and n.kernel.flushes for n in nodes),
+            "flushes": program.flushes,
             "thread_index": any(THREAD_INDEX in line for line in body),
         }
         flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))

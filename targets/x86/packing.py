@@ -20,8 +20,7 @@ class PackingFunction:
     """One function in C.
 
     ``weight`` is the tensor as declared, ``packed`` what it writes. ``source`` and ``target`` are
-    the C names of its parameters; ``body`` its lines; ``bytes`` what it writes; ``workspace`` what
-    it needs of one.
+    the C names of its parameters; ``body`` its lines; ``workspace`` what it needs of one.
     """
 
     name: str
@@ -30,8 +29,12 @@ class PackingFunction:
     source: str
     target: str
     body: tuple[str, ...]
-    bytes: int
     workspace: int
+
+    @property
+    def bytes(self) -> int:
+        """What it writes."""
+        return self.packed.layout.elements(self.packed.shape) * self.packed.dtype.bytes
 
 
 def packing_functions(
@@ -59,9 +62,8 @@ def packing_functions(
 
 
 def _copying(name: str, weight: Tensor, source: str, target: str) -> PackingFunction:
-    size = weight.layout.elements(weight.shape) * weight.dtype.bytes
-    body = f"memcpy({target}, {source}, {size});"
-    return PackingFunction(name, weight, weight, source, target, (body,), size, 0)
+    body = f"memcpy({target}, {source}, {name}_size());"
+    return PackingFunction(name, weight, weight, source, target, (body,), 0)
 
 
 def _written(
@@ -76,6 +78,5 @@ def _written(
         inner.name_of(packing.weight),
         inner.name_of(packed),
         tuple(writer.write(packing.body, inner)),
-        packed.layout.elements(packed.shape) * packed.dtype.bytes,
         workspace_extent(packing.body, options, 0),
     )

@@ -20,6 +20,7 @@ from morello.program.tree import (
     Program,
     Resident,
     Tensor,
+    walk,
 )
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, row_major
@@ -100,7 +101,8 @@ class StatementWriter:
         name = scope.fresh(loop.variable)
         end = loop.count * loop.step
         bound = end if loop.tail is None else end + loop.step
-        ordered = " ordered(1)" if loop.ordered else ""
+        waits = any(isinstance(node, Ordered) for node in walk(loop.body))
+        ordered = " ordered(1)" if waits else ""
         pragma = f"parallel for{ordered} num_threads({loop.threads}) schedule(static, 1)"
         return [
             *_openmp(pragma),
