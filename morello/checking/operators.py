@@ -1,4 +1,4 @@
-"""From declared operators to checked ones: names, dtypes, dimensions, the one statement.
+"""From declared operators to checked ones: names, dtypes, dimensions, statements.
 
 Codes ``O...`` are errors of the declaration, ``K...`` of the expression in it. What an operator
 costs and how it is computed is not here.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeGuard
 
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
 from morello.language import ast
@@ -29,8 +30,8 @@ def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dic
         collector: Takes the errors; the result may be used only if it stayed empty.
 
     Returns:
-        Operators by name, in the order of declaration. One without exactly one statement is left
-        out; other wrong ones are kept, so that rules that name them are not errors as well.
+        Operators by name, in the order of declaration. Wrong ones are kept, so that rules that
+        name them are not errors as well.
     """
     operators: dict[str, Operator] = {}
     for declaration in chain.from_iterable(f.operators for f in files):
@@ -38,9 +39,7 @@ def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dic
         if first is not None:
             _duplicate(declaration, first.declaration, collector)
             continue
-        operator = _operator(declaration, collector)
-        if operator is not None:
-            operators[declaration.name] = operator
+        operators[declaration.name] = _operator(declaration, collector)
     return operators
 
 
@@ -66,33 +65,59 @@ def _duplicate(
     )
 
 
-def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator | None:
+def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
     _parameters(declaration, collector)
-    if len(declaration.statements) != 1:
-        count = len(declaration.statements)
-        message = (
-            f"operator '{declaration.name}' has {count} statements; its meaning is exactly one"
+    *before, last = declaration.statements
+    known = {p.name: p for p in declaration.inputs}
+    parts = []
+    for statement in before:
+        _local(declaration, statement, known, collector)
+        target = statement.target
+        parameter = ast.TensorParameter(
+            target.tensor, declaration.output.dtype, target.indices, span=target.span
         )
-        place = declaration.statements[1].span if count else declaration.name_span
-        help = "split it into several operators" if count else "add one: Y[i...] = ..."
-        collector.error("O003", message, place, help=help)
-        return None
-    statement = declaration.statements[0]
+        parts.append(_part(declaration, statement, known, parameter))
+        known.setdefault(target.tensor, parameter)
+    parts.append(_part(declaration, last, known, declaration.output))
     operator = Operator(
         name=declaration.name,
         doc=declaration.doc,
         inputs=declaration.inputs,
         output=declaration.output,
         scalars=tuple(s.id for s in declaration.scalars),
+        statement=last,
+        declaration=declaration,
+        parts=tuple(parts) if before else (),
+    )
+    poisoned = False
+    for part in parts:
+        _target(part, collector)
+        poisoned |= _value(part, known, collector)
+        _dimensions(part, collector)
+    if not poisoned:
+        _unused(declaration, collector)
+    return operator
+
+
+def _part(
+    declaration: ast.OperatorDecl,
+    statement: ast.Statement,
+    known: Mapping[str, ast.TensorParameter],
+    output: ast.TensorParameter,
+) -> Operator:
+    """One statement as an operator, of what it reads."""
+    alone = len(declaration.statements) == 1
+    read = dict.fromkeys(e.tensor for e in subexpressions(statement.value) if _is_element(e))
+    used = names(statement.value)
+    return Operator(
+        name=declaration.name if alone else f"{declaration.name}.{output.name}",
+        doc=declaration.doc,
+        inputs=declaration.inputs if alone else tuple(known[n] for n in read if n in known),
+        output=output,
+        scalars=tuple(s.id for s in declaration.scalars if alone or s.id in used),
         statement=statement,
         declaration=declaration,
     )
-    _target(operator, collector)
-    poisoned = _value(operator, collector)
-    _dimensions(operator, collector)
-    if not poisoned:
-        _unused(operator, collector)
-    return operator
 
 
 # --------------------------------------------------------------------------- the head
@@ -182,7 +207,29 @@ def _output_indices(output: ast.TensorParameter, collector: Collector) -> None:
         seen.add(dimension)
 
 
-# --------------------------------------------------------------------------- the statement
+# --------------------------------------------------------------------------- the statements
+
+
+def _local(
+    declaration: ast.OperatorDecl,
+    statement: ast.Statement,
+    known: Mapping[str, ast.TensorParameter],
+    collector: Collector,
+) -> None:
+    """A statement that is not the last one computes a new tensor, which some later one reads."""
+    name = statement.target.tensor
+    place = within(statement.target.span, name)
+    if name == declaration.output.name:
+        message = f"'{name}' is the output, which the last statement computes"
+        help = "give what is computed on the way a name of its own"
+        collector.error("O003", message, place, "not the last statement", help)
+    elif name in known or name in {s.id for s in declaration.scalars}:
+        message = f"operator '{declaration.name}' has a parameter or tensor '{name}' already"
+        collector.error("O002", message, place, "second one")
+    _output_indices(
+        ast.TensorParameter(name, "", statement.target.indices, span=statement.target.span),
+        collector,
+    )
 
 
 def _target(operator: Operator, collector: Collector) -> None:
@@ -197,10 +244,11 @@ def _target(operator: Operator, collector: Collector) -> None:
         collector.error("O008", message, target.span, "other indices", f"write {form}")
 
 
-def _value(operator: Operator, collector: Collector) -> bool:
-    """Check the expression; true if something in it was wrong."""
+def _value(
+    operator: Operator, inputs: Mapping[str, ast.TensorParameter], collector: Collector
+) -> bool:
+    """Check the expression, which may read ``inputs``; true if something in it was wrong."""
     before = len(collector.diagnostics)
-    inputs = {p.name: p for p in operator.inputs}
 
     def element(node: ast.Element) -> Typed:
         return _element(node, operator, inputs, collector)
@@ -210,7 +258,7 @@ def _value(operator: Operator, collector: Collector) -> bool:
             return f"'{name}' is a tensor: write {name}[{show(inputs[name].indices)}]"
         return ""
 
-    scalars = dict.fromkeys(operator.scalars, NUMBER)
+    scalars = dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
     scope = Scope(scalars, ARITHMETIC, element=element, advice=advice)
     expect(operator.statement.value, "number", scope, collector, what="the value")
     return len(collector.diagnostics) > before
@@ -219,13 +267,13 @@ def _value(operator: Operator, collector: Collector) -> bool:
 def _element(
     node: ast.Element,
     operator: Operator,
-    inputs: dict[str, ast.TensorParameter],
+    inputs: Mapping[str, ast.TensorParameter],
     collector: Collector,
 ) -> Typed:
     name = node.tensor
     parameter = inputs.get(name)
     if parameter is None:
-        is_output = name == operator.output.name
+        is_output = name == operator.declaration.output.name
         message = (
             f"'{name}' is {'the output, which cannot be read' if is_output else 'not an input'}"
         )
@@ -287,14 +335,21 @@ def _dimensions(operator: Operator, collector: Collector) -> None:
         collector.error("O012", message, operator.statement.span, help=help)
 
 
-def _unused(operator: Operator, collector: Collector) -> None:
-    value = operator.statement.value
-    read = {e.tensor for e in subexpressions(value) if isinstance(e, ast.Element)}
-    for parameter in operator.inputs:
-        if parameter.name not in read:
-            message = f"input '{parameter.name}' is never used"
-            collector.error("O013", message, within(parameter.span, parameter.name), "unused")
-    used = names(value)
-    for scalar in operator.declaration.scalars:
+def _is_element(expr: ast.Expr) -> TypeGuard[ast.Element]:
+    return isinstance(expr, ast.Element)
+
+
+def _unused(declaration: ast.OperatorDecl, collector: Collector) -> None:
+    values = [s.value for s in declaration.statements]
+    read = {e.tensor for v in values for e in subexpressions(v) if _is_element(e)}
+    *before, _ = declaration.statements
+    tensors = [("input", p.name, p.span) for p in declaration.inputs]
+    tensors += [("tensor", s.target.tensor, s.target.span) for s in before]
+    for what, name, span in tensors:
+        if name not in read:
+            message = f"{what} '{name}' is never used"
+            collector.error("O013", message, within(span, name), "unused")
+    used = set[str]().union(*map(names, values))
+    for scalar in declaration.scalars:
         if scalar.id not in used:
             collector.error("O013", f"scalar '{scalar.id}' is never used", scalar.span, "unused")

@@ -125,6 +125,10 @@ class ResultChecker:
 
     def _held_by_cache(self, node: ast.With) -> None:
         """Without a layout no code moves the data, so the level has to be a cache."""
+        if node.operand in self.rule.intermediates:
+            message = f"'{node.operand}' is computed here, so '{node.variable}' is a buffer"
+            self.collector.error("R015", message, node.span, "no layout", "give it a layout")
+            return
         required = ast.Call(function="cache", args=(node.level,), span=node.span)
         if required in self.rule.conditions:
             return
@@ -169,7 +173,21 @@ class ResultChecker:
                     "R017", message, within(step.span, old), "not an operand of it"
                 )
             replaced.add(old)
+        self._part(step)
         self._condition(step.condition, kinds)
+
+    def _part(self, step: ast.Reapply) -> None:
+        """A part of the matched operation is told by an intermediate, and only by that."""
+        cut = [old for old, _ in step.substitutions if old in self.rule.intermediates]
+        if bool(cut) == (step.part is not None) and len(cut) < 2:
+            return
+        f = self.rule.declaration.match.variable
+        message = f"this does not say which part of '{f}' is meant"
+        help = (
+            f"'producing {f}[T := Y]' computes the intermediate T into the buffer Y, and "
+            f"'consuming {f}[T := Y]' is the rest; {f} as a whole has no operand T"
+        )
+        self.collector.error("R022", message, step.span, "which part?", help)
 
     def _apply(self, step: ast.Apply, kinds: Mapping[str, Typed]) -> None:
         operator = self.operators.get(step.operator)
@@ -190,7 +208,7 @@ class ResultChecker:
         """What is done ahead of all calls has to fill a buffer of a weight, at the same level."""
         if not isinstance(leaf.step, ast.Apply) or not leaf.step.ahead:
             return
-        weights = {o.variable for o in self.rule.declaration.operands if o.weight}
+        weights = {o.variable for o in self.rule.declaration.operands if o.kind == "weight"}
         match leaf.around:
             case (ast.With(variable=buffer, operand=weight, level=level, layout=layout),):
                 operands = [o.id for o in leaf.step.operands if isinstance(o, ast.Name)]

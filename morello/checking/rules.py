@@ -117,8 +117,7 @@ class _RuleChecker:
             if operand.owner != match.variable:
                 place = within(operand.span, operand.owner, after=_end_of_name(operand))
                 message = f"'{operand.owner}' is not the matched operation"
-                kind = "weight" if operand.weight else "operand"
-                help = f"write '{operand.variable}: {kind} of {match.variable}'"
+                help = f"write '{operand.variable}: {operand.kind} of {match.variable}'"
                 self.collector.error("R004", message, place, "not an operation", help)
             self._bind(operand.variable, Typed("operand"), operand)
 

@@ -1,23 +1,24 @@
 """From a parsed spec and values for its parameters to a goal: tensors, uses, and what is left over.
 
-Codes ``S...`` are errors of a spec, ``K...`` of an expression in it. Which operand has which shape
-is checked in `morello.checking.use`. How the goal is reached is not asked here.
+Codes ``S...`` are errors of a spec, ``K...`` of an expression in it. What is computed is checked in
+`morello.checking.statements`. How the goal is reached is not asked here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 
 from morello.checking.kinds import counted
 from morello.checking.sizes import Sizes
-from morello.checking.use import NOTHING, UseChecker
+from morello.checking.statements import StatementsChecker, one_operation
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import Goal, GoalTensor
+from morello.spec.graph import sizes_from
 from morello.spec.layout import Layout, row_major
 from morello.spec.operators import Operator
 
@@ -109,21 +110,22 @@ class _SpecChecker:
         threads = self._threads()
         for node in self.spec.tensors:
             self._tensor(node)
-        self._roles()
-        use = self._only_use()
-        operation, order, sizes = NOTHING
-        if use is not None:
-            checker = UseChecker(use, self.declared, self.tensors, self.operators, self.sizes)
-            operation, order, sizes = checker.check()
+        statements = StatementsChecker(
+            self.spec, self.declared, self.tensors, self.operators, self.sizes
+        ).check()
         self._unused_parameters()
-        if operation is None or threads is None or len(self.collector.diagnostics) > before:
+        if not statements or threads is None or len(self.collector.diagnostics) > before:
             return None
+        operation, operands = one_operation(statements)
+        arguments = [t for t in self.tensors.values() if t.role != "local"]
+        shapes = [self.tensors[name].shape for name in operands]
+        sizes = sizes_from(operation, shapes)
         return Goal(
             name=self.spec.name,
             operation=operation,
-            tensors=tuple(self.tensors.values()),
-            operand_order=order,
-            sizes=sizes,
+            tensors=tuple(arguments),
+            operand_order=tuple(arguments.index(self.tensors[name]) for name in operands),
+            sizes=tuple(sizes[d] for d in operation.dims),
             threads=threads,
             target=target,
             declaration=self.spec.span,
@@ -174,6 +176,9 @@ class _SpecChecker:
 
     def _layout(self, node: ast.TensorDecl) -> None:
         rank = len(node.shape)
+        if node.role == "local" and (node.order is not None or node.panel is not None):
+            message = f"'{node.name}' is a local, so its layout is the compiler's choice"
+            self.collector.error("S011", message, node.span, help="leave the layout out")
         if node.panel is not None and (node.panel not in PANELS or not rank):
             message = f"the panels of '{node.name}' are {node.panel} elements wide"
             if not rank:
@@ -190,56 +195,6 @@ class _SpecChecker:
         after = max(node.span.source.text.rfind("layout", 0, node.span.end), node.span.start)
         place = within(node.span, "layout", after=after)
         self.collector.error("S011", message, place, f"found {node.order}", help)
-
-    # ------------------------------------------------------------------------- uses
-
-    def _roles(self) -> None:
-        """Every tensor has a use, and every output, and nothing else, is computed."""
-        uses = self.spec.uses
-        read = {a.id for use in uses for a in use.arguments}
-        computed = {use.result for use in uses}
-        for use in uses:
-            self._result(use)
-        if not uses or not read | computed <= set(self.declared):
-            return  # a tensor without use is most likely the one that is missing or misspelt
-        for node in self.declared.values():
-            place = within(node.span, node.name, after=node.span.start + len(node.role))
-            if node.role == "output" and node.name not in computed:
-                message = f"output '{node.name}' is never computed"
-                help = f"add a statement: {node.name} = ..."
-                self.collector.error("S021", message, place, "no value", help)
-            elif node.role != "output" and node.name not in read | computed:
-                message = f"{node.role} '{node.name}' is never used"
-                self.collector.error("S020", message, place, "unused", "remove it, or use it")
-
-    def _result(self, use: ast.OperatorUse) -> None:
-        place = within(use.span, use.result)
-        node = self.declared.get(use.result)
-        if node is None:
-            outputs = [n.name for n in self.declared.values() if n.role == "output"]
-            message = f"unknown tensor '{use.result}'"
-            help = suggestion(use.result, outputs) or "declare it as an output"
-            self.collector.error("S022", message, place, "not declared", help)
-        elif node.role != "output":
-            message = f"'{use.result}' is declared as {node.role}, so it cannot be computed"
-            help = "declare it as an output"
-            self.collector.error("S023", message, place, f"this is an {node.role}", help)
-
-    def _only_use(self) -> ast.OperatorUse | None:
-        uses: Sequence[ast.OperatorUse] = self.spec.uses
-        if len(uses) == 1:
-            return uses[0]
-        if not uses:
-            message = f"spec '{self.spec.name}' computes nothing"
-            help = "add a statement, such as: c = matmul(a, b)"
-            self.collector.error("S024", message, self.spec.name_span, help=help)
-        else:
-            message = (
-                f"this version compiles one operator a spec; '{self.spec.name}' has {len(uses)}"
-            )
-            help = "split it into several specs"
-            self.collector.error("S025", message, uses[1].span, "second operator", help)
-        return None
 
     def _unused_parameters(self) -> None:
         for parameter in self.spec.parameters:

@@ -1,8 +1,8 @@
-"""Checks of the operator that a spec uses: its arguments, their ranks, dtypes and dimensions."""
+"""Checks of one call of an operator in a spec: its arguments, their ranks, dtypes and dimensions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
@@ -15,10 +15,16 @@ from morello.language.places import within
 from morello.language.source import Span
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import GoalTensor
+from morello.spec.layout import row_major
 from morello.spec.operators import Operation, Operator
 
-Checked = tuple[Operation | None, tuple[int, ...], tuple[int, ...]]
-NOTHING: Checked = (None, (), ())
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A call that is right: the operation, and its operands, inputs first."""
+
+    operation: Operation
+    tensors: tuple[GoalTensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,111 +32,121 @@ class _Bound:
     """A size of a dimension, and the tensor that it comes from."""
 
     size: int
-    tensor: str
+    tensor: GoalTensor
     position: int
 
     def __str__(self) -> str:
-        return f"{self.size} in dimension {self.position + 1} of '{self.tensor}'"
+        return f"{self.size} in dimension {self.position + 1} of '{self.tensor.name}'"
 
 
-class UseChecker:
-    """Checks one statement ``result = operator(arguments, scalars)``."""
+class CallChecker:
+    """Checks one call ``operator(arguments, scalars)`` whose arguments are known."""
 
     def __init__(
         self,
-        use: ast.OperatorUse,
-        declared: Mapping[str, ast.TensorDecl],
-        tensors: Mapping[str, GoalTensor],
+        call: ast.OperatorCall,
+        inputs: Sequence[GoalTensor],
+        result: GoalTensor | str,
+        place: Span,
         operators: Mapping[str, Operator],
         sizes: Sizes,
     ) -> None:
-        """``declared`` has every tensor, ``tensors`` only those without errors."""
-        self.use = use
-        self.declared = declared
-        self.tensors = tensors
+        """``result`` is the tensor that takes the value, its name only where it is inferred.
+
+        ``place``: where the result stands.
+        """
+        self.call = call
+        self.inputs = inputs
+        self.result = result
+        self.place = place
         self.operators = operators
         self.sizes = sizes
         self.collector = sizes.collector
 
-    def check(self) -> Checked:
-        """Report everything that is wrong.
-
-        Returns:
-            The operation, for each of its operands the position of its tensor, and the size of each
-            of its dimensions; without the operation if the arguments do not fit it.
-        """
-        operator = self.operators.get(self.use.operator)
+    def check_names(self) -> tuple[Operator | None, tuple[tuple[str, float], ...]]:
+        """Report what is wrong without looking at operands: operator, their number, scalars."""
+        operator = self.operators.get(self.call.operator)
         if operator is None:
-            message = f"unknown operator '{self.use.operator}'"
-            help = suggestion(self.use.operator, self.operators)
-            place = self.use.operator_span
+            message = f"unknown operator '{self.call.operator}'"
+            help = suggestion(self.call.operator, self.operators)
+            place = self.call.operator_span
             self.collector.error("S030", message, place, "not an operator", help)
-        known = self._arguments()
         scalars = self._scalars(operator)
-        if operator is None or not self._count(operator) or not known:
-            return NOTHING
-        tensors = [self.tensors.get(n) for n in self._operand_names()]
-        operands = [t for t in tensors if t is not None]
-        if len(operands) < len(tensors):
-            return NOTHING
-        self._dtypes(operator, operands)
+        if operator is None or not self._count(operator):
+            return None, scalars
+        return operator, scalars
+
+    def check(self) -> Checked | None:
+        """Report everything that is wrong; nothing is returned if something is."""
+        before = len(self.collector.diagnostics)
+        operator, scalars = self.check_names()
+        if operator is None:
+            return None
+        known = [] if isinstance(self.result, str) else [self.result]
+        operands = [*self.inputs, *known]
+        variables = self._dtypes(operator, operands)
         rank = self._group_rank(operator, operands)
         if rank is None:
-            return NOTHING
+            return None
         operation = Operation(operator, rank, scalars=scalars)
         sizes = self._dimensions(operation, operands)
-        order = list(self.tensors)
-        return operation, tuple(order.index(t.name) for t in operands), sizes
+        if len(self.collector.diagnostics) > before or sizes is None:
+            return None
+        result = self.result
+        if isinstance(result, str):
+            inferred = self._inferred(result, operation, sizes, variables)
+            if inferred is None:
+                return None
+            result = inferred
+        return Checked(operation, (*self.inputs, result))
 
-    def _operand_names(self) -> list[str]:
-        return [*(a.id for a in self.use.arguments), self.use.result]
+    def _inferred(
+        self,
+        name: str,
+        operation: Operation,
+        sizes: Mapping[str, int],
+        variables: Mapping[str, GoalTensor],
+    ) -> GoalTensor | None:
+        """The result, where nothing declares it: its shape, and its type if the inputs tell it."""
+        declared = operation.operator.output.dtype
+        dtype = DTYPES.get(declared) or (
+            variables[declared].dtype if declared in variables else None
+        )
+        given = {t.dtype for t in self.inputs}
+        if dtype is None and len(given) == 1 and all(own.floating for own in given):
+            (dtype,) = given  # sums of integers want a wider type than what is summed
+        if dtype is None:
+            message = f"nothing tells the element type of what '{self.call.operator}' computes here"
+            help = "declare it: local NAME: f32[...], and give it the value in a statement"
+            self.collector.error("S037", message, self.call.operator_span, "which type?", help)
+            return None
+        shape = tuple(sizes[d] for d in operation.output_dims)
+        return GoalTensor(name, "local", dtype, shape, row_major(len(shape)))
 
-    def _place(self, position: int) -> Span:
+    def _operand_place(self, position: int) -> Span:
         """Where an operand stands in the statement."""
-        arguments = self.use.arguments
-        if position < len(arguments):
-            return arguments[position].span
-        return within(self.use.span, self.use.result)
+        arguments = self.call.arguments
+        return arguments[position].span if position < len(arguments) else self.place
 
     # ------------------------------------------------------------------------- names
 
-    def _arguments(self) -> bool:
-        """Whether every argument is a declared input."""
-        before = len(self.collector.diagnostics)
-        for argument in self.use.arguments:
-            node = self.declared.get(argument.id)
-            if node is None:
-                inputs = [n.name for n in self.declared.values() if n.role != "output"]
-                message = f"unknown tensor '{argument.id}'"
-                help = suggestion(argument.id, inputs)
-                self.collector.error("S022", message, argument.span, "not declared", help)
-            elif argument.id == self.use.result:
-                message = f"'{argument.id}' is input and output of the same operator"
-                help = "declare another tensor for the result; nothing is computed in place"
-                self.collector.error("S031", message, argument.span, "also the result", help)
-            elif node.role == "output":
-                message = f"'{argument.id}' is an output, so it has no value to read"
-                self.collector.error("S031", message, argument.span, "this is an output")
-        declared = self.use.result in self.declared
-        return declared and len(self.collector.diagnostics) == before
-
     def _count(self, operator: Operator) -> bool:
-        wanted, given = len(operator.inputs), len(self.use.arguments)
+        wanted, given = len(operator.inputs), len(self.call.arguments)
         if wanted == given:
             return True
         form = ", ".join(f"{p.name}: {p.dtype}[{show(p.indices)}]" for p in operator.inputs)
         message = f"'{operator.name}' takes {counted(wanted, 'tensor')}, {given} given"
         help = f"{operator.name}({form})"
-        place = self.use.operator_span
+        place = self.call.operator_span
         self.collector.error("S032", message, place, f"{given} given", help)
         return False
 
     def _scalars(self, operator: Operator | None) -> tuple[tuple[str, float], ...]:
         declared = operator.scalars if operator else ()
         given: dict[str, float] = {}
-        after = self.use.operator_span.end
-        for name, expr in self.use.scalars:
-            place = within(self.use.span, name, after=after)
+        after = self.call.operator_span.end
+        for name, expr in self.call.scalars:
+            place = within(self.call.span, name, after=after)
             value = self.sizes.number(expr, f"scalar '{name}'")
             if operator is not None and name not in declared:
                 message = f"'{operator.name}' has no scalar '{name}'"
@@ -144,16 +160,17 @@ class UseChecker:
         missing = [name for name in declared if name not in given]
         # A scalar that is unknown is most likely the missing one, misspelt.
         if missing and given.keys() <= set(declared):
-            message = f"'{self.use.operator}' needs a value for its scalar '{missing[0]}'"
+            message = f"'{self.call.operator}' needs a value for its scalar '{missing[0]}'"
             help = f"write {missing[0]} = ... after the tensors"
-            self.collector.error("S033", message, self.use.operator_span, help=help)
+            self.collector.error("S033", message, self.call.operator_span, help=help)
         return tuple((name, given.get(name, 0.0)) for name in declared)
 
     # ------------------------------------------------------------------------- dtypes and ranks
 
-    def _dtypes(self, operator: Operator, operands: list[GoalTensor]) -> None:
+    def _dtypes(self, operator: Operator, operands: list[GoalTensor]) -> dict[str, GoalTensor]:
+        """What each type variable is bound by."""
         variables: dict[str, GoalTensor] = {}
-        for i, (parameter, tensor) in enumerate(zip(operator.parameters, operands, strict=True)):
+        for i, (parameter, tensor) in enumerate(zip(operator.parameters, operands, strict=False)):
             wanted = DTYPES.get(parameter.dtype)
             if wanted is not None:
                 reason = f"'{parameter.name}' of '{operator.name}' is always {wanted}"
@@ -163,8 +180,9 @@ class UseChecker:
                 reason = f"'{first.name}' is {wanted}, and both are {parameter.dtype} in its head"
             if tensor.dtype != wanted:
                 message = f"'{tensor.name}' is {tensor.dtype}, but '{operator.name}' needs {wanted}"
-                place = self._place(i)
+                place = self._operand_place(i)
                 self.collector.error("S034", message, place, f"{wanted} expected", reason)
+        return variables
 
     def _group_rank(self, operator: Operator, operands: list[GoalTensor]) -> int | None:
         """Rank of the operator's group, or none after an error."""
@@ -174,7 +192,7 @@ class UseChecker:
             return found
         before = len(self.collector.diagnostics)
         groups: list[str] = []
-        for i, (parameter, tensor) in enumerate(zip(operator.parameters, operands, strict=True)):
+        for i, (parameter, tensor) in enumerate(zip(operator.parameters, operands, strict=False)):
             rank, single = len(tensor.shape), sum(not x.group for x in parameter.indices)
             grouped = single < len(parameter.indices)
             if rank < single or (rank > single and not grouped):
@@ -183,55 +201,56 @@ class UseChecker:
                 message = f"'{tensor.name}' has {shown}, but {bound} are needed"
                 form = f"{parameter.name}: {parameter.dtype}[{show(parameter.indices)}]"
                 help = f"'{operator.name}' declares {form}"
-                self.collector.error("S035", message, self._place(i), f"rank {rank}", help)
+                self.collector.error("S035", message, self._operand_place(i), f"rank {rank}", help)
             elif grouped:
                 groups.append(f"{rank - single} in '{tensor.name}'")
         if len(self.collector.diagnostics) == before:
             message = f"'{operator.group}...' has not the same number of dimensions everywhere"
-            place = self.use.operator_span
+            place = self.call.operator_span
             self.collector.error("S035", message, place, help="it has " + ", ".join(groups))
         return None
 
     # ------------------------------------------------------------------------- dimensions
 
-    def _dimensions(self, operation: Operation, operands: list[GoalTensor]) -> tuple[int, ...]:
+    def _dimensions(
+        self, operation: Operation, operands: list[GoalTensor]
+    ) -> dict[str, int] | None:
         """Size of each dimension; where operands disagree, the first one's."""
         bound: dict[str, _Bound] = {}
-        for i, (indices, tensor) in enumerate(zip(operation.operands, operands, strict=True)):
+        for i, (indices, tensor) in enumerate(zip(operation.operands, operands, strict=False)):
             for position, index in enumerate(indices):
                 (dimension, factor), *more = index.terms
                 if more or factor != 1:
                     continue
-                here = _Bound(tensor.shape[position], tensor.name, position)
+                here = _Bound(tensor.shape[position], tensor, position)
                 first = bound.setdefault(dimension, here)
                 if first.size != here.size:
                     self._mismatch(dimension, first, here, i)
         sums_are_known = len(bound) == len(operation.dims)
         if sums_are_known:
             self._sums(operation, operands, bound)
-        return tuple(bound[d].size for d in operation.dims) if sums_are_known else ()
+        return {d: bound[d].size for d in operation.dims} if sums_are_known else None
 
     def _mismatch(self, dimension: str, first: _Bound, here: _Bound, operand: int) -> None:
-        message = f"dimension '{dimension}' of '{self.use.operator}' is {first} but {here}"
-        label = f"{here.size} here, {first.size} in '{first.tensor}'"
-        node = self.declared[here.tensor]
-        help = f"'{here.tensor}' is declared at {node.span}"
-        self.collector.error("S036", message, self._place(operand), label, help)
+        message = f"dimension '{dimension}' of '{self.call.operator}' is {first} but {here}"
+        label = f"{here.size} here, {first.size} in '{first.tensor.name}'"
+        help = f"the shape of '{here.tensor.name}' is {list(here.tensor.shape)}"
+        self.collector.error("S036", message, self._operand_place(operand), label, help)
 
     def _sums(
         self, operation: Operation, operands: list[GoalTensor], bound: Mapping[str, _Bound]
     ) -> None:
         """Operands that are indexed by sums, such as ``h + r``, have exactly what these reach."""
-        for i, (indices, tensor) in enumerate(zip(operation.operands, operands, strict=True)):
+        for i, (indices, tensor) in enumerate(zip(operation.operands, operands, strict=False)):
             for position, index in enumerate(indices):
                 extent = 1 + sum(factor * (bound[d].size - 1) for d, factor in index.terms)
                 is_sum = len(index.terms) > 1 or index.terms[0][1] != 1
                 if is_sum and extent != tensor.shape[position]:
-                    here = _Bound(tensor.shape[position], tensor.name, position)
+                    here = _Bound(tensor.shape[position], tensor, position)
                     terms = ", ".join(f"'{d}' is {bound[d]}" for d, _ in index.terms)
                     message = (
-                        f"'{self.use.operator}' reaches {extent} elements where there is {here}"
+                        f"'{self.call.operator}' reaches {extent} elements where there is {here}"
                     )
                     self.collector.error(
-                        "S036", message, self._place(i), f"{extent} expected", terms
+                        "S036", message, self._operand_place(i), f"{extent} expected", terms
                     )

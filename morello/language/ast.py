@@ -155,11 +155,14 @@ class MatchOperator(Node):
 
 @dataclass(frozen=True, slots=True)
 class MatchOperand(Node):
-    """``X: operand of f``: tried for every operand. ``X: weight of f``: for every weight."""
+    """``X: operand of f``: tried for every operand.
+
+    ``kind`` is ``operand``, ``weight`` or ``intermediate``: what a graph computes on the way.
+    """
 
     variable: str
     owner: str
-    weight: bool
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +202,18 @@ class With(Node):
 
 @dataclass(frozen=True, slots=True)
 class Reapply(Node):
-    """``[accumulating] [serial] f [X := Y, ...] [if condition]``: the matched operator again."""
+    """``[accumulating] [serial] f [X := Y, ...] [if condition]``: the matched operator again.
+
+    ``part``: ``producing f[T := Y]`` is what of f computes the intermediate T, into Y, and
+    ``consuming f[T := Y]`` the rest, which reads it there. None is all of f.
+    """
 
     variable: str
     accumulating: bool
     serial: bool
     substitutions: tuple[tuple[str, str], ...]
     condition: Expr | None
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +407,9 @@ class SpecParameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class TensorDecl(Node):
-    """``input q: f32[S, D] [layout (1, 0)] [panels 16]``. ``role`` is input, weight or output.
+    """``input q: f32[S, D] [layout (1, 0)] [panels 16]``.
+
+    ``role`` is input, weight, local or output.
 
     ``order`` lists the dimensions from the slowest to the fastest; absent is row-major. ``panel``
     is the width of the panels of the fastest, absent for none.
@@ -414,14 +424,21 @@ class TensorDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorUse(Node):
-    """``o = matmul(q, k)``, scalars by name: ``o = leaky_relu(x, slope = 0.1)``."""
+class OperatorCall(Node):
+    """``matmul(q, transposed(k))``, scalars by name: ``leaky_relu(x, slope = 0.1)``."""
 
-    result: str
     operator: str
     operator_span: Span = field(compare=False, repr=False)
-    arguments: tuple[Name, ...]
+    arguments: tuple[Name | OperatorCall, ...]
     scalars: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorUse(Node):
+    """``o = matmul(q, k)``: a tensor gets the value of a call."""
+
+    result: str
+    call: OperatorCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,8 +105,8 @@ def _matches(
 
 
 def _match_operand(builder: Builder, tree: Tree[Token]) -> ast.MatchOperand:
-    variable, *weight, owner = names(tree.children)
-    return ast.MatchOperand(variable, owner, bool(weight), span=builder.span(tree))
+    variable, *kind, owner = names(tree.children)
+    return ast.MatchOperand(variable, owner, *(kind or ("operand",)), span=builder.span(tree))
 
 
 def _choice(builder: Builder, tree: Tree[Token]) -> ast.Choice:
@@ -164,10 +164,11 @@ def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
 
 def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
     parts: list[Any] = tree.children
-    accumulating, serial, variable, substitutions, condition = parts
+    part, accumulating, serial, variable, substitutions, condition = parts
     pairs = (names(pair.children) for pair in children(substitutions))
     return ast.Reapply(
         variable=str(variable),
+        part=None if part is None else str(part),
         accumulating=accumulating is not None,
         serial=serial is not None,
         substitutions=tuple((old, new) for old, new in pairs),

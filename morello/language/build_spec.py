@@ -55,17 +55,31 @@ def _tensor(builder: Builder, tree: Tree[Token]) -> ast.TensorDecl:
 
 
 def _use(builder: Builder, tree: Tree[Token]) -> ast.OperatorUse:
-    result, operator, *arguments = children(tree)
-    operands = [item for item in arguments if isinstance(item, Token)]
-    scalars = [item for item in arguments if isinstance(item, Tree)]
-    return ast.OperatorUse(
-        result=str(result),
+    result, call = children(tree)
+    return ast.OperatorUse(str(result), _call(builder, call), span=builder.span(tree))
+
+
+def _call(builder: Builder, tree: Tree[Token]) -> ast.OperatorCall:
+    operator, *arguments = children(tree)
+    first = next((i for i, item in enumerate(arguments) if _is_scalar(item)), len(arguments))
+    operands, scalars = arguments[:first], arguments[first:]
+    return ast.OperatorCall(
         operator=str(operator),
         operator_span=builder.span(operator),
-        arguments=tuple(ast.Name(str(token), span=builder.span(token)) for token in operands),
+        arguments=tuple(_operand(builder, operand) for operand in operands),
         scalars=tuple(_scalar(builder, scalar) for scalar in scalars),
         span=builder.span(tree),
     )
+
+
+def _is_scalar(item: Tree[Token] | Token) -> bool:
+    return isinstance(item, Tree) and kind_of(item) == "scalar"
+
+
+def _operand(builder: Builder, item: Tree[Token] | Token) -> ast.Name | ast.OperatorCall:
+    if isinstance(item, Token):
+        return ast.Name(str(item), span=builder.span(item))
+    return _call(builder, item)
 
 
 def _scalar(builder: Builder, tree: Tree[Token]) -> tuple[str, ast.Expr]:

@@ -56,6 +56,7 @@ SPEC: dict[str, Signature] = {
     "output_dims": Signature(("operation",), "list of dim", "Dimensions that index the output."),
     "reduced_dims": Signature(("operation",), "list of dim", "Dimensions that are reduced."),
     "tile_sizes": Signature(("dim",), "list of size", "The target's sizes below the dimension's."),
+    "levels": Signature(("operand",), "list of level", "Levels where it may be computed."),
     "nearer": Signature(("level",), "list of level", "Levels nearer to the registers."),
     "layouts": Signature(
         ("operand", "level", "dtype"),
@@ -70,6 +71,9 @@ SPEC: dict[str, Signature] = {
         optional=1,
     ),
     # what the family says
+    "composite": Signature(
+        ("operation",), "truth", "Whether no kernel computes it as one: it has several statements."
+    ),
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
     "writes": Signature(("operation", "operand"), "truth", "Whether it is the output."),
     "reused": Signature(
@@ -78,6 +82,9 @@ SPEC: dict[str, Signature] = {
         "Whether some dimension leaves it alone: it is read again.",
     ),
     "reduces": Signature(("operation",), "truth", "Has a reduction that is not yet started."),
+    "splits": Signature(
+        ("operation",), "truth", "Whether a loop may divide what it reduces, now or once begun."
+    ),
     "identity": Signature(("operation",), "number", "What accumulation starts from."),
     "cache": Signature(("level",), "truth", "Whether the hardware moves data there."),
     "addressable": Signature(("level",), "truth", "Whether loops may index it."),

@@ -65,10 +65,13 @@ class Fingerprints:
         Families of one operator with the same element types share theirs, apart from those that
         may use threads.
         """
+        operator = family.operation.operator
         dtypes = frozenset(o.dtype.name for o in family.operands)
-        key = (family.operation.operator.name, dtypes, family.threads > 1)
+        if operator.composition is not None:
+            dtypes |= {dtype.name for _, dtype in operator.composition.graph.dtypes}
+        key = (operator.name, dtypes, family.threads > 1)
         if key not in self._known:
-            reach = _reach(self._context, *key)
+            reach = _reach(self._context, operator, dtypes, family.threads > 1)
             text = repr((ENGINE, *_parts(self._context, reach)))
             self._known[key] = blake2b(text.encode(), digest_size=BYTES).digest()
         return self._known[key]
@@ -76,8 +79,12 @@ class Fingerprints:
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """Definitions that a family can lead to. ``near`` are kernels for other types as well."""
+    """Definitions that a family can lead to. ``near`` are kernels for other types as well.
 
+    ``derived``: operators may arise that stand for graphs of those here.
+    """
+
+    derived: bool
     dtypes: frozenset[str]
     operators: tuple[Operator, ...]
     rules: tuple[Rule, ...]
@@ -85,24 +92,33 @@ class _Reach:
     near: tuple[Kernel, ...]
 
 
-def _reach(context: Context, operator: str, dtypes: frozenset[str], parallel: bool) -> _Reach:
+def _reach(context: Context, operator: Operator, dtypes: frozenset[str], parallel: bool) -> _Reach:
     usable = [r for r in context.rules if parallel or not r.declaration.match.parallel]
     found: dict[str, Operator] = {}
     pending = [operator]
+    composition = operator.composition
+    if composition is not None:
+        pending += [node.operation.operator for node in composition.graph.nodes]
     while pending:
-        name = pending.pop()
-        if name in found:
+        own = pending.pop()
+        if own.name in found:
             continue
-        found[name] = context.operators[name]
+        found[own.name] = own = context.operators.get(own.name, own)
         for rule in usable:
-            if rule.may_match(found[name]):
-                pending += _yielded(rule)
+            if rule.may_match(own):
+                pending += [context.operators[name] for name in _yielded(rule)]
     operators = tuple(found[name] for name in sorted(found))
-    near = _implementing(context.target.kernels, operators)
+    derived = composition is not None
+    near = _implementing(context.target.kernels, operators, derived)
     return _Reach(
+        derived,
         dtypes,
         operators,
-        tuple(r for r in usable if any(map(r.may_match, operators))),
+        tuple(
+            r
+            for r in usable
+            if any(map(r.may_match, operators)) or (derived and r.declaration.match.kind != "named")
+        ),
         tuple(k for k in near if all(_occurs(p, dtypes) for p in k.match.operands)),
         near,
     )
@@ -113,8 +129,14 @@ def _yielded(rule: Rule) -> Iterator[str]:
     return (n.operator for n in nodes(rule.declaration.result) if isinstance(n, ast.Apply))
 
 
-def _implementing(kernels: Iterable[Kernel], operators: tuple[Operator, ...]) -> tuple[Kernel, ...]:
-    return tuple(k for k in kernels if any(implements(k, o) for o in operators))
+def _implementing(
+    kernels: Iterable[Kernel], operators: tuple[Operator, ...], derived: bool
+) -> tuple[Kernel, ...]:
+    return tuple(
+        k
+        for k in kernels
+        if any(implements(k, o) for o in operators) or (derived and k.match.kind != "named")
+    )
 
 
 def _occurs(pattern: ast.KernelOperand, dtypes: frozenset[str]) -> bool:
@@ -213,7 +235,8 @@ def _asks_meaning(value: object) -> bool:
 
 
 def _implemented(kernel: Kernel, reach: _Reach) -> Iterator[Operator]:
-    return (o for o in reach.operators if implements(kernel, o))
+    every = reach.derived and kernel.match.kind != "named"
+    return (o for o in reach.operators if every or implements(kernel, o))
 
 
 def _lanes(kernel: Kernel, dtypes: frozenset[str]) -> set[int]:

@@ -107,17 +107,34 @@ class _Lowering:
                 return self._tiled(step, views)
 
     def _placed(self, step: Placed, views: Mapping[str, View]) -> Node:
-        source, operand = views[step.source.key], step.tensor.operand
+        operand = step.tensor.operand
+        if step.shape is not None:
+            return self._made(step, views)
+        source = views[step.source.key]
         if not step.copied:
             view = replace(source, level=operand.level.name)
             body = self.node(step.body, {**views, step.tensor.key: view})
             return Resident(view, body, self.origin)
         moved = operand.level.name != source.level
         suffix = operand.level.name if moved else "packed"
+        return self._allocated(
+            step, f"{source.tensor.name.split('_')[0]}_{suffix}", source.sizes, views
+        )
+
+    def _made(self, step: Placed, views: Mapping[str, View]) -> Node:
+        """A buffer of an intermediate tensor."""
+        assert step.shape is not None
+        shape = tuple(int(extent) for extent in step.shape)
+        return self._allocated(step, step.source.name, shape, views)
+
+    def _allocated(
+        self, step: Placed, name: str, shape: tuple[int, ...], views: Mapping[str, View]
+    ) -> Node:
+        operand = step.tensor.operand
         tensor = Tensor(
-            self.names.fresh(f"{source.tensor.name.split('_')[0]}_{suffix}"),
+            self.names.fresh(name),
             operand.dtype,
-            source.sizes,
+            shape,
             Layout(operand.order, int(panel(step.tensor.packing))),
             operand.level.name,
             operand.vector,

@@ -85,7 +85,7 @@ def scope_at(
     if isinstance(alternative, KernelAlternative):
         return Scope(target, alternative.match.scope_variables(at), at.sizes, at.used)
     f = spec_ref(family, at.packing)
-    own = {t.key: t for t in f.tensors}
+    own = {t.key: t for t in (*f.tensors, *f.intermediates(target))}
     variables = {
         name: own[value.key] if isinstance(value, TensorRef) else value
         for name, value in alternative.choices
@@ -192,8 +192,10 @@ class _Enumeration:
         if position == len(operands):
             yield from self._choices(0, variables, None)
             return
-        for tensor in self.f.tensors:
-            if operands[position].weight and not tensor.operand.weight:
+        kind = operands[position].kind
+        intermediate = self.f.intermediates(self.context.target)
+        for tensor in intermediate if kind == "intermediate" else self.f.tensors:
+            if kind == "weight" and not tensor.operand.weight:
                 continue
             bound = {**variables, operands[position].variable: tensor}
             if self._allowed(position + 1, bound):

@@ -77,11 +77,15 @@ class Scope:
 
 
 def _output_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
-    return f.family.operation.output_dims
+    return _divisible(f, f.family.operation.output_dims)
 
 
 def _reduced_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
-    return f.family.operation.reduced_dims
+    return _divisible(f, f.family.operation.reduced_dims)
+
+
+def _divisible(f: SpecRef, dims: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(d for d in dims if d in f.family.operation.divisible_dims)
 
 
 def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
@@ -90,6 +94,10 @@ def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
 
 def _nearer(scope: Scope, level: Level) -> tuple[Level, ...]:
     return tuple(other for other in scope.target.levels if other.distance < level.distance)
+
+
+def _levels(scope: Scope, _: TensorRef) -> tuple[Level, ...]:
+    return tuple(level for level in scope.target.levels if not level.arguments)
 
 
 def _operation_of(scope: Scope) -> SpecRef:
@@ -111,9 +119,8 @@ def _layouts(
     rank = len(tensor.operand.order)
     wanted = {row_major(rank)} if level.addressable else set[Layout]()
     dtype = dtype or tensor.operand.dtype
-    position = _operand_position(f, tensor)
-    for kernel, pattern in wanted_patterns(scope.target, f, position, dtype):
-        plain = not refuses_plain(kernel, f.family.operation.names[position])
+    for kernel, pattern in wanted_patterns(scope.target, f, tensor, dtype):
+        plain = not refuses_plain(kernel, pattern.name)
         near = any(scope.target.level_by_name[n].distance <= level.distance for n in pattern.levels)
         if plain and near and len(pattern.shape) <= rank and pattern.order != ():
             wanted.add(Layout(pattern_order(pattern, rank)))
@@ -132,7 +139,7 @@ def _vectors(
         return (0,)
     f = _operation_of(scope)
     dtype = dtype or tensor.operand.dtype
-    patterns = wanted_patterns(scope.target, f, _operand_position(f, tensor), dtype)
+    patterns = wanted_patterns(scope.target, f, tensor, dtype)
     wanted = {
         p.vector
         for _, p in patterns
@@ -154,12 +161,29 @@ def _writes(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
 
 
 def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
-    return any(not tensor.indexed_by(dim) for dim in f.family.operation.dims)
+    """Whether it is read again; by a graph, in some sum.
+
+    What a graph's elementwise operations read is small beside that, and is theirs to bring nearer.
+    """
+    operation = f.family.operation
+    again = any(not tensor.indexed_by(dim) for dim in operation.divisible_dims)
+    if not operation.operator.composite:
+        return again
+    assert operation.operator.composition is not None
+    nodes = [n for n, _ in operation.operator.composition.graph.occurrences(tensor.name)]
+    return len(nodes) > 1 or (again and nodes[0].operation.operator.reduction is not None)
 
 
 def _reduces(_: Scope, f: SpecRef) -> bool:
     operation = f.family.operation
     return operation.operator.reduction is not None and not operation.accumulating
+
+
+def _splits(_: Scope, f: SpecRef) -> bool:
+    """A graph has to be taken apart first where its last sum needs all that comes before."""
+    operation = f.family.operation
+    divisible = _divisible(f, operation.reduced_dims)
+    return bool(divisible) or not operation.operator.composite
 
 
 def _identity(_: Scope, f: SpecRef) -> float | None:
@@ -231,13 +255,16 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "output_dims": _output_dims,
     "reduced_dims": _reduced_dims,
     "tile_sizes": _tile_sizes,
+    "levels": _levels,
     "nearer": _nearer,
     "layouts": _layouts,
     "vectors": _vectors,
+    "composite": lambda _, f: f.family.operation.operator.composite,
     "reads": _reads,
     "writes": _writes,
     "reused": _reused,
     "reduces": _reduces,
+    "splits": _splits,
     "identity": _identity,
     "cache": lambda _, level: level.cache,
     "addressable": lambda _, level: level.addressable,

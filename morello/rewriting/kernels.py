@@ -94,6 +94,8 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
 
 def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
     operation = family.operation
+    if operation.operator.composite:
+        return "it computes one statement: an intermediate has to be computed first"
     if match.kind == "named" and operation.operator.name != match.operator:
         return f"it implements '{match.operator}'"
     if match.kind == "elementwise" and not operation.operator.elementwise:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from morello.language import ast
-from morello.rewriting.references import SpecRef
+from morello.rewriting.references import SpecRef, TensorRef
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, Order, row_major
 from morello.spec.machine import Kernel, Target
-from morello.spec.operators import Operator
+from morello.spec.operators import Operation, Operator
 
 ANY = "any"
 """In a kernel's pattern: every element type."""
@@ -18,6 +18,8 @@ ANY = "any"
 def implements(kernel: Kernel, operator: Operator) -> bool:
     """Whether a kernel can be for this operator at all."""
     match = kernel.match
+    if operator.composite:
+        return False
     if match.kind == "named":
         return match.operator == operator.name
     return match.kind == "op" or operator.elementwise
@@ -75,22 +77,36 @@ def _is_width(expr: ast.Expr) -> bool:
 
 
 def wanted_patterns(
-    target: Target, f: SpecRef, position: int, dtype: DType
+    target: Target, f: SpecRef, tensor: TensorRef, dtype: DType
 ) -> Iterator[tuple[Kernel, ast.KernelOperand]]:
-    """Patterns that the target's kernels have for one operand of an operation, of this type.
+    """Patterns that the target's kernels have for one tensor of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
-    that may be converted to the output's, and the target has their registers.
+    that may be converted to the output's, and the target has their registers. Of a graph, each of
+    its operations that the tensor is an operand of may come to be computed by a kernel.
     """
+    for operation, position, dtypes in _uses(f, tensor):
+        for kernel in target.kernels:
+            if not implements(kernel, operation.operator):
+                continue
+            patterns = [pattern_for(kernel.match, name) for name in operation.names]
+            types = [(own.name, dtypes[-1].name) for own in dtypes]
+            types[position] = (dtype.name, dtype.name)
+            if all(_possible(target, *pair) for pair in zip(patterns, types, strict=True)):
+                yield kernel, patterns[position]
+
+
+def _uses(f: SpecRef, tensor: TensorRef) -> Iterator[tuple[Operation, int, tuple[DType, ...]]]:
+    """Operations that a tensor is an operand of, at which position, with all operands' types."""
     operation = f.family.operation
-    for kernel in target.kernels:
-        if not implements(kernel, operation.operator):
-            continue
-        patterns = [pattern_for(kernel.match, name) for name in operation.names]
-        types = [(t.operand.dtype.name, f.out.operand.dtype.name) for t in f.tensors]
-        types[position] = (dtype.name, dtype.name)
-        if all(_possible(target, *pair) for pair in zip(patterns, types, strict=True)):
-            yield kernel, patterns[position]
+    position = next((p for p, own in enumerate(f.tensors) if own.key == tensor.key), None)
+    if position is not None:
+        yield operation, position, tuple(o.dtype for o in f.family.operands)
+    composition = operation.operator.composition
+    if composition is not None and composition.intermediates:
+        graph = composition.graph
+        for node, position in graph.occurrences(tensor.name):
+            yield node.operation, position, tuple(map(graph.dtype, node.tensors))
 
 
 def _possible(target: Target, pattern: ast.KernelOperand, types: tuple[str, str]) -> bool:

@@ -2,12 +2,14 @@
 
 Smaller is by one lexicographic, well-founded measure of a Spec, its components in this order:
 
-1. *rank of the operator*, from the graph of which operator may yield which;
-2. *threads*: serial is below parallel;
-3. *distance*: sum over the operands of their levels' distances from the nearest level;
-4. *accumulation*: accumulating is below not yet accumulating;
-5. *weights*: how many operands may still be packed ahead of all calls; no rule makes more of them;
-6. *sizes* of the iteration dimensions.
+1. *rank of the operator*, from the graph of which operator may yield which; what stands for a graph
+   of operations is above them all;
+2. *statements*: how many operations it stands for;
+3. *threads*: serial is below parallel;
+4. *distance*: sum over the operands of their levels' distances from the nearest level;
+5. *accumulation*: accumulating is below not yet accumulating;
+6. *weights*: how many operands may still be packed ahead of all calls; no rule makes more of them;
+7. *sizes* of the iteration dimensions.
 
 The proof is read off the rule's syntax tree: for each leaf of its result, each component is known
 to shrink (``<``), to stay (``=``), to shrink or stay (``<=``), or nothing is known (``?``). A leaf
@@ -27,7 +29,15 @@ from morello.language.traverse import Leaf
 from morello.rewriting.rule import Rule
 from morello.spec.operators import Operator
 
-COMPONENTS = ("operator rank", "threads", "distance", "accumulation", "weights", "sizes")
+COMPONENTS = (
+    "operator rank",
+    "statements",
+    "threads",
+    "distance",
+    "accumulation",
+    "weights",
+    "sizes",
+)
 
 HELP = {
     "distance": "replace an operand by a buffer at a level chosen from nearer(X.level)",
@@ -70,6 +80,11 @@ def operator_ranks(operators: Mapping[str, Operator], rules: Sequence[Rule]) -> 
     for name in order:
         ranks[name] = 1 + max((ranks[to] for source, to in edges if source == name), default=-1)
     return {name: ranks[name] for name in operators}
+
+
+def statements(operator: Operator) -> int:
+    """How many operations it stands for."""
+    return 1 if operator.composition is None else len(operator.composition.graph.nodes)
 
 
 # --------------------------------------------------------------------------- which yields which
@@ -184,6 +199,7 @@ def _reapplication(rule: Rule, leaf: Leaf, step: ast.Reapply) -> dict[str, str]:
         accumulation = "<" if rule.requires_reduction else "<="
     return {
         "operator rank": "=",
+        "statements": "=" if step.part is None else "<",
         "threads": threads,
         "distance": _together(
             _replacement(rule, leaf, old, new) for old, new in step.substitutions
@@ -210,7 +226,7 @@ def _replacement(rule: Rule, leaf: Leaf, old: str, new: str) -> str:
 
 def _unweighted(rule: Rule, leaf: Leaf, old: str, new: str) -> str:
     """Weights with the operand ``new`` in the place of ``old``: no buffer is one."""
-    weights = {o.variable for o in rule.declaration.operands if o.weight}
+    weights = {o.variable for o in rule.declaration.operands if o.kind == "weight"}
     return "<" if old in weights and leaf.buffer(new) is not None else "<="
 
 
@@ -248,6 +264,7 @@ def _self_application(rule: Rule, leaf: Leaf) -> dict[str, str]:
     return {
         **unknown,
         "operator rank": "=",
+        "statements": "=",
         "threads": "<=",
         "distance": "<" if proven and _others_matched(rule, leaf.step, nearer) else "?",
     }

@@ -6,14 +6,14 @@ the structure of a family is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from morello.spec.layout import Packing, contiguity, panel
+from morello.spec.layout import Packing, contiguity, packed, panel
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
 from morello.spec.spec import Family, Operand, Variant
@@ -22,6 +22,9 @@ Size = Any
 """An int, or an int64 array that broadcasts over the axes of a box."""
 
 Sizes = Mapping[str, Size]
+
+INTERMEDIATE = "on the way: "
+"""How keys of tensors begin that are no operands; no variable of a rule does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,11 @@ class TensorRef:
     indices: tuple[OperandIndex, ...]
     packing: Packing = None
 
+    @property
+    def intermediate(self) -> bool:
+        """Whether it is what a graph computes on the way, and not yet anywhere."""
+        return self.key.startswith(INTERMEDIATE)
+
     def indexed_by(self, dim: str) -> list[int]:
         """Positions of its logical dimensions that move with an iteration dimension."""
         return [p for p, i in enumerate(self.indices) if any(d == dim for d, _ in i.terms)]
@@ -78,6 +86,17 @@ class SpecRef:
     def out(self) -> TensorRef:
         """The operand that is written."""
         return self.tensors[-1]
+
+    def intermediates(self, target: Target) -> Iterator[TensorRef]:
+        """What may be computed on the way; as yet nowhere, which counts as the farthest level."""
+        composition = self.family.operation.operator.composition
+        for name in self.family.operation.operator.intermediates:
+            assert composition is not None
+            indices = composition.locals[name]
+            rank = len(indices)
+            operand = Operand(composition.graph.dtype(name), target.farthest, tuple(range(rank)))
+            packing = None if self.tensors[0].packing is None else packed(rank)
+            yield TensorRef(f"{INTERMEDIATE}{name}", name, operand, indices, packing)
 
 
 def spec_ref(family: Family, packing: Sequence[Packing] | None = None) -> SpecRef:

@@ -26,6 +26,12 @@ class Rule:
         return tuple(o.variable for o in self.declaration.operands)
 
     @cached_property
+    def intermediates(self) -> frozenset[str]:
+        """Those of them that stand for what is computed on the way."""
+        operands = self.declaration.operands
+        return frozenset(o.variable for o in operands if o.kind == "intermediate")
+
+    @cached_property
     def choice_variables(self) -> tuple[str, ...]:
         """Variables that are chosen, in order."""
         return tuple(c.variable for c in self.declaration.choices)
@@ -56,6 +62,8 @@ class Rule:
         if self.requires_conversion and not any(
             p.dtype != operator.output.dtype for p in operator.inputs
         ):
+            return False
+        if self.intermediates and not operator.intermediates:
             return False
         if match.accumulating or self.requires_reduction:
             return operator.reduction is not None

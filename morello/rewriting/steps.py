@@ -22,6 +22,7 @@ from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope, is_unrolled
 from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed, whole_packing
 from morello.rewriting.references import (
+    INTERMEDIATE,
     Size,
     Sizes,
     SpecRef,
@@ -30,6 +31,7 @@ from morello.rewriting.references import (
     lines,
     registers,
 )
+from morello.spec.graph import part_of, sizes_from
 from morello.spec.layout import Layout, Packing, packed, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator
@@ -103,7 +105,8 @@ class Placed:
     """``with``: ``tensor`` is ``source`` at another level; ``copied`` if it is a buffer.
 
     ``fits`` must hold: what this takes, in grains, is no more than what is free of the level, and a
-    buffer in panels is wider than one.
+    buffer in panels is wider than one. ``shape`` is that of an intermediate, which has no source
+    that could tell it.
     """
 
     tensor: TensorRef
@@ -112,6 +115,7 @@ class Placed:
     taken: Size
     fits: Any
     body: Step
+    shape: tuple[Size, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +227,9 @@ class Instantiation:
 
     def run(self, block: ast.Block, variables: Mapping[str, Any]) -> Step:
         """The tree for a block, with the rule's variables bound."""
-        tensors = {t.key: t for t in self.f.tensors}
-        aliases = {n: v.key for n, v in variables.items() if isinstance(v, TensorRef)}
+        bound = {n: v for n, v in variables.items() if isinstance(v, TensorRef)}
+        tensors = {t.key: t for t in (*self.f.tensors, *bound.values())}
+        aliases = {n: v.key for n, v in bound.items()}
         state = _State(self.f, tensors, aliases, dict(variables), self.sizes, self.used)
         return self._block(block, state)
 
@@ -255,6 +260,8 @@ class Instantiation:
         family = self.f.family
         substitutions = dict(node.substitutions)
         renamed = {state.aliases[old]: state.aliases[new] for old, new in substitutions.items()}
+        if node.part is not None:
+            return self._part_of(node, renamed, state)
         tensors = tuple(state.tensors[renamed.get(t.key, t.key)] for t in self.f.tensors)
         if not state.whole:
             tensors = tuple(map(_not_ahead, tensors))
@@ -268,6 +275,32 @@ class Instantiation:
         if self.structural:
             return Leaf(child, tensors, None, None)
         sizes = tuple(state.sizes[d] for d in operation.dims)
+        return Leaf(child, tensors, sizes, self._used(state))
+
+    def _part_of(self, node: ast.Reapply, renamed: Mapping[str, str], state: _State) -> Step:
+        """What computes an intermediate, or what remains once it is there."""
+        family = self.f.family
+        composition = family.operation.operator.composition
+        assert composition is not None
+        graph = composition.graph
+        ((intermediate, buffer),) = renamed.items()
+        accumulating = family.operation.accumulating
+        name = intermediate.removeprefix(INTERMEDIATE)
+        producer = part_of(graph, name, accumulating=False)
+        consumer = part_of(graph, graph.output, [name], accumulating=accumulating)
+        part = producer if node.part == "producing" else consumer
+        known = dict(zip(family.operation.names, (t.key for t in self.f.tensors), strict=True))
+        known[name] = buffer
+        shared = {*producer.tensors} & {*consumer.tensors}
+        tensors = tuple(
+            _not_ahead(t) if own in shared or not state.whole else t
+            for own, t in ((own, state.tensors[known[own]]) for own in part.tensors)
+        )
+        threads = 1 if node.serial else family.threads
+        child = Family(part.operation, tuple(t.operand for t in tensors), threads)
+        if self.structural:
+            return Leaf(child, tensors, None, None)
+        sizes = _direct_sizes(part.operation, tensors, state)
         return Leaf(child, tensors, sizes, self._used(state))
 
     def _used(self, state: _State) -> tuple[Size, ...]:
@@ -307,7 +340,7 @@ class Instantiation:
         packing = self._packing(source, operand, layout)
         tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
         inside = state.bind(node.variable, tensor)
-        inside.whole = state.whole and level == source.operand.level
+        inside.whole = state.whole and (source.intermediate or level == source.operand.level)
         copied = layout is not None
         taken: Size = 0
         fits: Any = True
@@ -318,7 +351,8 @@ class Instantiation:
             total = state.used[level.name] + taken
             fits = fits & (total <= level.capacity)
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
-        return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside))
+        shape = tensor.extents(state.sizes) if source.intermediate and not self.structural else None
+        return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside), shape)
 
     def _packing(self, source: TensorRef, operand: Operand, layout: Layout | None) -> Packing:
         """Of a tensor at another level. Contiguity is forgotten where nothing asks for it."""
@@ -423,11 +457,7 @@ def _direct_sizes(
     operation: Operation, tensors: tuple[TensorRef, ...], state: _State
 ) -> tuple[Size, ...]:
     """Sizes of an operation's dimensions from the shapes of its operands."""
-    found: dict[str, Size] = {}
-    for indices, tensor in zip(operation.operands, tensors, strict=True):
-        for index, extent in zip(indices, tensor.extents(state.sizes), strict=True):
-            if len(index.terms) == 1 and index.terms[0][1] == 1:
-                found.setdefault(index.terms[0][0], extent)
+    found = sizes_from(operation, [t.extents(state.sizes) for t in tensors])
     return tuple(found[d] for d in operation.dims)
 
 

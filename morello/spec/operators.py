@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from morello.language import ast
+
+if TYPE_CHECKING:
+    from morello.spec.graph import Composition
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A checked operator declaration."""
+    """A checked operator declaration, or what a graph of several operations is as one operator.
+
+    ``statement`` is all of the meaning, unless there is a ``composition`` that is not complete:
+    then it is the last of several.
+
+    ``parts`` are the operators of a declaration's statements, where it has more than one. Such an
+    operator is never searched for itself: a spec that uses it has a node for each part.
+    """
 
     name: str
     doc: str
@@ -23,6 +34,18 @@ class Operator:
     scalars: tuple[str, ...]
     statement: ast.Statement
     declaration: ast.OperatorDecl = field(repr=False, compare=False)
+    parts: tuple[Operator, ...] = ()
+    composition: Composition | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def composite(self) -> bool:
+        """Whether its statement is not all of its meaning: no kernel computes it as a whole."""
+        return self.composition is not None and not self.composition.complete
+
+    @property
+    def intermediates(self) -> tuple[str, ...]:
+        """Tensors on the way that may be computed first."""
+        return () if self.composition is None else self.composition.intermediates
 
     @property
     def parameters(self) -> tuple[ast.TensorParameter, ...]:
@@ -42,12 +65,16 @@ class Operator:
     @cached_property
     def elementwise(self) -> bool:
         """Whether every operand is indexed alike: one output element per iteration."""
-        return self.reduction is None and all(p.indices == self.output.indices for p in self.inputs)
+        alike = all(p.indices == self.output.indices for p in self.inputs)
+        return self.reduction is None and alike and not self.composite
 
     def group_rank(self, ranks: tuple[int, ...]) -> int | None:
-        """Rank of the group that makes the parameters have these ranks; none if none does."""
+        """Rank of the group that makes the parameters have these ranks; none if none does.
+
+        Ranks of the last ones may be left out.
+        """
         found: set[int] = set()
-        for parameter, rank in zip(self.parameters, ranks, strict=True):
+        for parameter, rank in zip(self.parameters, ranks, strict=False):
             single = sum(not i.group for i in parameter.indices)
             if any(i.group for i in parameter.indices):
                 found.add(rank - single)
@@ -141,6 +168,12 @@ class Operation:
     def reads(self, operand: int) -> bool:
         """Whether its old contents matter: inputs, and the output of an accumulating operation."""
         return not self.writes(operand) or self.accumulating
+
+    @property
+    def divisible_dims(self) -> tuple[str, ...]:
+        """Dimensions that a loop may divide: all, but for those that a graph's nodes need whole."""
+        composition = self.operator.composition
+        return tuple(d for d in self.dims if composition is None or d not in composition.pinned)
 
     @property
     def identity(self) -> float | None:

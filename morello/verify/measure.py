@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.rewriting.progress import statements
 from morello.spec.spec import Spec
 
 
@@ -23,11 +24,12 @@ def decreases(before: Spec, after: Spec, ranks: Mapping[str, int]) -> bool:
 
 
 def _orderless(spec: Spec, ranks: Mapping[str, int]) -> tuple[int, ...]:
-    """Operator rank, threads, distance, accumulation, weights: compared one after the other."""
+    """Rank, statements, threads, distance, accumulation, weights: compared one after the other."""
     family = spec.family
     operation = family.operation
     return (
-        ranks[operation.operator.name],
+        ranks.get(operation.operator.name, len(ranks)),
+        statements(operation.operator),
         family.threads,
         sum(operand.level.distance for operand in family.operands),
         int(not operation.accumulating),

@@ -88,14 +88,14 @@ def test_any_coefficient_without_a_list() -> None:
 def test_broken_operator_is_one_error() -> None:
     """A rule that names an operator with errors is no error as well."""
     text = """
-        op broken(X: T[i]) -> Y: T[i] { Y[i] = X[i] Y[i] = X[i] }
+        op broken(X: T[i]) -> Y: T[i] { Y[i] += X[i] * X[j] }
         rule r "Break." match f: parallel copy, X: operand of f yield broken(X, f.out)
     """
     tree = parse_rules(source(text, "mrules"))
     collector = Collector()
     operators = check_operators([tree, *shipped_rules()], collector)
     check_rules([tree], operators, collector)
-    assert [d.code for d in collector.diagnostics] == ["O003"]
+    assert [d.code for d in collector.diagnostics] == ["O010"]
 
 
 def test_contradiction_shows_both_guards() -> None:

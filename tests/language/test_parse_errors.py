@@ -57,8 +57,8 @@ CASES = (
     ),
     Case(
         "rules", f"{RULE} yield", "E003", "1:30", "",
-        "expected 'accumulating', 'ahead', 'for', 'ordered', 'parallel', 'serial', 'with', '{' or "
-        "a name, found the end of the file",
+        "expected 'accumulating', 'ahead', 'consuming', 'for', 'ordered', 'parallel', 'producing', "
+        "'serial', 'with', '{' or a name, found the end of the file",
     ),
     Case(
         "rules", f"{RULE} where a * * b yield f", "E003", "1:35", "*",

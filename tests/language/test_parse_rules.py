@@ -124,7 +124,7 @@ def test_match(text: str) -> None:
 def test_match_with_operands(text: str) -> None:
     """The names after 'except' end where an operand begins."""
     found = rule(f"{text}, X: operand of f, Z: operand of f")
-    operands = tuple(ast.MatchOperand(variable, "f", False, span=AT) for variable in "XZ")
+    operands = tuple(ast.MatchOperand(variable, "f", "operand", span=AT) for variable in "XZ")
     assert (MATCHES[text], operands) == (found.match, found.operands)
 
 
@@ -228,7 +228,7 @@ def test_words_of_the_language_as_variables() -> None:
     clauses = "choose level in nearer(operand.level), vector in vectors(operand, level)"
     found = rule(text, clauses, "op[operand := level]")
     assert found.match.variable == "op"
-    assert (ast.MatchOperand("operand", "op", False, span=AT),) == found.operands
+    assert (ast.MatchOperand("operand", "op", "operand", span=AT),) == found.operands
     assert tuple(choice.variable for choice in found.choices) == ("level", "vector")
     assert block(reapply("op", ("operand", "level"))) == found.result
 

@@ -32,7 +32,8 @@ def tensor(
 
 def use(result: str, operator: str, *arguments: str, **scalars: ast.Expr) -> ast.OperatorUse:
     operands = tuple(name(argument) for argument in arguments)
-    return ast.OperatorUse(result, operator, AT, operands, tuple(scalars.items()), span=AT)
+    call = ast.OperatorCall(operator, AT, operands, tuple(scalars.items()), span=AT)
+    return ast.OperatorUse(result, call, span=AT)
 
 
 def test_file() -> None:
@@ -106,7 +107,7 @@ def test_spans() -> None:
     file = parse(text)
     assert file.target is not None
     [found] = file.specs
-    spans = file.target.span, found.span, found.name_span, found.uses[0].operator_span
+    spans = file.target.span, found.span, found.name_span, found.uses[0].call.operator_span
     assert [str(span) for span in spans] == [
         "test.mspec:1:8",
         "test.mspec:2:1",

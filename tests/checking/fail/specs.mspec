@@ -84,12 +84,38 @@ spec nothing(N = 2) { #! S024 6 spec 'nothing' computes nothing
   output y: f32[N]
 }
 
+spec twice(N = 2) {
+  input x: f32[N]
+  local unread: f32[N] #! S020 9 local 'unread' is never used
+  local unknown: f32[N] #! S021 9 local 'unknown' is never computed
+  local ordered: f32[N] panels 2 #! S011 3 'ordered' is a local, so its layout is the compiler's choice
+  output y: f32[N]
+  unread = neg(x)
+  ordered = neg(unknown) #! S031 17 'unknown' is never computed, so it has no value to read
+  z = relu(later) #! S031 12 'later' is read before it is computed
+  later = relu(x)
+  y = relu(z)
+  y = relu(ordered) #! S025 3 'y' is computed twice
+}
+
+spec nested(N = 2) {
+  input x: f32[N]
+  output y: s32[N]
+  y = relu(copy(relu(w))) #! S022 22 unknown tensor 'w'
+}
+
+spec untold(N = 2) {
+  input x: s8[N]
+  output y: s32[N]
+  y = relu(copy(relu(x))) #! S037 12 nothing tells the element type of what 'copy' computes here
+}
+
 spec two(N = 2) {
   input x: f32[N]
   output y: f32[N]
-  output z: f32[N]
+  output z: f32[N] #! S027 3 'two' has 2 outputs; this version computes one
   y = relu(x)
-  z = relu(x) #! S025 3 this version compiles one operator a spec; 'two' has 2
+  z = relu(x)
 }
 
 spec unused(N = 2, M = 3) { #! S026 20 parameter 'M' is never used
@@ -114,7 +140,7 @@ spec reads_output(N = 2) {
   input x: f32[N]
   output y: f32[N]
   output z: f32[N] #! S021 10 output 'z' is never computed
-  y = add(x, z) #! S031 14 'z' is an output, so it has no value to read
+  y = add(x, z) #! S031 14 'z' is never computed, so it has no value to read
 }
 
 spec arguments(N = 2) {

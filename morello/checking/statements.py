@@ -1,0 +1,178 @@
+"""Checks of what a spec computes: its statements, in order, and which tensors they read and write.
+
+Calls may be nested; each becomes a tensor of its own. What remains is a graph of operations, and of
+that one operation: see `morello.spec.graph`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from morello.checking.sizes import Sizes
+from morello.checking.use import CallChecker, Checked
+from morello.language import ast
+from morello.language.diagnostics import suggestion
+from morello.language.places import within
+from morello.language.source import Span
+from morello.spec.goal import GoalTensor
+from morello.spec.graph import Node, expanded, graph_of, operation_of
+from morello.spec.operators import Operation, Operator
+
+
+class StatementsChecker:
+    """Checks the statements of one spec."""
+
+    def __init__(
+        self,
+        spec: ast.SpecDecl,
+        declared: Mapping[str, ast.TensorDecl],
+        tensors: dict[str, GoalTensor],
+        operators: Mapping[str, Operator],
+        sizes: Sizes,
+    ) -> None:
+        """``declared`` has every tensor, ``tensors`` those without errors; locals are added."""
+        self.spec = spec
+        self.declared = declared
+        self.tensors = tensors
+        self.operators = operators
+        self.sizes = sizes
+        self.collector = sizes.collector
+        self.computed: dict[str, Span] = {}
+        self.checked: list[Checked] = []
+
+    def check(self) -> list[Checked]:
+        """Report everything that is wrong; the calls, each after those whose results it reads."""
+        self._roles()
+        for use in self.spec.uses:
+            place = within(use.span, use.result)
+            self._call(use.call, use.result, place)
+            if use.result in self.computed:
+                message = f"'{use.result}' is computed twice"
+                help = f"the first statement is at {self.computed[use.result]}"
+                self.collector.error("S025", message, place, "second time", help)
+            self.computed[use.result] = place
+        outputs = [n for n in self.declared.values() if n.role == "output"]
+        if not self.spec.uses:
+            message = f"spec '{self.spec.name}' computes nothing"
+            help = "add a statement, such as: c = matmul(a, b)"
+            self.collector.error("S024", message, self.spec.name_span, help=help)
+        elif len(outputs) > 1 and all(output.name in self.computed for output in outputs):
+            message = f"'{self.spec.name}' has {len(outputs)} outputs; this version computes one"
+            help = "split it into several specs"
+            self.collector.error("S027", message, outputs[1].span, "second output", help)
+        return self.checked
+
+    # ------------------------------------------------------------------------- tensors
+
+    def _roles(self) -> None:
+        """Every tensor has a use, and every output, and no input, is computed."""
+        uses = self.spec.uses
+        read = {a.id for use in uses for a in _names(use.call)}
+        computed = {use.result for use in uses}
+        for use in uses:
+            self._result(use, read)
+        if not uses or not read <= set(self.declared) | computed:
+            return  # a tensor without use is most likely the one that is missing or misspelt
+        for node in self.declared.values():
+            place = within(node.span, node.name, after=node.span.start + len(node.role))
+            if node.role in ("output", "local") and node.name not in computed:
+                if node.role == "output" and not computed <= set(self.declared):
+                    continue
+                message = f"{node.role} '{node.name}' is never computed"
+                help = f"add a statement: {node.name} = ..."
+                self.collector.error("S021", message, place, "no value", help)
+            elif node.role != "output" and node.name not in read:
+                if node.role != "local" and node.name in computed:
+                    continue  # that it is computed is the error
+                message = f"{node.role} '{node.name}' is never used"
+                self.collector.error("S020", message, place, "unused", "remove it, or use it")
+
+    def _result(self, use: ast.OperatorUse, read: set[str]) -> None:
+        place = within(use.span, use.result)
+        node = self.declared.get(use.result)
+        if node is None and use.result not in read:
+            outputs = [n.name for n in self.declared.values() if n.role == "output"]
+            message = f"unknown tensor '{use.result}'"
+            help = suggestion(use.result, outputs) or "declare it as an output, or read it"
+            self.collector.error("S022", message, place, "not declared, and never read", help)
+        elif node is not None and node.role in ("input", "weight"):
+            message = f"'{use.result}' is declared as {node.role}, so it cannot be computed"
+            help = "declare it as an output"
+            self.collector.error("S023", message, place, f"this is an {node.role}", help)
+
+    # ------------------------------------------------------------------------- calls
+
+    def _call(self, call: ast.OperatorCall, result: str, place: Span) -> GoalTensor | None:
+        """The tensor that a call computes, or none after errors."""
+        inputs: list[GoalTensor] = []
+        complete = True
+        for argument in call.arguments:
+            tensor = self._argument(argument, result)
+            complete = complete and tensor is not None
+            inputs += [] if tensor is None else [tensor]
+        unknown = result in self.declared and result not in self.tensors
+        if not complete or unknown:
+            # What can be said without the operands.
+            CallChecker(call, (), result, place, self.operators, self.sizes).check_names()
+            return None
+        checker = CallChecker(
+            call, inputs, self.tensors.get(result, result), place, self.operators, self.sizes
+        )
+        found = checker.check()
+        if found is None:
+            return None
+        self.checked.append(found)
+        return self.tensors.setdefault(result, found.tensors[-1])
+
+    def _argument(self, argument: ast.Name | ast.OperatorCall, result: str) -> GoalTensor | None:
+        if isinstance(argument, ast.OperatorCall):
+            numbers = range(1, len(self.checked) + 2)
+            names = (f"{argument.operator}.{n}" for n in numbers)
+            inner = next(n for n in names if n not in self.tensors)
+            return self._call(argument, inner, argument.operator_span)
+        name = argument.id
+        node = self.declared.get(name)
+        if name == result:
+            message = f"'{name}' is input and output of the same operator"
+            help = "declare another tensor for the result; nothing is computed in place"
+            self.collector.error("S031", message, argument.span, "also the result", help)
+        elif name in self.computed or (node is not None and node.role in ("input", "weight")):
+            return self.tensors.get(name)
+        elif any(use.result == name for use in self.spec.uses):
+            message = f"'{name}' is read before it is computed"
+            self.collector.error("S031", message, argument.span, "no value yet")
+        elif node is not None:
+            message = f"'{name}' is never computed, so it has no value to read"
+            self.collector.error("S031", message, argument.span, f"this is an {node.role}")
+        else:
+            known = [n.name for n in self.declared.values() if n.role != "output"]
+            message = f"unknown tensor '{name}'"
+            help = suggestion(name, [*known, *self.computed])
+            self.collector.error("S022", message, argument.span, "not declared", help)
+        return None
+
+
+def _names(call: ast.OperatorCall) -> Iterator[ast.Name]:
+    """The tensors that a call reads, with those that are nested in it."""
+    for argument in call.arguments:
+        if isinstance(argument, ast.OperatorCall):
+            yield from _names(argument)
+        else:
+            yield argument
+
+
+def one_operation(calls: Sequence[Checked]) -> tuple[Operation, tuple[str, ...]]:
+    """What computes the output, and the names of its operands."""
+    dtypes = {tensor.name: tensor.dtype for call in calls for tensor in call.tensors}
+    nodes: list[Node] = []
+    for call in calls:
+        names = tuple(tensor.name for tensor in call.tensors)
+        for node in expanded(Node(call.operation, names)):
+            nodes.append(node)
+            dtypes.setdefault(node.output, call.tensors[-1].dtype)
+    output = next(t.name for call in calls for t in call.tensors if t.role == "output")
+    graph = graph_of(nodes, output, dtypes)
+    if len(graph.nodes) == 1:
+        return graph.nodes[0].operation, graph.nodes[0].tensors
+    part = operation_of(graph)
+    return part.operation, part.tensors
