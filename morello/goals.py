@@ -50,10 +50,13 @@ def argument_tensors(target: Target, goal: Goal) -> tuple[tuple[Tensor, ...], tu
 
 def title(goal: Goal) -> str:
     """One line that says what is computed."""
-    operands = {t.name: f"{t.name}: {t.dtype}{list(t.shape)}" for t in goal.operands}
-    names = [t.name for t in goal.operands]
-    inputs = ", ".join(operands[n] for n in names[:-1])
-    return f"{operands[names[-1]]} = {goal.operation.operator.name}({inputs})"
+    *inputs, output = (f"{t.name}: {t.dtype}{list(t.shape)}" for t in goal.operands)
+    operator = goal.operation.operator
+    if operator.composition is None:
+        return f"{output} = {operator.name}({', '.join(inputs)})"
+    names = dict(zip(goal.operation.names, (t.name for t in goal.operands), strict=True))
+    formula = operator.composition.graph.formula(tensors=names)
+    return f"{output} = {formula}, {', '.join(dict.fromkeys(inputs))}"
 
 
 def iterations(goal: Goal) -> int:

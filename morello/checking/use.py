@@ -1,4 +1,4 @@
-"""Checks of one call of an operator in a spec: its arguments, their ranks, dtypes and dimensions."""
+"""Checks of one call of an operator in a spec: arguments, ranks, dtypes and dimensions."""
 
 from __future__ import annotations
 

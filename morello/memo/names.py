@@ -36,7 +36,9 @@ def variant_text(variant: Variant) -> str:
         for o, packing in zip(family.operands, variant.packing, strict=True)
     ]
     scalars = "".join(f" {name}={value!r}" for name, value in family.operation.scalars)
-    return f"{family.text(operands)}{scalars}"
+    operation = family.operation
+    name = f"{'accumulating ' if operation.accumulating else ''}{operation.operator.name}"
+    return f"{family.text(name, operands)}{scalars}"
 
 
 def _packing_text(packing: int) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.program import tree
-from morello.reference.meaning import Meaning
+from morello.reference.composed import Executable, executable
 from morello.reference.views import part
 from morello.spec.conversion import Array, convert_number
 from morello.spec.dtypes import DType
@@ -76,7 +76,7 @@ class _Machine:
         self._arrays = dict(arrays)
         self._variables: dict[str, int] = {}
         self._random = np.random.default_rng(seed)
-        self._meanings: dict[tuple[Operation, DType], Meaning] = {}
+        self._meanings: dict[tuple[Operation, DType], Executable] = {}
 
     def run(self, node: tree.Node) -> None:
         match node:
@@ -126,7 +126,7 @@ class _Machine:
         dtype = operands[-1].tensor.dtype
         meaning = self._meanings.get((operation, dtype))
         if meaning is None:
-            meaning = self._meanings[operation, dtype] = Meaning(operation, dtype)
+            meaning = self._meanings[operation, dtype] = executable(operation, dtype)
         result = meaning.execute(sizes, inputs, output if operation.accumulating else None)
         if result.shape != output.shape:
             raise MorelloError(

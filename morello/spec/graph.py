@@ -13,7 +13,7 @@ statement, as that of a declared operator is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -88,25 +88,41 @@ class Graph:
                 if name == tensor:
                     yield node, position
 
-    def __str__(self) -> str:
-        """Its nodes as calls, nested where a tensor is read once. It tells graphs apart."""
+    @cached_property
+    def key(self) -> str:
+        """What tells graphs apart whose tensors have canonical names."""
+        return self.formula(self._exact_name)
+
+    def formula(
+        self,
+        name_of: Callable[[Node], str] = lambda node: node.operation.operator.name,
+        tensors: Mapping[str, str] | None = None,
+    ) -> str:
+        """Its nodes as calls, nested where a tensor is read once.
+
+        Args:
+            name_of: What a node is called.
+            tensors: Other names of the inputs.
+        """
         reads = [name for node in self.nodes for name in node.inputs]
-        texts: dict[str, str] = {}
+        texts = dict(tensors or {})
         shared: list[str] = []
         for node in self.nodes:
-            text = self._call(node, texts)
+            arguments = [texts.get(name, name) for name in node.inputs]
+            arguments += [f"{name}={value:g}" for name, value in node.operation.scalars]
+            text = f"{name_of(node)}({', '.join(arguments)})"
             if node is self.nodes[-1] or reads.count(node.output) == 1:
                 texts[node.output] = text
             else:
                 shared.append(f"{node.output} = {text}")
         return "; ".join((*shared, texts[self.output]))
 
-    def _call(self, node: Node, texts: Mapping[str, str]) -> str:
+    def _exact_name(self, node: Node) -> str:
         operation = node.operation
-        arguments = ", ".join(texts.get(name, name) for name in node.inputs)
-        scalars = "".join(f", {name}={value!r}" for name, value in operation.scalars)
-        rank = f"/{operation.group_rank}" if operation.operator.group else ""
-        return f"{operation.operator.name}{rank}:{self.dtype(node.output)}({arguments}{scalars})"
+        scalars = "".join(f" {name}={value!r}" for name, value in operation.scalars)
+        return (
+            f"{operation.operator.name}/{operation.group_rank}{scalars}:{self.dtype(node.output)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +174,7 @@ def part_of(graph: Graph, output: str, given: Iterable[str] = (), *, accumulatin
 
 
 def operation_of(graph: Graph, *, accumulating: bool = False) -> Part:
-    """The operation that a graph of several nodes is, and its operands among the graph's tensors."""
+    """The operation that a graph of several nodes is, and the tensors that it is on."""
     names = _canonical_names(graph)
     renamed = _renamed(graph, names)
     original = {new: old for old, new in names.items()}
@@ -219,7 +235,7 @@ def _operator(graph: Graph) -> Operator:
     statement, complete = indexing.statement()
     *inputs, output = (indexing.parameter(t) for t in (*graph.inputs, graph.output))
     return Operator(
-        name=str(graph),
+        name=graph.key,
         doc="",
         inputs=tuple(inputs),
         output=output,
@@ -505,9 +521,12 @@ def _unused(wanted: str, taken: set[str]) -> str:
 
 
 def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Sizes of an operation's dimensions from the shapes of its operands, inputs first."""
+    """Sizes of an operation's dimensions from the shapes of its operands, inputs first.
+
+    That of the output may be left out.
+    """
     found: dict[str, Any] = {}
-    for access, shape in zip(operation.operands, extents, strict=True):
+    for access, shape in zip(operation.operands, extents, strict=False):
         for index, extent in zip(access, shape, strict=True):
             if (plain := _plain(index)) is not None:
                 found.setdefault(plain, extent)

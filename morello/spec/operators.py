@@ -42,6 +42,11 @@ class Operator:
         """Whether its statement is not all of its meaning: no kernel computes it as a whole."""
         return self.composition is not None and not self.composition.complete
 
+    @cached_property
+    def label(self) -> str:
+        """What it is called where people read it; its name also tells it apart."""
+        return self.name if self.composition is None else self.composition.graph.formula()
+
     @property
     def intermediates(self) -> tuple[str, ...]:
         """Tensors on the way that may be computed first."""
@@ -123,7 +128,7 @@ class Operation:
         return hash(self.key)
 
     def __str__(self) -> str:
-        return ("accumulating " if self.accumulating else "") + self.operator.name
+        return ("accumulating " if self.accumulating else "") + self.operator.label
 
     def _expand(self, parameter: ast.TensorParameter) -> tuple[OperandIndex, ...]:
         result: list[OperandIndex] = []

@@ -91,13 +91,13 @@ class Family:
         return replace(self, operands=operands)
 
     def __str__(self) -> str:
-        return self.text(list(map(str, self.operands)))
+        return self.text(str(self.operation), list(map(str, self.operands)))
 
-    def text(self, operands: Sequence[str]) -> str:
-        """The family, its operands written like this."""
+    def text(self, operation: str, operands: Sequence[str]) -> str:
+        """The family, its operation and operands written like this."""
         parts = ", ".join(f"{n}: {o}" for n, o in zip(self.operation.names, operands, strict=True))
         threads = f" threads {self.threads}" if self.threads > 1 else ""
-        return f"{self.operation}({parts}){threads}"
+        return f"{operation}({parts}){threads}"
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,8 @@ class Variant:
         return f"{text} {'paged' if paged(packing) else 'packed'} {contiguity(packing)}"
 
     def __str__(self) -> str:
-        return self.family.text([self.operand_text(p) for p in range(len(self.packing))])
+        operands = [self.operand_text(p) for p in range(len(self.packing))]
+        return self.family.text(str(self.family.operation), operands)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A declared meaning written for a graph: with its tensors, its dimensions, and numbers for scalars."""
+"""A declared meaning written for a graph: its tensors, its dimensions, numbers for scalars."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Substitution:
             return ast.Number(self.scalars[name], span=span)
         if name in self.dims:
             ((dim, factor), *more) = self.dims[name].terms
-            assert factor == 1 and not more, f"'{name}' is a window of others"
+            assert (factor, more) == (1, []), f"'{name}' is a window of others"
             return ast.Name(dim, span=span)
         return expr
 
