@@ -242,7 +242,9 @@ def _operator(graph: Graph) -> Operator:
         scalars=(),
         statement=statement,
         declaration=graph.nodes[-1].operation.operator.declaration,
-        composition=Composition(graph, indexing.locals, indexing.pinned, complete),
+        composition=Composition(
+            graph, indexing.locals, indexing.pinned, tuple(indexing.alike()), complete
+        ),
     )
 
 
@@ -254,12 +256,14 @@ class Composition:
         graph: The graph; its inputs and its output are named as the operator's operands.
         locals: How the operator's dimensions index each tensor that is computed on the way.
         pinned: Dimensions that no loop may divide while the graph is whole.
+        alike: Groups of dimensions that always have the same size.
         complete: Whether the operator's statement says all that the graph computes.
     """
 
     graph: Graph
     locals: Mapping[str, Access]
     pinned: frozenset[str]
+    alike: tuple[tuple[str, ...], ...]
     complete: bool
 
     @cached_property
@@ -284,12 +288,12 @@ class Composition:
         return any(node in after for node in before if node.operation.operator.reduction)
 
     def _stays_inside(self, name: str) -> bool:
-        node = self.graph.computed[name]
-        readers = [n for n, _ in self.graph.occurrences(name) if n is not node]
+        graph, node = self.graph, self.graph.computed[name]
         return all(
-            n.operation.operator.reduction is None
-            and len(n.operation.dims) == len(node.operation.dims)
-            for n in (node, *readers)
+            reader.operation.operator.reduction is None
+            and len(reader.operation.dims) == len(node.operation.dims)
+            and graph.dtype(reader.output) == graph.dtype(name)
+            for reader, _ in graph.occurrences(name)
         )
 
 
@@ -434,6 +438,19 @@ class _Indexing:
                 for inner, _ in self._in_own(position, OperandIndex(((dim, 1),))).terms:
                     if node is not self.graph.nodes[-1] or inner in outputs:
                         yield inner
+
+    def alike(self) -> Iterator[tuple[str, ...]]:
+        """Groups of different dimensions that index the same dimension of a tensor."""
+        ranks = {name: len(access) for name, _, access in self._uses()}
+        groups: list[set[str]] = []
+        for tensor, rank in ranks.items():
+            for place in range(rank):
+                indices = (*self._seen(tensor, place), self.access(tensor)[place])
+                group = {plain for index in indices if (plain := _plain(index)) is not None}
+                joined = [other for other in groups if other & group]
+                groups = [other for other in groups if other not in joined]
+                groups.append(group.union(*joined))
+        yield from (tuple(sorted(group)) for group in groups if len(group) > 1)
 
     def _recomputing(self) -> Iterator[str]:
         """Dimensions of which every part needs all of some sum: a loop would compute it again."""

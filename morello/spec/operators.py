@@ -40,7 +40,9 @@ class Operator:
     @property
     def composite(self) -> bool:
         """Whether its statement is not all of its meaning: no kernel computes it as a whole."""
-        return self.composition is not None and not self.composition.complete
+        if self.composition is None:
+            return bool(self.parts)
+        return not self.composition.complete
 
     @cached_property
     def label(self) -> str:

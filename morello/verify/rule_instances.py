@@ -22,12 +22,13 @@ from morello.rewriting.alternatives import Context, RuleAlternative, alternative
 from morello.rewriting.bind import bind
 from morello.rewriting.rule import Rule
 from morello.search.box import one_cell
-from morello.spec.dtypes import DType
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import pack, packed, row_major
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Spec
 from morello.verify.families import dtype_choices, operations
+from morello.verify.graphs import random_graphs
 
 SIZES = (1, 2, 3, 4, 5, 7, 9, 17, 33)
 """Sizes of dimensions: below, at and above the tiles and vectors of real targets."""
@@ -40,6 +41,9 @@ MAX_VOLUME = 1 << 13
 
 PANELS = (2, 4, 16)
 """Widths of panels."""
+
+GRAPHS = 24
+"""Graphs of several operators."""
 
 THREADS = 2
 ALTERNATIVES_OF_A_FAMILY = 2
@@ -101,8 +105,10 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Strat
         Context(target, definitions.operators, (rule,)) for target in definitions.targets.values()
     ]
     queues: list[list[_Stratum]] = []
-    for operator in definitions.operators.values():
-        if not rule.may_match(operator):
+    drawn = random_graphs(definitions.operators, DTYPES["f32"], Random(GRAPHS), GRAPHS)
+    graphs = {operation.operator.name: operation.operator for operation in drawn}
+    for operator in (*definitions.operators.values(), *graphs.values()):
+        if operator.parts or not rule.may_match(operator):
             continue
         forms = [o for o in operations(operator) if o.accumulating or not match.accumulating]
         threads = (THREADS,) if match.parallel else (1, THREADS)
@@ -174,8 +180,19 @@ def _sizes(operation: Operation, random: Random) -> tuple[int, ...]:
         sizes = [random.choice(SIZES) for _ in operation.dims]
         if sizes and random.random() < 0.05:
             sizes[random.randrange(len(sizes))] = PAGE_ROW
+        sizes = _consistent(operation, sizes)
         if prod(sizes) <= MAX_VOLUME:
             return tuple(sizes)
+
+
+def _consistent(operation: Operation, sizes: Sequence[int]) -> list[int]:
+    """The same size for the dimensions of a graph that always have the same."""
+    composition = operation.operator.composition
+    size = dict(zip(operation.dims, sizes, strict=True))
+    for group in () if composition is None else composition.alike:
+        known = [d for d in group if d in size]
+        size |= {d: size[known[0]] for d in known}
+    return list(size.values())
 
 
 def _used(target: Target, random: Random) -> tuple[int, ...]:

@@ -1,0 +1,92 @@
+"""Graphs of declared operators, drawn at random: what rules about graphs are tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+
+from morello.spec.dtypes import DTYPES, DType
+from morello.spec.graph import Node, expanded, graph_of, operation_of
+from morello.spec.operators import Operation, Operator
+from morello.verify.families import group_ranks
+
+SCALARS = (0.5, -2.0)
+MOST_DIMENSIONS = 3
+REUSE = 0.4
+"""How often an operand is a tensor that is there already, if one fits."""
+
+
+def composed(operation: Operation, dtype: DType) -> Operation:
+    """An operation of several statements as the graph that it stands for, all of one type."""
+    if not operation.operator.parts:
+        return operation
+    nodes = expanded(Node(operation, operation.names))
+    dtypes = {name: dtype for node in nodes for name in node.tensors}
+    return operation_of(graph_of(nodes, nodes[-1].output, dtypes)).operation
+
+
+def random_graphs(
+    operators: Mapping[str, Operator], dtype: DType, random: Random, count: int, largest: int = 4
+) -> Iterator[Operation]:
+    """So many operations that stand for graphs of two to ``largest`` uses of operators."""
+    usable = [operators[name] for name in sorted(operators) if _usable(operators[name], dtype)]
+    for _ in range(count):
+        nodes = _Drawing(usable, random).nodes(random.randint(2, largest))
+        dtypes = {name: dtype for node in nodes for name in node.tensors}
+        graph = graph_of(nodes, nodes[-1].output, dtypes)
+        if len(graph.nodes) > 1:
+            yield operation_of(graph).operation
+
+
+def _usable(operator: Operator, dtype: DType) -> bool:
+    """Whether it has inputs, all operands may be of one type, and none is seen through a window."""
+    types = {DTYPES.get(p.dtype, dtype) for p in operator.parameters}
+    plain = all(
+        len(i.terms) == 1 and i.terms[0][1] == 1 for p in operator.inputs for i in p.indices
+    )
+    return bool(operator.inputs) and types == {dtype} and plain
+
+
+class _Drawing:
+    def __init__(self, operators: list[Operator], random: Random) -> None:
+        self.operators = operators
+        self.random = random
+        self.ranks: dict[str, int] = {}
+        self.last = ""
+
+    def nodes(self, count: int) -> list[Node]:
+        """So many uses of operators; each but the first reads what the one before it computes."""
+        found: list[Node] = []
+        while len(found) < count:
+            node = self._node(self.random.choice(self.operators))
+            if node is not None:
+                found.append(node)
+                self.last = node.output
+        return [inner for node in found for inner in expanded(node)]
+
+    def _node(self, operator: Operator) -> Node | None:
+        rank = self.random.choice(group_ranks(operator))
+        scalars = tuple((name, self.random.choice(SCALARS)) for name in operator.scalars)
+        operation = Operation(operator, rank, False, scalars)
+        *inputs, output = (len(access) for access in operation.operands)
+        if max(inputs, default=0) > MOST_DIMENSIONS:
+            return None
+        places = [i for i, wanted in enumerate(inputs) if wanted == self.ranks.get(self.last)]
+        if self.last and not places:
+            return None
+        chosen = self.random.choice(places) if self.last else None
+        names = [
+            self.last if i == chosen else self._operand(wanted) for i, wanted in enumerate(inputs)
+        ]
+        return Node(operation, (*names, self._new(output)))
+
+    def _operand(self, rank: int) -> str:
+        fitting = [name for name, own in self.ranks.items() if own == rank]
+        if fitting and self.random.random() < REUSE:
+            return self.random.choice(fitting)
+        return self._new(rank)
+
+    def _new(self, rank: int) -> str:
+        name = f"t{len(self.ranks)}"
+        self.ranks[name] = rank
+        return name

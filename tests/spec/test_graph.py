@@ -1,0 +1,223 @@
+"""Graphs of operations: which dimensions are one, which are pinned, and what is one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from morello.checking.operators import check_operators
+from morello.language.diagnostics import Collector
+from morello.language.parse import parse_rules
+from morello.language.source import Source
+from morello.language.unparse import unparse
+from morello.spec.dtypes import DTYPES
+from morello.spec.graph import (
+    Composition,
+    Node,
+    Part,
+    expanded,
+    graph_of,
+    operation_of,
+    part_of,
+    sizes_from,
+)
+from morello.spec.operators import Operation, Operator
+
+F32, BF16 = DTYPES["f32"], DTYPES["bf16"]
+
+OPERATORS = """
+op product(A: T[b..., m, k], B: U[b..., k, n]) -> C: V[b..., m, n] "Product."
+{ C[b..., m, n] += A[b..., m, k] * B[b..., k, n] }
+
+op negate(X: T[i...]) -> Y: T[i...] "Negation." { Y[i...] = -X[i...] }
+
+op plus(X: T[i...], Z: T[i...]) -> Y: T[i...] "Sum." { Y[i...] = X[i...] + Z[i...] }
+
+op biased(X: T[i, j], B: T[j]) -> Y: T[i, j] "Sum of rows." { Y[i, j] = X[i, j] + B[j] }
+
+op times(X: T[i...]; factor) -> Y: T[i...] "Multiple." { Y[i...] = X[i...] * factor }
+
+op largest(X: T[i, j]) -> Y: T[i] "Row maximum." { Y[i] max= X[i, j] }
+
+op window(X: T[h + r], W: T[r]) -> Y: T[h] "Correlation." { Y[h] += X[h + r] * W[r] }
+
+op centred(X: T[i, j]) -> Y: T[i, j]
+  "What is left without the row maximum, over the sum of that."
+{
+  M[i] max= X[i, j]
+  D[i, j] = X[i, j] - M[i]
+  S[i] += D[i, j]
+  Y[i, j] = D[i, j] / S[i]
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def operators() -> Mapping[str, Operator]:
+    collector = Collector()
+    found = check_operators([parse_rules(Source("test.mrules", OPERATORS))], collector)
+    collector.raise_if_any()
+    return found
+
+
+class _Nodes:
+    """Writes nodes shortly: ``nodes("product", "a", "b", "c")``."""
+
+    def __init__(self, operators: Mapping[str, Operator]) -> None:
+        self.operators = operators
+
+    def __call__(self, name: str, *tensors: str, rank: int = 2, **scalars: float) -> Node:
+        operator = self.operators[name]
+        own = {"product": 0}.get(name, rank if operator.group else 0)
+        return Node(Operation(operator, own, False, tuple(scalars.items())), tensors)
+
+
+@pytest.fixture(scope="module")
+def node(operators: Mapping[str, Operator]) -> _Nodes:
+    return _Nodes(operators)
+
+
+def _part(*nodes: Node) -> tuple[Part, Composition]:
+    every = [inner for node in nodes for inner in expanded(node)]
+    dtypes = {name: F32 for node in every for name in node.tensors}
+    part = operation_of(graph_of(every, nodes[-1].output, dtypes))
+    composition = part.operation.operator.composition
+    assert composition is not None
+    return part, composition
+
+
+def _indices(operation: Operation) -> dict[str, list[str]]:
+    return {
+        name: ["+".join(d if f == 1 else f"{f}{d}" for d, f in i.terms) for i in access]
+        for name, access in zip(operation.names, operation.operands, strict=True)
+    }
+
+
+def test_elementwise_is_one_statement(node: _Nodes) -> None:
+    """Expressions are inlined, scalars are numbers, and what is read twice stands there twice."""
+    part, composition = _part(
+        node("plus", "x", "z", "s"),
+        node("times", "s", "t", factor=0.5),
+        node("plus", "t", "s", "y"),
+    )
+    operation = part.operation
+    assert composition.complete
+    assert not composition.intermediates
+    assert not operation.operator.composite
+    assert operation.operator.elementwise
+    text = unparse(operation.operator.statement.value)
+    assert text == "(X[i0, i1] + Z[i0, i1]) * 0.5 + (X[i0, i1] + Z[i0, i1])"
+    assert part.tensors == ("x", "z", "y")
+
+
+def test_epilogue(node: _Nodes) -> None:
+    """Rows and columns of a product are those of what is added; what it sums is left whole."""
+    part, composition = _part(node("product", "a", "b", "c"), node("biased", "c", "v", "y"))
+    operation = part.operation
+    assert _indices(operation) == {
+        "A": ["i", "k"],
+        "B": ["k", "j"],
+        "B2": ["j"],
+        "biased": ["i", "j"],
+    }
+    assert operation.operator.composite
+    assert operation.divisible_dims == ("i", "j")
+    assert composition.intermediates == ("product",)
+    graph = composition.graph
+    before = part_of(graph, "product", accumulating=False)
+    after = part_of(graph, graph.output, ["product"], accumulating=False)
+    assert (before.operation.operator.name, before.tensors) == ("product", ("A", "B", "product"))
+    assert (after.operation.operator.name, after.tensors) == (
+        "biased",
+        ("product", "B2", "biased"),
+    )
+
+
+def test_chain_of_products(node: _Nodes) -> None:
+    """The last sum may be divided: its terms are columns of the first product. Rows may be too.
+
+    Columns of the result may not: all of the first product would be computed for each tile.
+    """
+    part, _ = _part(node("product", "a", "b", "c"), node("product", "c", "d", "e"))
+    operation = part.operation
+    assert operation.dims == ("m", "n", "k2", "k")
+    assert operation.divisible_dims == ("m", "k")
+
+
+def test_own_square(node: _Nodes) -> None:
+    """A tensor that is read along both of its dimensions at once is not divided."""
+    part, composition = _part(node("product", "a", "a", "c"), node("negate", "c", "y"))
+    assert _indices(part.operation)["A"] == ["A_0", "A_1"]
+    assert part.operation.divisible_dims == ()
+    assert {"A_0", "A_1", "i0", "i1"} <= set(composition.alike[0])
+
+
+def test_statements_of_a_body(node: _Nodes) -> None:
+    """Each statement is a node; a row is divided from others, and is not divided itself."""
+    part, composition = _part(node("centred", "x", "y"))
+    operation = part.operation
+    assert part.tensors == ("x", "y")
+    assert operation.divisible_dims == ("i",)
+    assert composition.intermediates == ("centred_M", "centred_D")
+    graph = composition.graph
+    rest = part_of(graph, graph.output, ["centred_M"], accumulating=False).operation
+    assert rest.operator.composite
+    sums = part_of(graph, "centred_S", ["centred_M"], accumulating=False).operation
+    assert unparse(sums.operator.statement.value) == "X[i, j] - M[i]"
+    assert sums.operator.reduction == "+"
+    assert not sums.operator.composite
+
+
+def test_no_sum_twice(node: _Nodes) -> None:
+    """What both parts need of a sum has to be there first."""
+    _, composition = _part(
+        node("product", "a", "b", "c"), node("largest", "c", "r"), node("biased", "c", "r", "y")
+    )
+    assert composition.intermediates == ("product",)
+
+
+def test_window(node: _Nodes) -> None:
+    """What is read through a window is computed there; what is seen otherwise too, is not divided."""
+    part, composition = _part(node("negate", "x", "z", rank=1), node("window", "z", "w", "y"))
+    assert _indices(part.operation) == {"X": ["h+r"], "W": ["r"], "window": ["h"]}
+    assert [i.terms for i in composition.locals["negate"]] == [(("h", 1), ("r", 1))]
+    assert part.operation.divisible_dims == ("h", "r")
+    twice, _ = _part(
+        node("negate", "x", "z", rank=1),
+        node("window", "z", "w", "y"),
+        node("window", "z", "y", "u"),
+    )
+    assert "h" not in twice.operation.divisible_dims
+
+
+def test_same_graph_same_name(node: _Nodes) -> None:
+    """Names in a spec, and the order of independent statements, make no difference."""
+    first = _part(
+        node("negate", "a", "b"), node("times", "c", "d", factor=2.0), node("plus", "b", "d", "e")
+    )
+    second = _part(
+        node("times", "z", "y", factor=2.0), node("negate", "w", "v"), node("plus", "v", "y", "o")
+    )
+    other = _part(
+        node("times", "z", "y", factor=3.0), node("negate", "w", "v"), node("plus", "v", "y", "o")
+    )
+    assert first[0].operation == second[0].operation
+    assert first[0].operation != other[0].operation
+
+
+def test_another_type_is_no_expression(operators: Mapping[str, Operator]) -> None:
+    """What is rounded to a narrower type on the way is computed there."""
+    nodes = _Nodes(operators)
+    chain = [nodes("negate", "x", "h"), nodes("negate", "h", "y")]
+    dtypes = {"x": BF16, "h": BF16, "y": F32}
+    composition = operation_of(graph_of(chain, "y", dtypes)).operation.operator.composition
+    assert composition is not None
+    assert not composition.complete
+    assert composition.intermediates == ("negate",)
+
+
+def test_sizes(node: _Nodes) -> None:
+    part, _ = _part(node("product", "a", "b", "c"), node("biased", "c", "v", "y"))
+    found = sizes_from(part.operation, [(2, 3), (3, 5), (5,)])
+    assert found == {"i": 2, "k": 3, "j": 5}
