@@ -191,7 +191,7 @@ def _consistent(operation: Operation, sizes: Sequence[int]) -> list[int]:
     size = dict(zip(operation.dims, sizes, strict=True))
     for group in () if composition is None else composition.alike:
         known = [d for d in group if d in size]
-        size |= {d: size[known[0]] for d in known}
+        size |= dict.fromkeys(known, size[known[0]])
     return list(size.values())
 
 

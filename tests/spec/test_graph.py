@@ -178,7 +178,7 @@ def test_no_sum_twice(node: _Nodes) -> None:
 
 
 def test_window(node: _Nodes) -> None:
-    """What is read through a window is computed there; what is seen otherwise too, is not divided."""
+    """What is read through a window is computed there, unless it is read otherwise too."""
     part, composition = _part(node("negate", "x", "z", rank=1), node("window", "z", "w", "y"))
     assert _indices(part.operation) == {"X": ["h+r"], "W": ["r"], "window": ["h"]}
     assert [i.terms for i in composition.locals["negate"]] == [(("h", 1), ("r", 1))]
