@@ -38,6 +38,7 @@ class StatementsChecker:
         self.sizes = sizes
         self.collector = sizes.collector
         self.computed: dict[str, Span] = {}
+        self.nested = 0
         self.checked: list[Checked] = []
 
     def check(self) -> list[Checked]:
@@ -126,9 +127,8 @@ class StatementsChecker:
 
     def _argument(self, argument: ast.Name | ast.OperatorCall, result: str) -> GoalTensor | None:
         if isinstance(argument, ast.OperatorCall):
-            numbers = range(1, len(self.checked) + 2)
-            names = (f"{argument.operator}.{n}" for n in numbers)
-            inner = next(n for n in names if n not in self.tensors)
+            self.nested += 1
+            inner = f"{argument.operator}.{self.nested}"
             return self._call(argument, inner, argument.operator_span)
         name = argument.id
         node = self.declared.get(name)

@@ -1,0 +1,52 @@
+"""Specs of several statements, end to end: random graphs of operators, and chosen ones."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import morello
+from morello.definitions import Definitions
+from morello.spec.dtypes import DTYPES
+from morello.spec.operators import Operation
+from morello.verify.graphs import random_graphs
+from tests.end_to_end.kernels import runnable
+
+SIZES = (1, 2, 3, 5, 8, 17, 33)
+GRAPHS = 16
+
+
+def _text(operation: Operation, random: Random) -> str:
+    """A spec of the graph, with sizes for its dimensions."""
+    composition = operation.operator.composition
+    assert composition is not None
+    size = {d: random.choice(SIZES) for d in operation.dims}
+    for group in composition.alike:
+        known = [d for d in group if d in size]
+        size |= {d: size[known[0]] for d in known}
+    graph = composition.graph
+    lines = []
+    for name, access in zip(operation.names, operation.operands, strict=True):
+        extents = [1 + sum(f * (size[d] - 1) for d, f in index.terms) for index in access]
+        role = "output" if name == graph.output else random.choice(("input", "weight"))
+        lines.append(f"{role} {name}_: f32[{', '.join(map(str, extents))}]")
+    for node in graph.nodes:
+        arguments = [f"{name}_" for name in node.inputs]
+        arguments += [f"{name} = {value}" for name, value in node.operation.scalars]
+        called = node.operation.operator.name
+        lines.append(f"{node.output}_ = {called}({', '.join(arguments)})")
+    body = "\n".join(f"  {line}" for line in lines)
+    threads = random.choice(("", " threads 2"))
+    return f"spec graph(){threads} {{\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize("number", range(GRAPHS))
+@pytest.mark.parametrize("target", ["x86.scalar", "x86.avx512"])
+def test_random_graph(definitions: Definitions, number: int, target: str) -> None:
+    """It compiles, and computes what its operators do one after the other."""
+    random = Random(number)
+    single = {name: o for name, o in definitions.operators.items() if not o.parts}
+    operation = next(random_graphs(single, DTYPES["f32"], random, 50))
+    kernel = morello.compile(_text(operation, random), target=target)
+    runnable(kernel).verify()
