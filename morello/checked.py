@@ -21,6 +21,7 @@ _MODULES = frozenset(
         "morello.language.ast",
         "morello.language.source",
         "morello.rewriting.rule",
+        "morello.spec.functions",
         "morello.spec.machine",
         "morello.spec.operators",
         "pathlib",

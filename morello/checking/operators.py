@@ -261,7 +261,34 @@ def _value(
     scalars = dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
     scope = Scope(scalars, ARITHMETIC, element=element, advice=advice)
     expect(operator.statement.value, "number", scope, collector, what="the value")
+    if len(collector.diagnostics) == before:
+        _conditions(operator.statement.value, collector)
     return len(collector.diagnostics) > before
+
+
+def _conditions(value: ast.Expr, collector: Collector) -> None:
+    """A truth decides between numbers; machines hold it in another way than those."""
+    for expr in subexpressions(value):
+        match expr:
+            case ast.Binary(operator="==" | "!=", left=used) if _is_truth(used):
+                what = "compared"
+            case ast.Conditional(then=used) if _is_truth(used):
+                what = "chosen"
+            case _:
+                continue
+        message = f"a truth value is {what} here, which no operator's meaning can do"
+        help = "write it with 'and', 'or' and 'not'"
+        collector.error("K009", message, used.span, "a truth value", help)
+
+
+def _is_truth(expr: ast.Expr) -> bool:
+    match expr:
+        case ast.Unary(operator=operator) | ast.Binary(operator=operator):
+            return operator in ("and", "or", "not", "==", "!=", "<", "<=", ">", ">=")
+        case ast.Conditional(then=then):
+            return _is_truth(then)
+        case _:
+            return False
 
 
 def _element(

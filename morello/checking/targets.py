@@ -1,7 +1,8 @@
 """From declared targets to checked ones, with everything that they inherit.
 
-Codes ``T...`` are errors of a target, of its levels (`morello.checking.levels`) or of its
-kernels (`morello.checking.kernels`). The numbers in a target are not judged, only their form.
+Codes ``T...`` are errors of a target, of its levels (`morello.checking.levels`), of its functions
+(`morello.checking.functions`) or of its kernels (`morello.checking.kernels`). The numbers in a
+target are not judged, only their form.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
+from morello.checking.functions import check_functions
 from morello.checking.kernels import check_kernels
 from morello.checking.levels import check_coefficients, check_levels
 from morello.checking.primitives import check_primitives
@@ -48,6 +50,7 @@ def check_targets(
         base = targets.get(declaration.base) if declaration.base else None
         targets[name] = _target(declaration, base, collector)
     primitives = check_primitives(files, targets, declared, collector)
+    functions = check_functions(files, targets, declared, collector)
     kernels = check_kernels(
         files, targets, declared, operators, collector, template_functions=template_functions
     )
@@ -55,6 +58,7 @@ def check_targets(
         name: replace(
             target,
             primitives=primitives[name],
+            functions=functions[name],
             kernels=tuple(k for base in target.lineage for k in kernels.get(base, ())),
         )
         for name, target in targets.items()
@@ -118,7 +122,7 @@ def _bases_first(declared: Mapping[str, ast.TargetDecl], broken: set[str]) -> di
 
 
 def _target(declaration: ast.TargetDecl, base: Target | None, collector: Collector) -> Target:
-    """The target without its primitives and kernels."""
+    """The target without its primitives, functions and kernels."""
     _sizes(declaration, collector)
     for what, given in (
         ("emitter", declaration.emitter or (base and base.emitter)),
@@ -144,6 +148,7 @@ def _target(declaration: ast.TargetDecl, base: Target | None, collector: Collect
         levels=check_levels(declaration, base.levels if base else (), collector),
         coefficients={**(base.coefficients if base else {}), **own},
         primitives={},
+        functions={},
         kernels=(),
     )
 

@@ -330,6 +330,20 @@ class PrimitivesDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionDecl(Node):
+    """``function NAME on TARGET "sentence" emit ```C``` ``: what primitives and kernels may call.
+
+    ``text`` is the function's definition in C, as it stands in the programs that need it.
+    """
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    doc: str
+    target: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelOperand(Node):
     """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or 32] [vector 64]``.
 
@@ -392,6 +406,7 @@ class TargetFile:
     targets: tuple[TargetDecl, ...]
     primitives: tuple[PrimitivesDecl, ...]
     kernels: tuple[KernelDecl, ...]
+    functions: tuple[FunctionDecl, ...] = ()
 
 
 # --------------------------------------------------------------------------- specs

@@ -1,4 +1,4 @@
-"""Lark trees of microkernels to nodes of `morello.language.ast`."""
+"""Lark trees of microkernels, and of the functions they call, to `morello.language.ast`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         cost=expression(builder, cost),
         flushes=flushes is not None,
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
+        span=builder.span(tree),
+    )
+
+
+def function(builder: Builder, tree: Tree[Token]) -> ast.FunctionDecl:
+    """A function in C."""
+    name, target, doc, emitted = children(tree)
+    return ast.FunctionDecl(
+        name=str(name),
+        name_span=builder.span(name),
+        doc=text(doc),
+        target=dotted(target),
+        text=_template(emitted),
         span=builder.span(tree),
     )
 

@@ -1,4 +1,4 @@
-"""Lark tree of an ``.mtarget`` file to targets and primitives; kernels are in `build_kernels`."""
+"""Lark tree of an ``.mtarget`` file to targets and primitives; the rest is in `build_kernels`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lark import Token, Tree
 
 from morello.language import ast
 from morello.language.build_common import Builder, children, dotted, kind_of, text
-from morello.language.build_kernels import kernel
+from morello.language.build_kernels import function, kernel
 
 _SOURCE = re.compile(r"[ \t]*;?[ \t]*#[ \t]*([^\n]*)")
 
@@ -21,7 +21,8 @@ def target_file(builder: Builder, tree: Tree[Token]) -> ast.TargetFile:
     targets = (_target(builder, d) for d in declarations if kind_of(d) == "target")
     primitives = (_primitives(builder, d) for d in declarations if kind_of(d) == "primitives")
     kernels = (kernel(builder, d) for d in declarations if kind_of(d) == "kernel")
-    return ast.TargetFile(tuple(targets), tuple(primitives), tuple(kernels))
+    functions = (function(builder, d) for d in declarations if kind_of(d) == "function")
+    return ast.TargetFile(tuple(targets), tuple(primitives), tuple(kernels), tuple(functions))
 
 
 def _target(builder: Builder, tree: Tree[Token]) -> ast.TargetDecl:

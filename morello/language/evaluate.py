@@ -7,6 +7,7 @@ Names, attributes, elements and functions that ask about a Spec come from the `E
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -54,6 +55,26 @@ def _select(condition: Value, then: Value, otherwise: Value) -> Value:
     return np.where(condition, then, otherwise)
 
 
+_EXACT = 2.0**53  # from here on not every integer is a float
+_ERF = np.frompyfunc(math.erf, 1, 1)
+
+
+def _erf(value: Value) -> Value:
+    return np.asarray(_ERF(value), np.float64)[()]
+
+
+def _whole(rounded: np.ufunc) -> Callable[[Value], Value]:
+    """A rounding. Arrays keep their type; a plain number becomes an integer, so as to be a size."""
+
+    def apply(value: Value) -> Value:
+        if np.asarray(value).dtype.kind in "iu":
+            return value
+        result = rounded(value)
+        return int(result) if type(value) is float and abs(result) < _EXACT else result
+
+    return apply
+
+
 BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -78,6 +99,10 @@ ARITHMETIC: Mapping[str, Callable[..., Value]] = {
     "sqrt": np.sqrt,
     "exp": np.exp,
     "log": np.log,
+    "tanh": np.tanh,
+    "erf": _erf,
+    "floor": _whole(np.floor),
+    "round": _whole(np.rint),
 }
 
 

@@ -49,6 +49,12 @@ ARITHMETIC: dict[str, Signature] = {
     "sqrt": Signature(("number",), "number", "Square root."),
     "exp": Signature(("number",), "number", "Exponential."),
     "log": Signature(("number",), "number", "Natural logarithm."),
+    "tanh": Signature(("number",), "number", "Hyperbolic tangent."),
+    "erf": Signature(("number",), "number", "Error function."),
+    "floor": Signature(("number",), "number", "Rounded down to a whole number."),
+    "round": Signature(
+        ("number",), "number", "Rounded to the nearest whole number, ties to the even one."
+    ),
 }
 
 SPEC: dict[str, Signature] = {

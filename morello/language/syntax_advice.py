@@ -186,6 +186,24 @@ _TARGET: Table = (
         (_KERNEL + "any op (A:", _KERNEL + "elementwise op (any[n] at l,"),
     ),
     (
+        'a function says in a sentence what it computes: function NAME on TARGET "..." emit ...',
+        ("function a on x emit", "function a on x.y emit"),
+    ),
+    (
+        "a function names its target: function NAME on TARGET",
+        ("function a emit", 'function a "s"'),
+    ),
+    (
+        "a function ends with 'emit' and its definition in C in triple backticks",
+        (
+            'function a on x "s"',
+            'function a on x "s" kernel',
+            'function a on x "s" emit {',
+            'function a on x "s" emit "s"',
+            'function a on x "s" emit meaning',
+        ),
+    ),
+    (
         "primitives are for an element type, a number of lanes and a target: "
         "primitives f32 x 16 on TARGET { ... }",
         ("primitives f32 on", "primitives f32 {", "primitives f32 x 16 {"),

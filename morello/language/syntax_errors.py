@@ -62,6 +62,7 @@ _HOMES: dict[str, tuple[Kind, ...]] = {
     "op": ("rules", "target"),
     "target": ("target", "mspec"),
     "primitives": ("target",),
+    "function": ("target",),
     "kernel": ("target",),
     "spec": ("mspec",),
 }

@@ -12,7 +12,7 @@ is evaluated in blocks of the iteration space, so that memory stays bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -68,8 +68,8 @@ class Meaning:
         self.operation = operation
         self.dtype = output_dtype
         self._compute = np.dtype(np.float64) if output_dtype.floating else output_dtype.numpy
-        self._value = _with_constants(operation.operator.statement.value, output_dtype)
-        self._scalars = {n: convert_number(v, output_dtype) for n, v in operation.scalars}
+        self._value = _with_constants(operation.operator.statement.value, self._constant)
+        self._scalars = {n: self._constant(v) for n, v in operation.scalars}
         self._elements = {e: element_view(operation, e) for e in elements(self._value)}
         self._target = element_view(operation, operation.operator.statement.target)
         self._factors = factors(self._value) if operation.operator.reduction == "+" else ()
@@ -96,6 +96,10 @@ class Meaning:
             else:
                 self._evaluate_in_blocks(sizes, operands, target)
         return result
+
+    def _constant(self, value: float) -> Any:
+        """In numpy's type, so that 1 / 0 is infinite, and integers wrap around among themselves."""
+        return self._compute.type(convert_number(value, self.dtype))
 
     def _check_declaration(self) -> None:
         """The target must name every output element once, and only a reduction may reduce."""
@@ -223,21 +227,21 @@ class Meaning:
         return result.astype(self._compute) if self.dtype.floating else convert(result, self.dtype)
 
 
-def _with_constants(expr: ast.Expr, dtype: DType) -> ast.Expr:
-    """The expression of an operator's meaning with every constant converted to ``dtype``."""
+def _with_constants(expr: ast.Expr, convert: Callable[[float], Any]) -> ast.Expr:
+    """The expression of an operator's meaning with every constant converted."""
     match expr:
         case ast.Number(value=value, span=span):
-            return ast.Number(convert_number(value, dtype), span=span)
+            return ast.Number(convert(value), span=span)
         case ast.Unary(operator=name, operand=operand, span=span):
-            return ast.Unary(name, _with_constants(operand, dtype), span=span)
+            return ast.Unary(name, _with_constants(operand, convert), span=span)
         case ast.Binary(operator=name, left=left, right=right, span=span):
-            sides = _with_constants(left, dtype), _with_constants(right, dtype)
+            sides = _with_constants(left, convert), _with_constants(right, convert)
             return ast.Binary(name, *sides, span=span)
         case ast.Call(function=function, args=args, span=span):
-            return ast.Call(function, tuple(_with_constants(a, dtype) for a in args), span=span)
+            return ast.Call(function, tuple(_with_constants(a, convert) for a in args), span=span)
         case ast.Conditional(then=then, condition=condition, otherwise=otherwise, span=span):
-            other = None if otherwise is None else _with_constants(otherwise, dtype)
-            parts = _with_constants(then, dtype), _with_constants(condition, dtype), other
+            other = None if otherwise is None else _with_constants(otherwise, convert)
+            parts = _with_constants(then, convert), _with_constants(condition, convert), other
             return ast.Conditional(*parts, span=span)
         case _:
             return expr
@@ -247,7 +251,7 @@ def _with_constants(expr: ast.Expr, dtype: DType) -> ast.Expr:
 class _Cell:
     """The environment of an operator's meaning: scalars and elements."""
 
-    scalars: Mapping[str, int | float]
+    scalars: Mapping[str, Value]
     elements: Mapping[ast.Element, Array]
 
     def name(self, node: ast.Name) -> Value:

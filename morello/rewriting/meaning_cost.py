@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from morello.spec.machine import Primitives, Target
-from morello.spec.primitives import PRIMITIVE_OF_OPERATOR, primitives_in
+from morello.spec.primitives import PRIMITIVE_OF_OPERATOR, casts, primitives_in
 from morello.spec.spec import Family
 
 TYPE = "type"
@@ -17,15 +17,12 @@ TYPE = "type"
 
 
 def needed_primitives(family: Family) -> Counter[str]:
-    """Primitives that the meaning uses, with how often."""
+    """Primitives that the meaning uses, with how often: equal subexpressions count once."""
     operator = family.operation.operator
-    needed = Counter(primitives_in(operator.statement.value))
+    conversions = casts(family.operation.names, [o.dtype for o in family.operands])
+    needed = Counter(primitives_in(operator.statement.value, conversions))
     if family.operation.accumulating and operator.reduction is not None:
         needed[PRIMITIVE_OF_OPERATOR.get(operator.reduction, operator.reduction)] += 1
-    output = family.operands[-1].dtype
-    for operand in family.operands[:-1]:
-        if operand.dtype != output:
-            needed[f"cast_{operand.dtype}"] += 1
     return needed
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from morello.language import ast
+from morello.spec.functions import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class Target:
     levels: tuple[Level, ...]
     coefficients: Mapping[str, Coefficient]
     primitives: Mapping[tuple[str, int], Primitives]
+    functions: Mapping[str, Function]
     kernels: tuple[Kernel, ...]
 
     @cached_property

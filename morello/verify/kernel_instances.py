@@ -1,16 +1,17 @@
 """What a kernel is tried on: families that its pattern accepts, at sizes around the vectors'.
 
-Families are shuffled, always alike, the operations taking turns, and paired with shapes along
-diagonals: family i with shape i, i + 1, ... So a small budget already sees every operation and
-every shape, and as many families as it can.
+Families are shuffled, always alike, the operators and their operations taking turns, and paired
+with shapes along diagonals: family i with shape i, i + 1, ... So a small budget already sees every
+operator and every shape, and as many operations and families as it can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
 from random import Random
+from typing import TypeVar
 
 from morello.language import ast
 from morello.language.evaluate import evaluate
@@ -24,6 +25,8 @@ from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family, Operand, Variant
 from morello.verify.families import dtype_choices, operations
+
+_Item = TypeVar("_Item")
 
 LANES_OF_MEMORY = 8
 """Around which sizes a kernel is tried that has no operand in registers."""
@@ -87,12 +90,21 @@ def kernel_instances(
 
 
 def _in_turn(matches: Sequence[KernelMatch], random: Random) -> list[KernelMatch]:
-    """Shuffled, one of each operation after the other."""
+    """Shuffled, one of each operation after the other: first one of each operator."""
     groups: dict[Operation, list[KernelMatch]] = {}
     for match in random.sample(matches, len(matches)):
         groups.setdefault(match.f.family.operation, []).append(match)
-    ordered = [groups[operation] for operation in sorted(groups, key=lambda o: o.key)]
-    return [m for turn in zip_longest(*ordered) for m in turn if m is not None]
+    by_operator: dict[str, list[Operation]] = {}
+    for operation in sorted(groups, key=lambda o: o.key):
+        by_operator.setdefault(operation.operator.name, []).append(operation)
+    ordered = [groups[operation] for operation in _turns(by_operator.values())]
+    return list(_turns(ordered))
+
+
+def _turns(queues: Iterable[Sequence[_Item]]) -> Iterator[_Item]:
+    """The first of each, then the second of each, and so on."""
+    for turn in zip_longest(*queues):
+        yield from (item for item in turn if item is not None)
 
 
 # ------------------------------------------------------------------------------- families

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 
 import jinja2
 
 from morello.plugins.templates import compile_template
 from morello.program.source import CSource, EmitOptions
 from morello.program.tree import ParallelLoop, Program, Tensor, walk
+from morello.spec.functions import Function, needed
 
-from .names import identifier
+from .names import unique
 from .packing import PackingFunction, packing_functions
 from .scope import Scope
 from .statements import (
     THREAD_INDEX,
     StatementWriter,
+    comment,
     comment_text,
     layout_in_words,
     workspace_extent,
@@ -35,11 +38,12 @@ class CEmitter:
                 the target lacks a primitive.
         """
         writer = StatementWriter(program, options)
-        name = identifier(program.name)
-        packers = tuple(packing_functions(program, name, {name}, options))
+        name = unique(program.name, set(program.target.functions))
+        taken_names = frozenset({name, *program.target.functions})
+        packers = tuple(packing_functions(program, name, taken_names, options))
         packed = {packer.weight: packer.packed for packer in packers}
         taken = [packed.get(tensor, tensor) for tensor in program.arguments]
-        scope = Scope(taken=frozenset({name}))
+        scope = Scope(taken=taken_names)
         for tensor in taken:
             scope = scope.with_memory(tensor)
         body = writer.write(program.body, scope)
@@ -63,6 +67,7 @@ class CEmitter:
             "packers": [_packer(p, writer) for p in packers],
             "threads": program.threads if parallel else 1,
             "flushes": program.flushes,
+            "functions": _functions(program, body, packers, options),
             "thread_index": any(THREAD_INDEX in line for line in body),
         }
         flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
@@ -115,6 +120,27 @@ def _packer(packer: PackingFunction, writer: StatementWriter) -> dict[str, objec
         "copies": packer.packed == packer.weight,
         "before": layout_in_words(packer.weight.layout),
         "after": layout_in_words(packer.packed.layout),
+    }
+
+
+def _functions(
+    program: Program,
+    body: Sequence[str],
+    packers: Sequence[PackingFunction],
+    options: EmitOptions,
+) -> list[dict[str, str]]:
+    """What the template says of the target's functions that the program calls."""
+    lines = chain(body, *(p.body for p in packers))
+    return [_function(f, options) for f in needed(program.target.functions, lines)]
+
+
+def _function(function: Function, options: EmitOptions) -> dict[str, str]:
+    span = function.declaration.span
+    place = f" ({span.source.name}:{span.line})" if options.annotate else ""
+    return {
+        "name": function.name,
+        "comment": comment(function.doc + place),
+        "text": function.text,
     }
 
 

@@ -1,6 +1,7 @@
 """``emit meaning``: C written from an operator's declaration with the target's primitives.
 
-Every operand is converted to the output's dtype, and the expression is computed in it.
+Every operand is converted to the output's dtype, and the expression is computed in it, equal
+subexpressions once.
 ``max(a, b)`` is ``a > b ? a : b``, as x86 does it, and ``min`` alike: with a NaN, the second
 operand. A reduction puts the old value first: ``max(old, new)``.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from string import Formatter
@@ -23,7 +25,7 @@ from morello.spec.conversion import convert, convert_number
 from morello.spec.dtypes import DType
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex, Operation
-from morello.spec.primitives import CONSTANT, NEGATION, PRIMITIVE_OF_OPERATOR, SELECTION
+from morello.spec.primitives import CONSTANT, PRIMITIVE_OF_OPERATOR, TRUTH, Step, casts, steps
 
 from .operands import COperand, view_fastest
 
@@ -63,6 +65,10 @@ class MeaningWriter:
         self._dtype = operands[-1].view.tensor.dtype
         self._lanes = _common_lanes(operands, call.operation)
         self._entries = PrimitiveTable(target, self._dtype, self._lanes)
+        dtypes = [operand.view.tensor.dtype for operand in operands]
+        conversions = casts(call.operation.names, dtypes)
+        self._steps = steps(call.operation.operator.statement.value, conversions)
+        self._uses = self._written()
         self._position: dict[str, int] = {}
         self._lines: list[str] = []
         self._locals = 0
@@ -71,10 +77,10 @@ class MeaningWriter:
         """One statement for every vector, or element, of the iteration space."""
         operation = self._operation
         fastest = self._vector_dimension()
-        steps = (
+        positions = (
             range(0, self._sizes[d], self._lanes if d == fastest else 1) for d in operation.dims
         )
-        for position in product(*steps):
+        for position in product(*positions):
             self._position = dict(zip(operation.dims, position, strict=True))
             self._statement()
         return self._lines
@@ -94,77 +100,67 @@ class MeaningWriter:
 
     def _statement(self) -> None:
         operation = self._operation
-        name = operation.names[-1]
-        target = self._element(name)
-        value = self._expression(operation.operator.statement.value)
+        target = self._element(operation.names[-1])
+        value = self._value()
         reduction = operation.operator.reduction
         first = not any(self._position[d] for d in operation.reduced_dims)
         if reduction is not None and (operation.accumulating or not first):
             update = PRIMITIVE_OF_OPERATOR.get(reduction, reduction)
-            value = self._apply(update, (target, value))
+            text = self._entries.text(update)
+            if _uses(text)[1] > 1 and not _ATOM.fullmatch(value):
+                value = self._local("type", value)
+            value = text.format(target, value)
         self._lines.append(f"{target} = {_without_parentheses(value)};")
 
-    def _expression(self, expression: ast.Expr) -> str:
-        match expression:
-            case ast.Number(value=value):
-                return self._constant(value)
-            case ast.Name(id=name):
-                return self._constant(dict(self._operation.scalars)[name])
+    def _value(self) -> str:
+        """C of the value. A step that is written more than once becomes a local first."""
+        values: list[str] = []
+        for step, uses in zip(self._steps, self._uses, strict=True):
+            text = self._step(step, values)
+            if uses > 1 and step.leaf is None and not _ATOM.fullmatch(text):
+                text = self._local(TRUTH if step.condition else "type", text)
+            values.append(text)
+        return values[-1]
+
+    def _step(self, step: Step, values: Sequence[str]) -> str:
+        match step.leaf:
             case ast.Element(tensor=tensor):
                 return self._element(tensor)
-            case ast.Unary(operator="-", operand=ast.Number(value=value)):
-                return self._constant(-value)
-            case ast.Unary(operator=symbol, operand=operand):
-                name = NEGATION if symbol == "-" else symbol
-                return self._apply(name, (self._expression(operand),))
-            case ast.Binary(operator=symbol, left=left, right=right):
-                values = (self._expression(left), self._expression(right))
-                return self._apply(PRIMITIVE_OF_OPERATOR[symbol], values)
-            case ast.Call(function=function, args=args):
-                return self._call(function, tuple(self._expression(a) for a in args))
-            case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
-                other = self._constant(0) if otherwise is None else self._expression(otherwise)
-                parts = (self._expression(condition), self._expression(then), other)
-                return self._apply(SELECTION, parts)
-            case ast.Attribute(name=name):
-                raise self._entries.missing(name)
+            case ast.Number(value=value):
+                return self._entries.text(CONSTANT).format(literal(value, self._dtype))
+            case ast.Name(id=name):
+                value = dict(self._operation.scalars)[name]
+                return self._entries.text(CONSTANT).format(literal(value, self._dtype))
+        return self._entries.text(step.primitive).format(*(values[i] for i in step.arguments))
 
-    def _call(self, function: str, values: tuple[str, ...]) -> str:
-        if function not in ("min", "max"):
-            return self._apply(function, values)
-        result = values[0]
-        for other in values[1:]:
-            result = self._apply(function, (result, other))
-        return result
-
-    def _constant(self, value: float) -> str:
-        return self._apply(CONSTANT, (literal(value, self._dtype),))
+    def _written(self) -> list[int]:
+        """How often each step is written in those after it."""
+        written = [0] * len(self._steps)
+        for step in self._steps:
+            if step.leaf is None:
+                counts = _uses(self._entries.text(step.primitive))
+                for position, argument in enumerate(step.arguments):
+                    written[argument] += counts[position]
+        return written
 
     def _element(self, tensor: str) -> str:
-        """An element as a value of the output's dtype; of the output itself, an lvalue."""
-        operand = self._operands[tensor]
+        """An element in its own dtype; of the output, an lvalue."""
         index = tuple(
             sum(factor * self._position[d] for d, factor in i.terms) for i in self._indices[tensor]
         )
-        text = operand[index]
-        source = operand.view.tensor.dtype
-        return text if source == self._dtype else self._apply(f"cast_{source.name}", (text,))
+        return self._operands[tensor][index]
 
-    def _apply(self, primitive: str, values: tuple[str, ...]) -> str:
-        """C of a primitive on values; one that is written twice becomes a local first."""
-        text = self._entries.text(primitive)
-        uses = [part[1] for part in Formatter().parse(text) if part[1] is not None]
-        arguments = tuple(
-            self._local(value) if uses.count(str(i)) > 1 and not _ATOM.fullmatch(value) else value
-            for i, value in enumerate(values)
-        )
-        return text.format(*arguments)
-
-    def _local(self, value: str) -> str:
+    def _local(self, kind: str, value: str) -> str:
         name = f"t{self._locals}_"
         self._locals += 1
-        self._lines.append(f"const {self._entries.text('type')} {name} = {value};")
+        self._lines.append(f"const {self._entries.text(kind)} {name} = {value};")
         return name
+
+
+def _uses(text: str) -> Counter[int]:
+    """How often a primitive's text has each of its arguments."""
+    fields = (part[1] for part in Formatter().parse(text))
+    return Counter(int(f) for f in fields if f is not None)
 
 
 class PrimitiveTable:

@@ -24,7 +24,7 @@ def _text(operation: Operation, random: Random) -> str:
     size = {d: random.choice(SIZES) for d in operation.dims}
     for group in composition.alike:
         known = [d for d in group if d in size]
-        size |= {d: size[known[0]] for d in known}
+        size |= dict.fromkeys(known, size[known[0]])
     graph = composition.graph
     lines = []
     for name, access in zip(operation.names, operation.operands, strict=True):

@@ -242,6 +242,7 @@ WORDS = [
         "target",
         "kernel",
         "primitives",
+        "function",
         "match",
         "yield",
         "where",

@@ -135,6 +135,25 @@ def test_no_primitives() -> None:
     assert found.entries == ()
 
 
+# --------------------------------------------------------------------------- functions
+
+
+def test_function() -> None:
+    """Its text is what stands between the fences, as of a kernel's template."""
+    text = """
+        function twice_f32 on x86.avx2
+          "The double of a number."
+          emit ```
+            static inline float twice_f32(float x) {
+              return x + x;  /* exact */
+            }
+          ```
+    """
+    c = "static inline float twice_f32(float x) {\n  return x + x;  /* exact */\n}"
+    expected = ast.FunctionDecl("twice_f32", AT, "The double of a number.", "x86.avx2", c, span=AT)
+    assert ast.TargetFile((), (), (), (expected,)) == parse(text)
+
+
 # --------------------------------------------------------------------------- kernels
 
 

@@ -49,8 +49,8 @@ def test_a_plugin_adds_operators_rules_and_targets(
 ) -> None:
     """What a third party declares is in force beside what ships, with no edit anywhere."""
     extended = load_definitions(plugins=load_plugins())
-    assert set(extended.operators) - set(definitions.operators) == {"square"}
-    assert {r.name for r in extended.rules} - {r.name for r in definitions.rules} == {"tile_square"}
+    assert set(extended.operators) - set(definitions.operators) == {"cube"}
+    assert {r.name for r in extended.rules} - {r.name for r in definitions.rules} == {"tile_cube"}
     assert set(extended.targets) - set(definitions.targets) == {"example.machine"}
     assert extended.targets["example.machine"].emitter == "trace"
 

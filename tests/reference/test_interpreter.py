@@ -17,7 +17,7 @@ from morello.spec.machine import Kernel, Target
 from tests.reference.declare import COPY, MATMUL, SPAN, fill, operation
 
 ORIGIN = tree.Origin("a rule", SPAN)
-TARGET = Target("t", "", (), "", (), 0, (), (), (), {}, {}, ())
+TARGET = Target("t", "", (), "", (), 0, (), (), (), {}, {}, {}, ())
 
 
 def tensor(

@@ -23,18 +23,20 @@ def _text(value: str) -> str:
         ("-2 * X[i...]", ["mul", "constant"]),
         ("-X[i...] // 3 % 2", ["modulo", "floor_div", "neg", "constant", "constant"]),
         ("max(X[i...], 0, 1)", ["max", "max", "constant", "constant"]),
-        ("X[i...] if X[i...] > 0", ["select", "constant", "greater", "constant"]),
+        ("X[i...] if X[i...] > 0", ["select", "constant", "greater", "truth"]),
+        ("exp(-X[i...]) / (1 + exp(-X[i...]))", ["div", "exp", "neg", "add", "constant"]),
+        ("-0.0 + 0.0", ["add", "neg", "constant"]),
     ],
 )
-def test_every_use_is_counted(value: str, needed: list[str]) -> None:
-    """In whatever it is nested."""
+def test_every_step_is_counted_once(value: str, needed: list[str]) -> None:
+    """In whatever it is nested, and however often it is written."""
     (operator,) = parse_rules(Source("own.mrules", _text(value))).operators
     assert sorted(needed) == sorted(primitives_in(operator.statements[0].value))
 
 
 @pytest.mark.parametrize(
     ("value", "missing"),
-    [("X[i...] // 3", "floor_div"), ("X[i...] if X[i...] > 0 else 1", "greater")],
+    [("X[i...] // 3", "floor_div"), ("X[i...] % 3", "modulo")],
 )
 def test_a_primitive_that_no_kernel_can_write_is_named(value: str, missing: str) -> None:
     """An operator that the language has and the target has not is refused by the search."""

@@ -264,7 +264,7 @@ def test_signatures_come_from_programs() -> None:
         weight,
         Tensor("c", F32, (4,), Layout((0,)), "mem", 0, "output"),
     )
-    target = Target("t", "", (), "", (), 0, (), (), (), {}, {}, ())
+    target = Target("t", "", (), "", (), 0, (), (), (), {}, {}, {}, ())
     packings = (Packing(weight, packed, Block(())),)
     program = Program("double", tensors, Block(()), 1, target, "", packings)
     signature = signature_of(program, CSource("double_", "", "", (), 128, ("pack",)))

@@ -169,6 +169,9 @@ def test_instances_cover_families_and_shapes(
     tried = kernel_instances(machine, kernel, definitions.operators, BUDGET)
     operations = {i.family.operation for i in every}
     assert len({i.family.operation for i in tried}) == min(BUDGET, len(operations))
+    operators = {o.operator.name for o in operations}
+    assert len(operators) <= BUDGET
+    assert {i.family.operation.operator.name for i in tried} == operators
     if len(every) <= BUDGET:
         assert {(i.family.operation, i.sizes, i.whole) for i in tried} == shapes
 

@@ -1,0 +1,133 @@
+"""Checks of the functions in C that primitives and kernels call, with inheritance.
+
+That a function computes what its sentence says is not checked here: the operators whose kernels
+call it are executed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+
+from morello.language import ast
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.places import within
+from morello.language.source import Span
+from morello.spec.functions import Function, called
+from morello.spec.machine import Target
+
+
+def check_functions(
+    files: Sequence[ast.TargetFile],
+    targets: Mapping[str, Target],
+    declared: Collection[str],
+    collector: Collector,
+) -> dict[str, dict[str, Function]]:
+    """Check the functions of all targets, and that who calls one has it.
+
+    Args:
+        files: Parsed ``.mtarget`` files.
+        targets: Targets that could be built, each after its base.
+        declared: Names of all targets, including those that could not be built.
+        collector: Takes the errors.
+
+    Returns:
+        For each target its functions by name, those that it inherits first.
+    """
+    known: dict[str, ast.FunctionDecl] = {}
+    for node in chain.from_iterable(f.functions for f in files):
+        if known.setdefault(node.name, node) is not node:
+            message = f"function '{node.name}' is declared twice"
+            help = f"the first one is at {known[node.name].name_span}; rename or remove one of them"
+            collector.error("T070", message, node.name_span, "second declaration", help)
+        elif node.target not in declared:
+            message = f"function '{node.name}' is on '{node.target}', which is not a target"
+            place = within(node.span, node.target, after=node.name_span.end)
+            collector.error("T071", message, place, "unknown", suggestion(node.target, declared))
+        else:
+            _check(node, collector)
+    functions = {name: _function(node, known) for name, node in known.items()}
+    _circles(functions, collector)
+    for what, target, place, text in _callers(files):
+        _visible(what, target, place, text, functions, targets, collector)
+    return {
+        name: {f.name: f for base in t.lineage for f in functions.values() if f.target == base}
+        for name, t in targets.items()
+    }
+
+
+def _check(node: ast.FunctionDecl, collector: Collector) -> None:
+    if not node.doc.strip():
+        message = f"function '{node.name}' has no sentence that says what it computes"
+        collector.error("T072", message, node.name_span, help='write it in quotes before "emit"')
+    if not re.search(rf"\bstatic\s+inline\b[^;{{}}()]*\b{node.name}\s*\(", node.text):
+        message = f"the text of function '{node.name}' does not define it"
+        help = f"write 'static inline TYPE {node.name}(...) {{ ... }}'"
+        collector.error("T073", message, node.name_span, "not in its text", help)
+
+
+def _function(node: ast.FunctionDecl, known: Collection[str]) -> Function:
+    calls = tuple(name for name in called(node.text) if name in known and name != node.name)
+    return Function(node.name, node.doc, node.target, node.text, calls, node)
+
+
+def _circles(functions: Mapping[str, Function], collector: Collector) -> None:
+    """Report functions that call each other: none of them could stand before the others."""
+    for name, function in functions.items():
+        path = _way_back(name, functions)
+        if path and name == min(path):
+            shown = " -> ".join(f"'{n}'" for n in (*path, name))
+            message = f"functions call each other without end: {shown}"
+            place = function.declaration.name_span
+            collector.error("T074", message, place, help="make one function of them")
+
+
+def _way_back(name: str, functions: Mapping[str, Function]) -> list[str]:
+    """Names on a way of calls from a function back to itself; none if there is no such way."""
+    before: dict[str, str] = {}
+    pending = [name]
+    while pending:
+        caller = pending.pop()
+        for callee in functions[caller].calls:
+            if callee == name:
+                path = [caller]
+                while path[0] != name:
+                    path.insert(0, before[path[0]])
+                return path
+            if callee not in before:
+                before[callee] = caller
+                pending.append(callee)
+    return []
+
+
+def _callers(files: Sequence[ast.TargetFile]) -> Iterator[tuple[str, str, Span, str]]:
+    """Who may call functions: what it is, its target, where it is, its text."""
+    for file in files:
+        for f in file.functions:
+            yield f"function '{f.name}'", f.target, f.name_span, f.text
+        for k in file.kernels:
+            yield f"kernel '{k.name}'", k.target, k.name_span, k.template or ""
+        for p in file.primitives:
+            body = max(p.span.start, p.span.source.text.find("{", p.span.start))
+            for word, text, _ in p.entries:
+                yield f"primitive '{word}'", p.target, within(p.span, word, after=body), text
+
+
+def _visible(
+    what: str,
+    target: str,
+    place: Span,
+    text: str,
+    functions: Mapping[str, Function],
+    targets: Mapping[str, Target],
+    collector: Collector,
+) -> None:
+    if target not in targets:
+        return
+    for name in called(text):
+        function = functions.get(name)
+        if function is not None and function.target not in targets[target].lineage:
+            message = f"{what} calls '{name}', which '{target}' does not have"
+            help = f"'{name}' is on '{function.target}', which '{target}' does not extend"
+            collector.error("T075", message, place, "calls it", help)

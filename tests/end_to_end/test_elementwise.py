@@ -1,0 +1,171 @@
+"""Elementwise operators: each on each target, against formulas that are not its declaration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+import pytest
+
+import morello
+from morello.definitions import load_definitions
+from morello.language.source import Source
+
+from .kernels import Array, runnable
+
+TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _tanh_gelu(x: Array) -> Array:
+    inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
+    return np.asarray(0.5 * x * (1 + np.tanh(inner)))
+
+
+EXPECTED: Mapping[str, Callable[[Array], Array]] = {
+    "scale(x, factor = -1.5)": lambda x: -1.5 * x,
+    "shift(x, amount = 0.25)": lambda x: x + 0.25,
+    "clamp(x, low = -1, high = 2)": lambda x: np.clip(x, -1, 2),
+    "leaky_relu(x, slope = 0.125)": lambda x: np.where(x > 0, x, x / 8),
+    "square(x)": lambda x: x**2,
+    "reciprocal(x)": lambda x: x**-1.0,
+    "rsqrt(x)": lambda x: x**-0.5,
+    "floor(x)": np.floor,
+    "round(x)": np.rint,
+    "exp(x)": lambda x: np.e**x,
+    "log(x)": lambda x: np.log2(x) * np.log(2),
+    "tanh(x)": lambda x: np.expm1(2 * x) / (np.expm1(2 * x) + 2),
+    "erf(x)": lambda x: 1 - np.vectorize(math.erfc)(x),
+    "sigmoid(x)": lambda x: 0.5 + 0.5 * np.tanh(x / 2),
+    "silu(x)": lambda x: x / 2 * (1 + np.tanh(x / 2)),
+    "gelu(x)": lambda x: x / 2 * (1 + _erf(x / np.sqrt(2))),
+    "gelu_tanh(x)": _tanh_gelu,
+    "softplus(x)": lambda x: np.logaddexp(x, 0),
+}
+"""Uses of operators of one tensor, and what they give in double precision."""
+
+
+@cache
+def _compiled(use: str, target: str, dtype: str = "f32", size: int = 37) -> morello.Kernel:
+    text = f"spec used() {{ input x: {dtype}[{size}]\n output y: {dtype}[{size}]\n y = {use} }}"
+    return morello.compile(text, target=target)
+
+
+def _values() -> Array:
+    """Numbers of both signs, none of them where the declarations cancel or overflow."""
+    rng = np.random.default_rng(4)
+    return (rng.uniform(0.01, 6, 37) * rng.choice([-1, 1], 37)).astype(np.float32)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("use", EXPECTED)
+def test_an_operator(use: str, target: str) -> None:
+    """It passes verification, and agrees with the formula to some ulp, NaN in the same places."""
+    kernel = runnable(_compiled(use, target))
+    assert kernel.verify().elements > 0
+    x = _values()
+    with np.errstate(invalid="ignore"):
+        expected = EXPECTED[use](x.astype(np.float64))
+    np.testing.assert_allclose(kernel(x), expected, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("condition", ["u8", "s32", "f32"])
+def test_select(condition: str, target: str) -> None:
+    """Where the condition is 0 of either sign the third operand; NaN is not 0."""
+    kernel = runnable(
+        morello.compile(
+            f"spec s() {{ input c: {condition}[5, 7]\n input x: f32[5, 7]\n"
+            " input z: f32[5, 7]\n output y: f32[5, 7]\n y = select(c, x, z) }",
+            target=target,
+        )
+    )
+    assert kernel.verify().elements > 0
+    rng = np.random.default_rng(5)
+    dtype = kernel.signature.inputs[0].dtype.numpy
+    c = rng.integers(0, 2, (5, 7)).astype(dtype)
+    if condition == "f32":
+        c[0, :3] = np.nan, -0.0, np.inf
+    x, z = rng.random((2, 5, 7), np.float32)
+    x[1], z[2] = np.nan, np.nan
+    np.testing.assert_array_equal(kernel(c, x, z), np.where(c != 0, x, z))
+
+
+FAR: Mapping[str, Mapping[float, float]] = {
+    "sigmoid(x)": {-200: 0, 200: 1, -np.inf: 0, np.inf: 1},
+    "silu(x)": {-200: 0, 200: 200, -3e38: 0, np.inf: np.inf},
+    "gelu(x)": {-200: 0, 200: 200, -3e38: 0, 3e38: 3e38, np.inf: np.inf},
+    "gelu_tanh(x)": {-200: 0, 200: 200, -3e38: 0, 3e38: 3e38, np.inf: np.inf},
+    "softplus(x)": {-200: 0, 200: 200, -np.inf: 0, np.inf: np.inf, 3e38: 3e38},
+    "exp(x)": {-200: 0, 200: np.inf, -np.inf: 0, np.inf: np.inf},
+    "log(x)": {0: -np.inf, -0.0: -np.inf, np.inf: np.inf, -1e-45: np.nan, -np.inf: np.nan},
+    "tanh(x)": {-200: -1, 200: 1, -np.inf: -1, np.inf: 1},
+    "erf(x)": {-200: -1, 200: 1, -np.inf: -1, np.inf: 1},
+    "clamp(x, low = -1, high = 2)": {-np.inf: -1, np.inf: 2},
+    "round(x)": {0.5: 0, 1.5: 2, -2.5: -2, 8388607.5: 8388608, 3e38: 3e38, -np.inf: -np.inf},
+    "floor(x)": {-0.5: -1, 1.5: 1, -8388607.5: -8388608, 3e38: 3e38, np.inf: np.inf},
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("use", FAR)
+def test_far_from_0(use: str, target: str) -> None:
+    """What overflows on the way makes no NaN, and NaN stays one."""
+    kernel = runnable(_compiled(use, target))
+    given = [*FAR[use], np.nan]
+    x = np.resize(np.array(given, np.float32), 37)
+    expected = np.resize(np.array([*FAR[use].values(), np.nan], np.float32), 37)
+    np.testing.assert_array_equal(kernel(x), expected)
+
+
+CONDITIONS = """
+op conditions(X: T[i...], Z: T[i...]) -> Y: T[i...]
+  "Every comparison and every connective, some of them twice."
+{
+  Y[i...] = (X[i...] if X[i...] < Z[i...] and not X[i...] == 3 else Z[i...])
+          + (2 if X[i...] <= Z[i...] or X[i...] != 5 and X[i...] > 1)
+          + (X[i...] + 1 if X[i...] >= Z[i...] or X[i...] < Z[i...] and not X[i...] == 3 else 7)
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", ["f32", "s32", "s8", "u8"])
+def test_conditions(dtype: str, target: str) -> None:
+    """In every type that has arithmetic: integers of their full range, and NaN."""
+    definitions = load_definitions([Source("conditions.mrules", CONDITIONS)])
+    text = f"""spec s() {{ input x: {dtype}[131]
+      input z: {dtype}[131]
+      output y: {dtype}[131]
+      y = conditions(x, z) }}"""
+    kernel = runnable(morello.compile(text, target=target, definitions=definitions))
+    assert kernel.verify().elements > 0
+    rng = np.random.default_rng(6)
+    kind = kernel.signature.inputs[0].dtype.numpy
+    x, z = rng.integers(0, 8, (2, 131)).astype(kind)
+    if dtype == "f32":
+        x[::9], z[::13] = np.nan, np.nan
+    one, two, seven = kind.type(1), kind.type(2), kind.type(7)
+    less = (x < z) & (x != 3)
+    expected = np.where(less, x, z) + np.where((x <= z) | (x != 5) & (x > 1), two, 0 * two)
+    expected = expected + np.where((x >= z) | less, x + one, seven)
+    np.testing.assert_array_equal(kernel(x, z), expected.astype(kind))
+
+
+def test_what_is_written_twice_is_computed_once() -> None:
+    """In C, and in what it is predicted to cost."""
+    text = 'op {0}(X: T[i...]) -> Y: T[i...] "Once." {{ Y[i...] = {1} }}\n'
+    rules = text.format("twice", "exp(X[i...] + 1) / (2 + exp(X[i...] + 1))")
+    rules += text.format("once", "exp(X[i...] + 1) / (2 + X[i...])")
+    definitions = load_definitions([Source("own.mrules", rules)])
+    spec = "spec s() {{ input x: f32[16]\n output y: f32[16]\n y = {}(x) }}"
+    costs = []
+    for name in ("twice", "once"):
+        kernel = morello.compile(spec.format(name), target="x86.avx512", definitions=definitions)
+        body = kernel.source[kernel.source.index("void s(") :]
+        assert body.count("exp_f32_x16(") == 1
+        costs.append(kernel.cost)
+    assert costs[0] == costs[1]
