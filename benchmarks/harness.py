@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.machine import cache_bytes
-from morello.reference.compare import Reference, check_close
+from morello.reference.bounded import Bounded
+from morello.reference.compare import check_close
 from morello.toolchain.signature import Array, aligned_bytes
 
 FLUSHED_BYTES = 64 * 2**20
@@ -25,7 +26,7 @@ class Problem:
     dtypes: str
     a: Array
     b: Array
-    expected: Reference
+    expected: Bounded
 
 
 class _CProblem(ctypes.Structure):
@@ -54,7 +55,7 @@ class Arena:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.a, self.b = (_aligned(x) for x in (problem.a, problem.b))
-        self.c = _aligned(problem.expected.values)
+        self.c = _aligned(problem.expected.rounded())
 
     def open(self, library: str, variant: int, threads: int) -> Opened | None:
         """Load a contender and have it prepare; none where it cannot do this case."""

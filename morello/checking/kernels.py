@@ -17,7 +17,6 @@ from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
 from morello.language.places import text_of, within
 from morello.spec.machine import Kernel, Target
-from morello.spec.magnitudes import bounded_by_magnitudes
 from morello.spec.operators import Operator
 
 
@@ -113,8 +112,6 @@ class _KernelChecker:
         self._guards(Scope(names))
         cost_scope = Scope(names, numbers=self.target.coefficients)
         expect(self.node.cost, "number", cost_scope, self.collector, code="T052", what="a cost")
-        if self.node.flushes:
-            self._flushes()
 
     # ------------------------------------------------------------------------- the match
 
@@ -193,18 +190,6 @@ class _KernelChecker:
             message = "these guards can never hold together"
             help = f"'{text_of(other.span)}' excludes it"
         self.collector.error("T051", message, condition.span, "always false", help)
-
-    def _flushes(self) -> None:
-        """What is lost must have a bound, which is in the meaning of one operator."""
-        place = within(self.node.span, "flushes", after=self.node.cost.span.end)
-        if self.match.kind != "named":
-            message = "a kernel that flushes subnormals is for one operator, by name"
-            help = "whether what is lost has a bound depends on the operator"
-            self.collector.error("T053", message, place, help=help)
-        elif self.operator and not bounded_by_magnitudes(self.operator.statement.value):
-            message = f"nothing bounds what '{self.operator.name}' loses where subnormals are 0"
-            help = "sums, differences, products, absolute values, min and max have a bound"
-            self.collector.error("T053", message, place, help=help)
 
     def check_template(self, functions: Collection[str] | None) -> None:
         """Report what is wrong with the template, if there is one."""

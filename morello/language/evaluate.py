@@ -2,7 +2,9 @@
 
 An expression means the same for one Spec and for a whole box of Specs: arithmetic and comparison
 work on numbers and, element by element, on arrays; there is no control flow that looks at values.
-Names, attributes, elements and functions that ask about a Spec come from the `Environment`.
+Names, attributes, elements and functions that ask about a Spec come from the `Environment`. Values
+of another kind bring `Operations` of their own: numbers with bounds of their errors do
+(`morello.reference.errors`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,12 @@ import numpy as np
 from morello.language import ast
 
 Value = Any
+
+Operations = Mapping[str, Callable[..., Value]]
+"""What operators and functions do, by name: unary minus is `NEGATION`, ``if else`` `SELECTION`."""
+
+NEGATION = "neg"
+SELECTION = "select"
 
 
 class Environment(Protocol):
@@ -106,13 +114,35 @@ ARITHMETIC: Mapping[str, Callable[..., Value]] = {
 }
 
 
-def _logical(name: str, left: Value, right: Value) -> Value:
-    if isinstance(left, bool | np.bool_) and isinstance(right, bool | np.bool_):
-        return bool(left and right) if name == "and" else bool(left or right)
-    return np.logical_and(left, right) if name == "and" else np.logical_or(left, right)
+def _and(left: Value, right: Value) -> Value:
+    plain = isinstance(left, bool | np.bool_) and isinstance(right, bool | np.bool_)
+    return bool(left and right) if plain else np.logical_and(left, right)
 
 
-def evaluate(expr: ast.Expr, environment: Environment) -> Value:
+def _or(left: Value, right: Value) -> Value:
+    plain = isinstance(left, bool | np.bool_) and isinstance(right, bool | np.bool_)
+    return bool(left or right) if plain else np.logical_or(left, right)
+
+
+def _not(operand: Value) -> Value:
+    return not operand if isinstance(operand, bool | np.bool_) else np.logical_not(operand)
+
+
+OPERATIONS: Operations = {
+    **BINARY,
+    **ARITHMETIC,
+    "and": _and,
+    "or": _or,
+    "not": _not,
+    NEGATION: operator.neg,
+    SELECTION: _select,
+}
+"""Of numbers and arrays."""
+
+
+def evaluate(
+    expr: ast.Expr, environment: Environment, operations: Operations = OPERATIONS
+) -> Value:
     """Value of an expression. The checker has already ruled out what could fail here."""
     match expr:
         case ast.Number(value=value):
@@ -120,32 +150,29 @@ def evaluate(expr: ast.Expr, environment: Environment) -> Value:
         case ast.Name():
             return environment.name(expr)
         case ast.Attribute(base=base):
-            return environment.attribute(evaluate(base, environment), expr)
+            return environment.attribute(evaluate(base, environment, operations), expr)
         case ast.Call(function=function, args=args):
-            values = tuple(evaluate(a, environment) for a in args)
-            arithmetic = ARITHMETIC.get(function)
+            values = tuple(evaluate(a, environment, operations) for a in args)
+            arithmetic = operations.get(function)
             return arithmetic(*values) if arithmetic else environment.call(expr, values)
-        case ast.Unary(operator="-", operand=operand):
-            return -evaluate(operand, environment)
-        case ast.Unary(operand=operand):
-            value = evaluate(operand, environment)
-            return not value if isinstance(value, bool | np.bool_) else np.logical_not(value)
-        case ast.Binary(operator="and" | "or" as name, left=left, right=right):
-            return _logical(name, evaluate(left, environment), evaluate(right, environment))
+        case ast.Unary(operator=name, operand=operand):
+            value = evaluate(operand, environment, operations)
+            return operations[NEGATION if name == "-" else name](value)
         case ast.Binary(operator=name, left=left, right=right):
-            return BINARY[name](evaluate(left, environment), evaluate(right, environment))
-        case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
-            return _conditional(then, evaluate(condition, environment), otherwise, environment)
+            sides = (evaluate(side, environment, operations) for side in (left, right))
+            return operations[name](*sides)
+        case ast.Conditional():
+            return _conditional(expr, environment, operations)
         case ast.Element():
             return environment.element(expr)
 
 
-def _conditional(
-    then: ast.Expr, condition: Value, otherwise: ast.Expr | None, environment: Environment
-) -> Value:
+def _conditional(node: ast.Conditional, environment: Environment, operations: Operations) -> Value:
+    condition = evaluate(node.condition, environment, operations)
+
+    def branch(expr: ast.Expr | None) -> Value:
+        return 0 if expr is None else evaluate(expr, environment, operations)
+
     if isinstance(condition, bool | np.bool_):  # only the branch that is taken need make sense
-        if condition:
-            return evaluate(then, environment)
-        return 0 if otherwise is None else evaluate(otherwise, environment)
-    other = 0 if otherwise is None else evaluate(otherwise, environment)
-    return np.where(condition, evaluate(then, environment), other)
+        return branch(node.then if condition else node.otherwise)
+    return operations[SELECTION](condition, branch(node.then), branch(node.otherwise))

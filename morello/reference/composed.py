@@ -1,14 +1,17 @@
-"""The meaning of an operation that stands for a graph: its nodes, executed one after the other."""
+"""The meaning of any operation: of one statement, or of a graph, node by node."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from morello.reference.meaning import Meaning
-from morello.spec.conversion import Array
+from morello.language.evaluate import Value
+from morello.reference.arithmetic import Arithmetic, Numbers
+from morello.reference.graph import Nodes
+from morello.reference.meaning import Meaning, Tensor
+from morello.reference.views import index_extent
 from morello.spec.dtypes import DType
-from morello.spec.graph import sizes_from
+from morello.spec.graph import Node
 from morello.spec.operators import Operation
 
 
@@ -16,44 +19,45 @@ class Executable(Protocol):
     """An operation made ready to be executed many times."""
 
     def execute(
-        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None = None
-    ) -> Array:
-        """Its result, see `morello.reference.meaning.execute`."""
+        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None = None
+    ) -> Value:
+        """Its result, see `morello.reference.meaning.Meaning.execute`."""
 
 
-def executable(operation: Operation, dtype: DType) -> Executable:
-    """The meaning of an operation whose output has this element type."""
+def executable(
+    operation: Operation, dtype: DType, arithmetic: Callable[[DType], Arithmetic] = Numbers
+) -> Executable:
+    """The meaning of an operation whose output has this element type, on numbers unless told."""
     if operation.operator.composite:
-        return _Composed(operation, dtype)
-    return Meaning(operation, dtype)
+        return _Composed(operation, dtype, arithmetic)
+    return Meaning(operation, dtype, arithmetic(dtype))
 
 
 class _Composed:
-    """Every tensor on the way is rounded to its element type."""
+    """The graph of a composite operation."""
 
-    def __init__(self, operation: Operation, dtype: DType) -> None:
+    def __init__(
+        self, operation: Operation, dtype: DType, arithmetic: Callable[[DType], Arithmetic]
+    ) -> None:
         composition = operation.operator.composition
         assert composition is not None
-        self._operation = operation
-        self._graph = composition.graph
-        *before, last = self._graph.nodes
+        graph = composition.graph
+        *before, last = graph.nodes
         form = last.operation
         final = Operation(form.operator, form.group_rank, operation.accumulating, form.scalars)
-        self._steps = [
-            (node, Meaning(node.operation, self._graph.dtype(node.output))) for node in before
-        ]
-        self._steps.append((last, Meaning(final, dtype)))
+        nodes = (*before, Node(final, last.tensors))
+        self._operation, self._composition = operation, composition
+        self._nodes = Nodes(nodes, {**dict(graph.dtypes), graph.output: dtype}, arithmetic)
 
     def execute(
-        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None = None
-    ) -> Array:
-        """The result; ``sizes`` follow from the inputs."""
-        del sizes
-        arrays = dict(zip(self._graph.inputs, inputs, strict=True))
-        for node, meaning in self._steps:
-            operands = [arrays[name] for name in node.inputs]
-            found = sizes_from(node.operation, [array.shape for array in operands])
-            old = old_output if node.output == self._graph.output else None
-            own = [found[d] for d in node.operation.dims]
-            arrays[node.output] = meaning.execute(own, operands, old)
-        return arrays[self._graph.output]
+        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None = None
+    ) -> Value:
+        """See `Executable`."""
+        graph = self._composition.graph
+        size = dict(zip(self._operation.dims, sizes, strict=True))
+        tensors = dict(zip(graph.inputs, inputs, strict=True))
+        if old_output is not None:
+            tensors[graph.output] = old_output
+        accesses = {**self._composition.locals, graph.output: self._operation.operands[-1]}
+        shapes = {t: [index_extent(i, size) for i in access] for t, access in accesses.items()}
+        return self._nodes.run(tensors, [graph.output], shapes)[graph.output]

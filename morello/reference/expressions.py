@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from morello.language import ast
-from morello.language.traverse import children, subexpressions
+from morello.language.traverse import subexpressions
 
 
 def elements(expr: ast.Expr) -> tuple[ast.Element, ...]:
@@ -21,8 +21,3 @@ def factors(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             return sides[0] + sides[1] if all(sides) else ()
         case _:
             return ()
-
-
-def operations(expr: ast.Expr) -> int:
-    """How many arithmetic operations one evaluation takes."""
-    return sum(bool(children(e)) for e in subexpressions(expr))

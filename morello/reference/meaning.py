@@ -6,6 +6,8 @@ reference is the better answer; an integer output is exact modulo 2^bits. Reduct
 their identity, or from the old output where the operation accumulates; those by ``max`` and ``min``
 pass on a NaN.
 
+What it computes with is an `Arithmetic`: numbers alone, or numbers with bounds of their errors.
+
 Two ways lead to the same numbers: sums of products are contracted (`numpy.einsum`); everything else
 is evaluated in blocks of the iteration space, so that memory stays bounded.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -23,19 +26,24 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
+from morello.reference.arithmetic import Arithmetic, Numbers, Products, Total
+from morello.reference.bounded import Bounded, mapped
 from morello.reference.expressions import elements, factors
 from morello.reference.views import ElementView, element_view, extents, part
-from morello.spec.conversion import Array, convert, convert_number
+from morello.spec.conversion import Array
 from morello.spec.dtypes import DType
 from morello.spec.operators import Operation
 
-BLOCK_CELLS = 1 << 22
-"""Cells of the iteration space that are evaluated at once."""
+Tensor = Array | Bounded
+
+BLOCK_CELLS = 1 << 16
+"""Cells of the iteration space that are evaluated at once: what a cache holds."""
+
+WIDENED_CELLS = 1 << 22
+"""Elements that an operand of a contraction may become."""
 
 SMALL_CELLS = 1 << 15
 """Below so many cells, looking for a good order of contraction takes longer than contracting."""
-
-REDUCTIONS: Mapping[str, np.ufunc] = {"+": np.add, "max": np.maximum, "min": np.minimum}
 
 
 def execute(
@@ -58,48 +66,51 @@ def execute(
         MorelloError: A shape or the number of arrays does not fit, or the declaration's indices
             leave an array.
     """
-    return Meaning(operation, output_dtype).execute(sizes, inputs, old_output)
+    result: Array = Meaning(operation, output_dtype).execute(sizes, inputs, old_output)
+    return result
 
 
 class Meaning:
-    """An operation made ready to be executed many times."""
+    """An operation made ready to be executed many times; without ``arithmetic``, on numbers."""
 
-    def __init__(self, operation: Operation, output_dtype: DType) -> None:
+    def __init__(
+        self, operation: Operation, output_dtype: DType, arithmetic: Arithmetic | None = None
+    ) -> None:
         self.operation = operation
         self.dtype = output_dtype
-        self._compute = np.dtype(np.float64) if output_dtype.floating else output_dtype.numpy
-        self._value = _with_constants(operation.operator.statement.value, self._constant)
-        self._scalars = {n: self._constant(v) for n, v in operation.scalars}
+        self._arithmetic: Arithmetic = arithmetic or Numbers(output_dtype)
+        self._value = _with_constants(operation.operator.statement.value, self._arithmetic.constant)
+        self._scalars = {n: self._arithmetic.constant(v) for n, v in operation.scalars}
         self._elements = {e: element_view(operation, e) for e in elements(self._value)}
         self._target = element_view(operation, operation.operator.statement.target)
         self._factors = factors(self._value) if operation.operator.reduction == "+" else ()
         self._check_declaration()
 
     def execute(
-        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None = None
-    ) -> Array:
-        """See the function `execute`."""
-        return convert(self.compute(sizes, inputs, old_output), self.dtype)
+        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None = None
+    ) -> Value:
+        """The result as the arithmetic stores it; see the function `execute`."""
+        return self._arithmetic.stored(self.compute(sizes, inputs, old_output))
 
     def compute(
-        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None = None
-    ) -> Array:
-        """The result before it is rounded: float64 where the output is floating."""
+        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None = None
+    ) -> Value:
+        """The result before it is rounded, as the arithmetic has it."""
         self._check_arrays(sizes, inputs, old_output)
         size = dict(zip(self.operation.dims, sizes, strict=True))
         operands = {e: self._operand(view, inputs, size) for e, view in self._elements.items()}
-        result = self._start(extents(self.operation, sizes, -1), old_output)
-        target = self._target.of(result, size)
         with np.errstate(all="ignore"):
+            old = None
+            if self.operation.accumulating and old_output is not None:
+                old = self._arithmetic.operand(old_output)
+            shape = extents(self.operation, sizes, -1)
+            terms = prod(size[d] for d in self.operation.reduced_dims)
             if self._contracts(inputs, operands):
-                target += self._contract(operands, prod(sizes), result.size)
-            else:
-                self._evaluate_in_blocks(sizes, operands, target)
-        return result
-
-    def _constant(self, value: float) -> Any:
-        """In numpy's type, so that 1 / 0 is infinite, and integers wrap around among themselves."""
-        return self._compute.type(convert_number(value, self.dtype))
+                products = self._products(operands, prod(sizes), prod(shape))
+                return self._arithmetic.sum_of_products(products, shape, terms, old)
+            total = self._arithmetic.total(self.operation.operator.reduction, shape, terms, old)
+            self._evaluate_in_blocks(sizes, operands, total)
+            return total.result()
 
     def _check_declaration(self) -> None:
         """The target must name every output element once, and only a reduction may reduce."""
@@ -118,7 +129,7 @@ class Meaning:
             )
 
     def _check_arrays(
-        self, sizes: Sequence[int], inputs: Sequence[Array], old_output: Array | None
+        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None
     ) -> None:
         operation = self.operation
         if len(sizes) != len(operation.dims) or any(n < 1 for n in sizes):
@@ -145,86 +156,76 @@ class Meaning:
                 )
 
     def _operand(
-        self, view: ElementView, inputs: Sequence[Array], size: Mapping[str, int]
-    ) -> Array:
+        self, view: ElementView, inputs: Sequence[Tensor], size: Mapping[str, int]
+    ) -> Tensor:
         if view.position >= len(inputs):
             raise MorelloError(
                 f"the meaning of '{self.operation}' reads its own output",
                 help="write an accumulation with '+=', 'max=' or 'min='",
             )
-        return view.of(inputs[view.position], size)
-
-    def _start(self, shape: Sequence[int], old_output: Array | None) -> Array:
-        identity = self.operation.identity
-        if self.operation.accumulating and old_output is not None:
-            return convert(old_output, self.dtype).astype(self._compute)
-        if identity is None:
-            return np.empty(shape, self._compute)
-        return np.full(shape, convert_number(identity, self.dtype), self._compute)
-
-    def _widen(self, values: Array) -> Array:
-        return convert(values, self.dtype).astype(self._compute, copy=False)
+        read: Tensor = mapped(lambda array: view.of(array, size), inputs[view.position])
+        return read
 
     # ----------------------------------------------------------------- sums of products
 
-    def _contracts(self, inputs: Sequence[Array], operands: Mapping[ast.Element, Array]) -> bool:
-        """Whether the value is a product over all dimensions whose operands fit in memory."""
+    def _contracts(self, inputs: Sequence[Tensor], operands: Mapping[ast.Element, Tensor]) -> bool:
+        """Whether the value is a product over all dimensions whose operands fit in memory.
+
+        One of a single element is none: there is nothing to contract.
+        """
         factors = [f for f in self._factors if isinstance(f, ast.Element)]
         covered = {d for f in factors for d in self._elements[f].dims}
-        if not factors or len(covered) < len(self.operation.dims):
+        if len(factors) < 2 or len(covered) < len(self.operation.dims):
             return False
         sizes = {f: inputs[self._elements[f].position].size for f in factors}
-        return all(operands[f].size <= max(BLOCK_CELLS, sizes[f]) for f in factors)
+        return all(operands[f].size <= max(WIDENED_CELLS, sizes[f]) for f in factors)
 
-    def _contract(self, operands: Mapping[ast.Element, Array], cells: int, size: int) -> Array:
-        """The sum of products over so many cells, of as many elements as the output's size."""
+    def _products(self, operands: Mapping[ast.Element, Tensor], cells: int, size: int) -> Products:
+        """The products over so many cells, summed to so many elements."""
         axis = {dim: i for i, dim in enumerate(self.operation.dims)}
-        arguments: list[Any] = []
-        constant: Any = 1
+        arguments: list[tuple[Value, list[int]]] = []
         for factor in self._factors:
             if isinstance(factor, ast.Element):
                 dims = self._elements[factor].dims
-                arguments += [self._widen(operands[factor]), [axis[d] for d in dims]]
+                value = self._arithmetic.operand(operands[factor])
+                arguments.append((value, [axis[d] for d in dims]))
             else:
-                constant = constant * evaluate(factor, _Cell(self._scalars, {}))
+                constant = evaluate(factor, _Cell(self._scalars, {}))
+                arguments.append((self._arithmetic.value(constant), []))
         outputs = [axis[d] for d in self._target.dims]
-        order = ("greedy", max(BLOCK_CELLS, size)) if cells > SMALL_CELLS else False
-        total = np.asarray(np.einsum(*arguments, outputs, optimize=order))
-        if not self.dtype.floating:
-            constant = convert_number(constant, self.dtype)
-        return total if constant == 1 else total * np.asarray(constant, self._compute)
+        order = ("greedy", max(WIDENED_CELLS, size)) if cells > SMALL_CELLS else False
+        return Products(arguments, outputs, order)
 
     # ----------------------------------------------------------------- everything else
 
     def _evaluate_in_blocks(
-        self, sizes: Sequence[int], operands: Mapping[ast.Element, Array], target: Array
+        self, sizes: Sequence[int], operands: Mapping[ast.Element, Tensor], total: Total
     ) -> None:
         dims = self.operation.dims
         outputs = len(self.operation.output_dims)
         reduced = tuple(range(outputs, len(dims)))
-        reduction = self.operation.operator.reduction
         for block in _blocks(sizes):
-            shape = [s.stop - s.start for s in block]
-            values = np.broadcast_to(
-                self._cells(dict(zip(dims, block, strict=True)), operands), shape
-            )
-            place = part(target, block[:outputs])
-            if reduction is None:
-                place[...] = values
-                continue
-            ufunc = REDUCTIONS[reduction]
-            slices = ufunc.reduce(values, axis=reduced, dtype=self._compute) if reduced else values
-            place[...] = ufunc(place, slices)
+            shape = tuple(s.stop - s.start for s in block)
+            value = self._cells(dict(zip(dims, block, strict=True)), operands)
+            whole = mapped(partial(np.broadcast_to, shape=shape), value)
+            total.put(block[:outputs], whole, reduced)
 
-    def _cells(self, block: Mapping[str, slice], operands: Mapping[ast.Element, Array]) -> Array:
+    def _cells(self, block: Mapping[str, slice], operands: Mapping[ast.Element, Tensor]) -> Value:
         """The value in one block of the iteration space, or what broadcasts to it."""
         cells = {}
         for element, view in self._elements.items():
-            values = part(operands[element], (block[d] for d in view.dims))
             axes = tuple(i for i, d in enumerate(block) if d not in view.dims)
-            cells[element] = np.expand_dims(self._widen(values), axes)
-        result = np.asarray(evaluate(self._value, _Cell(self._scalars, cells)))
-        return result.astype(self._compute) if self.dtype.floating else convert(result, self.dtype)
+            take = partial(_slices, slices=[block[d] for d in view.dims], axes=axes)
+            cells[element] = self._arithmetic.operand(mapped(take, operands[element]))
+        environment = _Cell(self._scalars, cells)
+        return self._arithmetic.value(
+            evaluate(self._value, environment, self._arithmetic.operations)
+        )
+
+
+def _slices(array: Array, slices: Sequence[slice], axes: tuple[int, ...]) -> Array:
+    """A part of an array, with axes of size 1 in these places."""
+    return np.expand_dims(part(array, slices), axes)
 
 
 def _with_constants(expr: ast.Expr, convert: Callable[[float], Any]) -> ast.Expr:
@@ -252,7 +253,7 @@ class _Cell:
     """The environment of an operator's meaning: scalars and elements."""
 
     scalars: Mapping[str, Value]
-    elements: Mapping[ast.Element, Array]
+    elements: Mapping[ast.Element, Value]
 
     def name(self, node: ast.Name) -> Value:
         if node.id not in self.scalars:

@@ -83,7 +83,9 @@ def _expand(index: ast.Index, group_rank: int) -> list[OperandIndex]:
 def extents(operation: Operation, sizes: Sequence[int], position: int) -> tuple[int, ...]:
     """Shape of the operand at this position where the dimensions have these sizes."""
     size = dict(zip(operation.dims, sizes, strict=True))
-    return tuple(
-        1 + sum(factor * (size[d] - 1) for d, factor in index.terms)
-        for index in operation.operands[position]
-    )
+    return tuple(index_extent(index, size) for index in operation.operands[position])
+
+
+def index_extent(index: OperandIndex, size: Mapping[str, int]) -> int:
+    """How many elements an index runs over where the dimensions have these sizes."""
+    return 1 + sum(factor * (size[d] - 1) for d, factor in index.terms)

@@ -22,8 +22,8 @@ from benchmarks.plot import draw
 from benchmarks.runs import Measured, Setting, environment_of, measure
 from morello import MorelloError
 from morello.definitions import Definitions, load_definitions
-from morello.reference.compare import Reference
-from morello.spec.dtypes import F32
+from morello.reference.bounded import bounded
+from morello.spec.dtypes import F32, S32
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
 from morello.toolchain.signature import Array
@@ -175,9 +175,8 @@ def _problem() -> Problem:
 
 
 def _exact(dtypes: str, a: Array, b: Array, c: Array) -> Problem:
-    nowhere = np.zeros(c.shape, np.bool_)
-    expected = Reference(c, c.astype(np.float64), np.zeros(c.shape), nowhere, nowhere)
-    return Problem(dtypes, a, b, expected)
+    dtype = F32 if c.dtype == np.float32 else S32
+    return Problem(dtypes, a, b, bounded(c, dtype))
 
 
 def test_whoever_fails_is_named_and_the_others_go_on(broken: list[Built], setting: Setting) -> None:

@@ -57,7 +57,8 @@ def _compiled(use: str, target: str, dtype: str = "f32", size: int = 37) -> more
 def _values() -> Array:
     """Numbers of both signs, none of them where the declarations cancel or overflow."""
     rng = np.random.default_rng(4)
-    return (rng.uniform(0.01, 6, 37) * rng.choice([-1, 1], 37)).astype(np.float32)
+    values: Array = rng.uniform(0.01, 6, 37) * rng.choice([-1, 1], 37)
+    return values.astype(np.float32)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -101,7 +102,7 @@ FAR: Mapping[str, Mapping[float, float]] = {
     "gelu_tanh(x)": {-200: 0, 200: 200, -3e38: 0, 3e38: 3e38, np.inf: np.inf},
     "softplus(x)": {-200: 0, 200: 200, -np.inf: 0, np.inf: np.inf, 3e38: 3e38},
     "exp(x)": {-200: 0, 200: np.inf, -np.inf: 0, np.inf: np.inf},
-    "log(x)": {0: -np.inf, -0.0: -np.inf, np.inf: np.inf, -1e-45: np.nan, -np.inf: np.nan},
+    "log(x)": {0: -np.inf, np.inf: np.inf, -1e-45: np.nan, -np.inf: np.nan},
     "tanh(x)": {-200: -1, 200: 1, -np.inf: -1, np.inf: 1},
     "erf(x)": {-200: -1, 200: 1, -np.inf: -1, np.inf: 1},
     "clamp(x, low = -1, high = 2)": {-np.inf: -1, np.inf: 2},
