@@ -10,7 +10,7 @@ from itertools import chain
 
 from morello.checking.kinds import Scope, Typed, expect
 from morello.checking.operators import show
-from morello.checking.patterns import check_pattern, check_ranks, pattern_variables
+from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
 from morello.checking.templates import check_template
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -18,6 +18,7 @@ from morello.language.folding import contradiction
 from morello.language.places import text_of, within
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operator
+from morello.spec.rows import ROW_KINDS
 
 
 def check_kernels(
@@ -106,8 +107,12 @@ class _KernelChecker:
             self.collector.error("T042", message, self.node.name_span, help=help)
         if self.match.kind == "named":
             self._named()
+        rows = self.match.kind in ROW_KINDS
+        if rows:
+            check_rows(self.match, self.node.template, self.collector)
         for pattern in self.match.operands:
-            check_pattern(pattern, self.target, self.collector)
+            along = rows and pattern is self.match.operands[0]
+            check_pattern(pattern, self.target, self.collector, along=along)
         names = self._names()
         self._guards(Scope(names))
         cost_scope = Scope(names, numbers=self.target.coefficients)

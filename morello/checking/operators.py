@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
 
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.functions import ARITHMETIC
+from morello.language.functions import ARITHMETIC, SPEC
 from morello.language.places import within
-from morello.language.traverse import names, subexpressions
+from morello.language.traverse import children, names, subexpressions, with_children
 from morello.spec.dtypes import DTYPES
-from morello.spec.operators import Operator
+from morello.spec.operators import Operator, size_name
+
+SIZE = "size"
+"""The function of a dimension that a meaning may use, beside arithmetic."""
 
 
 def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dict[str, Operator]:
@@ -79,16 +83,6 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         parts.append(_part(declaration, statement, known, parameter))
         known.setdefault(target.tensor, parameter)
     parts.append(_part(declaration, last, known, declaration.output))
-    operator = Operator(
-        name=declaration.name,
-        doc=declaration.doc,
-        inputs=declaration.inputs,
-        output=declaration.output,
-        scalars=tuple(s.id for s in declaration.scalars),
-        statement=last,
-        declaration=declaration,
-        parts=tuple(parts) if before else (),
-    )
     poisoned = False
     for part in parts:
         _target(part, collector)
@@ -96,7 +90,20 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         _dimensions(part, collector)
     if not poisoned:
         _unused(declaration, collector)
-    return operator
+    parts = list(map(_with_sizes, parts))
+    if not before:
+        return parts[0]
+    declared = (s.id for s in declaration.scalars)
+    return Operator(
+        name=declaration.name,
+        doc=declaration.doc,
+        inputs=declaration.inputs,
+        output=declaration.output,
+        scalars=tuple(dict.fromkeys((*declared, *(s for part in parts for s in part.scalars)))),
+        statement=parts[-1].statement,
+        declaration=declaration,
+        parts=tuple(parts),
+    )
 
 
 def _part(
@@ -256,10 +263,14 @@ def _value(
     def advice(name: str) -> str:
         if name in inputs:
             return f"'{name}' is a tensor: write {name}[{show(inputs[name].indices)}]"
+        if name == operator.group:
+            return f"'{name}...' stands for any number of dimensions"
         return ""
 
-    scalars = dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
-    scope = Scope(scalars, ARITHMETIC, element=element, advice=advice)
+    known = {d: Typed("dim") for d, i in _occurrences(operator.parameters) if not i.group}
+    known |= dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
+    functions = {**ARITHMETIC, SIZE: SPEC[SIZE]}
+    scope = Scope(known, functions, element=element, advice=advice)
     expect(operator.statement.value, "number", scope, collector, what="the value")
     if len(collector.diagnostics) == before:
         _conditions(operator.statement.value, collector)
@@ -289,6 +300,28 @@ def _is_truth(expr: ast.Expr) -> bool:
             return _is_truth(then)
         case _:
             return False
+
+
+def _with_sizes(part: Operator) -> Operator:
+    """The operator with a scalar for each size that its meaning asks for."""
+    value = part.statement.value
+    asked = dict.fromkeys(d for e in subexpressions(value) if (d := _size_asked(e)) is not None)
+    statement = replace(part.statement, value=_sizes_named(value))
+    return replace(part, statement=statement, scalars=(*part.scalars, *map(size_name, asked)))
+
+
+def _size_asked(expr: ast.Expr) -> str | None:
+    match expr:
+        case ast.Call(function=function, args=(ast.Name(id=dimension),)) if function == SIZE:
+            return dimension
+    return None
+
+
+def _sizes_named(expr: ast.Expr) -> ast.Expr:
+    dimension = _size_asked(expr)
+    if dimension is not None:
+        return ast.Name(size_name(dimension), span=expr.span)
+    return with_children(expr, tuple(map(_sizes_named, children(expr))))
 
 
 def _element(

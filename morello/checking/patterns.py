@@ -22,13 +22,16 @@ def pattern_variables(match: ast.KernelMatch) -> dict[str, ast.KernelOperand]:
     return found
 
 
-def check_pattern(pattern: ast.KernelOperand, target: Target, collector: Collector) -> None:
+def check_pattern(
+    pattern: ast.KernelOperand, target: Target, collector: Collector, *, along: bool = False
+) -> None:
     """Check what one operand's pattern says by itself.
 
     Args:
         pattern: The pattern.
         target: The kernel's target, whose levels it may name.
         collector: Takes the errors, T047 (dtype), T048 (level, vector) and T049 (shape, layout).
+        along: Whether it is for operands along rows, which have vectors in memory too.
     """
     after_name = pattern.span.start + len(pattern.name)
     if pattern.dtype != "any" and pattern.dtype not in DTYPES:
@@ -42,15 +45,40 @@ def check_pattern(pattern: ast.KernelOperand, target: Target, collector: Collect
             message = f"unknown level '{name}'"
             help = suggestion(name, target.level_by_name)
             collector.error("T048", message, place, f"'{target.name}' has no such level", help)
-    _vector(pattern, target, collector)
+    _vector(pattern, target, along, collector)
     _shape(pattern, collector)
 
 
-def _vector(pattern: ast.KernelOperand, target: Target, collector: Collector) -> None:
+def check_rows(match: ast.KernelMatch, template: str | None, collector: Collector) -> None:
+    """Check what is particular to a match for rows.
+
+    Args:
+        match: The match, of such a kind.
+        template: The kernel's template, if it has one.
+        collector: Takes the errors, T054.
+    """
+    along, *others = match.operands
+    help = f"{match.kind} op (f32[..., n] at reg vector 64; f32[...] at l1)"
+    if not along.rest or len(along.shape) != 1:
+        message = "operands along the rows have one dimension, and '...' for further ones of size 1"
+        collector.error("T054", message, along.span, "not a row", help)
+    for pattern in others:
+        if not pattern.rest or pattern.shape:
+            message = "operands across the rows have one element: '[...]'"
+            collector.error("T054", message, pattern.span, "not one element", help)
+    if template is not None:
+        message = f"a kernel for any {match.kind} operator is written from its meaning"
+        help = "write 'emit meaning', or match one operator by name"
+        collector.error("T054", message, match.operator_span, "with a template", help)
+
+
+def _vector(pattern: ast.KernelOperand, target: Target, along: bool, collector: Collector) -> None:
     known = [target.level_by_name[n] for n in pattern.levels if n in target.level_by_name]
     if len(known) != len(pattern.levels):
         return
     registers = [level for level in known if not level.addressable]
+    if along and not registers:
+        registers = [level for level in target.levels if not level.addressable]
     width = pattern.vector
     place = pattern.span
     if width is not None:

@@ -10,7 +10,7 @@ from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.language.traverse import Leaf, names
 from morello.rewriting.rule import Rule
-from morello.spec.operators import Operator
+from morello.spec.operators import Operator, size_name
 
 
 class ResultChecker:
@@ -193,6 +193,7 @@ class ResultChecker:
         operator = self.operators.get(step.operator)
         if operator is not None:
             self._counts(step, operator)
+            self._no_sizes(step, operator)
         elif step.operator not in self.declared:
             match = self.rule.declaration.match
             help = suggestion(step.operator, [*self.operators, match.variable])
@@ -203,6 +204,14 @@ class ResultChecker:
         for scalar in step.scalars:
             self._expect(scalar, "number", kinds, "R013", "a scalar")
         self._condition(step.condition, kinds)
+
+    def _no_sizes(self, step: ast.Apply, operator: Operator) -> None:
+        """What a rule applies may be a part: it does not know the sizes of the whole."""
+        if operator.sizes:
+            name, size = operator.name, size_name(operator.sizes[0])
+            message = f"'{name}' asks for '{size}', which a rule does not know of the whole"
+            help = "apply an operator that is given the number as a scalar"
+            self.collector.error("R023", message, step.operator_span, help=help)
 
     def _ahead(self, leaf: Leaf) -> None:
         """What is done ahead of all calls has to fill a buffer of a weight, at the same level."""
@@ -236,11 +245,11 @@ class ResultChecker:
         self.collector.error("R021", message, leaf.step.span, "no order to do it in", help)
 
     def _counts(self, step: ast.Apply, operator: Operator) -> None:
-        form = ", ".join((*(p.name for p in operator.parameters), *operator.scalars))
+        form = ", ".join((*(p.name for p in operator.parameters), *operator.given_scalars))
         help = f"{operator.name}({form}): inputs, then the output, then scalars"
         for what, wanted, given in (
             ("operand", len(operator.parameters), len(step.operands)),
-            ("scalar", len(operator.scalars), len(step.scalars)),
+            ("scalar", len(operator.given_scalars), len(step.scalars)),
         ):
             if wanted != given:
                 message = f"'{operator.name}' takes {counted(wanted, what)}, {given} given"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 
 from morello.checking.kinds import counted
@@ -16,7 +16,7 @@ from morello.language.source import Span
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import GoalTensor
 from morello.spec.layout import row_major
-from morello.spec.operators import Operation, Operator
+from morello.spec.operators import Operation, Operator, size_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,12 @@ class CallChecker:
         rank = self._group_rank(operator, operands)
         if rank is None:
             return None
-        operation = Operation(operator, rank, scalars=scalars)
+        operation = Operation(operator, rank)
         sizes = self._dimensions(operation, operands)
         if len(self.collector.diagnostics) > before or sizes is None:
             return None
+        asked = tuple((size_name(d), float(sizes[d])) for d in operator.sizes)
+        operation = replace(operation, scalars=(*scalars, *asked))
         result = self.result
         if isinstance(result, str):
             inferred = self._inferred(result, operation, sizes, variables)
@@ -142,7 +144,7 @@ class CallChecker:
         return False
 
     def _scalars(self, operator: Operator | None) -> tuple[tuple[str, float], ...]:
-        declared = operator.scalars if operator else ()
+        declared = operator.given_scalars if operator else ()
         given: dict[str, float] = {}
         after = self.call.operator_span.end
         for name, expr in self.call.scalars:

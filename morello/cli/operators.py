@@ -33,7 +33,7 @@ def _row(operator: Operator) -> Row:
     operands = [text_of(parameter.span) for parameter in operator.inputs]
     return {
         "name": operator.name,
-        "operands": f"{', '.join((*operands, *operator.scalars))} -> "
+        "operands": f"{', '.join((*operands, *operator.given_scalars))} -> "
         f"{text_of(operator.output.span)}",
         "definition": text_of(operator.statement.span),
         "meaning": operator.doc,

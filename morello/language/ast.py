@@ -351,7 +351,7 @@ class KernelOperand(Node):
     where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
     levels that it accepts. ``order`` is that of the layout: absent accepts row-major only; the word
     ``any`` is (). ``panels`` are the widths of panels in which the operand may also be.
-    ``name`` is empty in a uniform pattern (every operand of any operator).
+    ``name`` is empty where a pattern is for operands of any operator.
     """
 
     name: str
@@ -366,10 +366,12 @@ class KernelOperand(Node):
 
 @dataclass(frozen=True, slots=True)
 class KernelMatch(Node):
-    """``[accumulating] matmul(A: ..., B: ..., C: ...)``, or a pattern for any operator.
+    """``[accumulating] matmul(A: ..., B: ..., C: ...)``, or patterns for any operator.
 
-    The latter, ``[accumulating] (any | elementwise) op(...)``, has one pattern for all operands.
-    ``kind`` is ``"named"``, ``"elementwise"`` or ``"op"``.
+    The latter is ``[accumulating] any op (...)``, with one pattern for all operands; or
+    ``(pointwise | reduction) op (...; ...)``, with one for those that lie along the rows that the
+    kernel works on, and perhaps one for the others. ``kind`` is ``"named"``, ``"op"``,
+    ``"pointwise"`` or ``"reduction"``.
     """
 
     kind: str

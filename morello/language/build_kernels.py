@@ -56,12 +56,12 @@ def _template(token: Token) -> str:
 
 def _match(builder: Builder, tree: Tree[Token]) -> ast.KernelMatch:
     parts: list[Any] = tree.children
-    accumulating, operator, *rest = parts
-    named = kind_of(tree) == "named_match"
-    kinds = {"any": "op", "elementwise": "elementwise"}
+    form = kind_of(tree)
+    accumulating, operator, *rest = (None, *parts) if form == "row_match" else parts
+    kinds = {"named_match": "named", "uniform_match": "op", "row_match": str(operator)}
     return ast.KernelMatch(
-        kind="named" if named else kinds[operator],
-        operator=str(operator) if named else None,
+        kind=kinds[form],
+        operator=str(operator) if form == "named_match" else None,
         operator_span=builder.span(operator),
         accumulating=accumulating is not None,
         operands=tuple(_operand(builder, item) for item in rest if isinstance(item, Tree)),

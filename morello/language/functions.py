@@ -98,6 +98,15 @@ SPEC: dict[str, Signature] = {
     "nearest": Signature(("operation",), "number", "Distance of the nearest operand."),
     "unrolled": Signature(("operation", "dim"), "truth", "Whether a loop over it is unrolled."),
     "arithmetic": Signature(("operation",), "number", "Cycles of one evaluation of the meaning."),
+    "loads": Signature(
+        ("operation",), "number", "Operands in memory that are read; for rows, along them."
+    ),
+    "stores": Signature(
+        ("operation",), "number", "Operands in memory that are written; for rows, along them."
+    ),
+    "broadcasts": Signature(
+        ("operation",), "number", "Inputs of which a kernel for rows reads one element a row."
+    ),
     # what the coordinates say
     "size": Signature(("dim",), "number", "Its size.", sized=True),
     "steps": Signature(
@@ -120,6 +129,12 @@ SPEC: dict[str, Signature] = {
     ),
     "store": Signature(
         ("operand", "level"), "number", "Cycles to write its lines back.", sized=True
+    ),
+    "traffic": Signature(
+        ("operation", "level"),
+        "number",
+        "Cycles to bring all that is read there, and to write back what is written.",
+        sized=True,
     ),
 }
 

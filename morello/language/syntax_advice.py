@@ -182,8 +182,15 @@ _TARGET: Table = (
         (_KERNEL + "m(f32[",),
     ),
     (
-        "one pattern, without a name, stands for all operands: any op (f32[...] at reg)",
-        (_KERNEL + "any op (A:", _KERNEL + "elementwise op (any[n] at l,"),
+        "patterns for operands of any operator have no names: any op (f32[...] at l1), or "
+        "pointwise op (f32[..., n] at reg vector 64; f32[...] at l1)",
+        (
+            _KERNEL + "any op (A:",
+            _KERNEL + "any op (any[n] at l,",
+            _KERNEL + "pointwise op (A:",
+            _KERNEL + "pointwise op (any[n] at l; any[n] at l,",
+            _KERNEL + "reduction op (any[n] at l; any[n] at l;",
+        ),
     ),
     (
         'a function says in a sentence what it computes: function NAME on TARGET "..." emit ...',

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from morello.language import ast
 
@@ -23,6 +23,24 @@ def children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
         case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
             found = (then, condition) if otherwise is None else (then, condition, otherwise)
     return found
+
+
+def with_children(expr: ast.Expr, parts: Sequence[ast.Expr]) -> ast.Expr:
+    """The expression with other direct operands, as many as `children` gives."""
+    match expr:
+        case ast.Attribute():
+            return replace(expr, base=parts[0])
+        case ast.Call():
+            return replace(expr, args=tuple(parts))
+        case ast.Unary():
+            return replace(expr, operand=parts[0])
+        case ast.Binary():
+            return replace(expr, left=parts[0], right=parts[1])
+        case ast.Conditional():
+            otherwise = parts[2] if len(parts) > 2 else None
+            return replace(expr, then=parts[0], condition=parts[1], otherwise=otherwise)
+        case _:
+            return expr
 
 
 def subexpressions(expr: ast.Expr) -> Iterator[ast.Expr]:

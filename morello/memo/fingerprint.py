@@ -29,13 +29,19 @@ from hashlib import blake2b
 from morello.language import ast
 from morello.language.canonical import Canonical, canonical, nodes
 from morello.rewriting.alternatives import Context
-from morello.rewriting.meaning_cost import TYPE
 from morello.rewriting.patterns import ANY, implements
 from morello.rewriting.rule import Rule
 from morello.spec.dtypes import DTYPES
 from morello.spec.machine import Kernel, Level
 from morello.spec.operators import Operator
-from morello.spec.primitives import PRIMITIVE_OF_OPERATOR, primitives_in
+from morello.spec.primitives import (
+    ROW_PRIMITIVES,
+    TYPE,
+    exchanges,
+    primitives_in,
+    update_primitive,
+)
+from morello.spec.rows import ROW_KINDS
 from morello.spec.spec import Family
 
 ENGINE = 6
@@ -119,7 +125,7 @@ def _reach(context: Context, operator: Operator, dtypes: frozenset[str], paralle
             for r in usable
             if any(map(r.may_match, operators)) or (derived and r.declaration.match.kind != "named")
         ),
-        tuple(k for k in near if all(_occurs(p, dtypes) for p in k.match.operands)),
+        tuple(k for k in near if all(_occurs(p, dtypes) for p in _certain(k.match))),
         near,
     )
 
@@ -137,6 +143,11 @@ def _implementing(
         for k in kernels
         if any(implements(k, o) for o in operators) or (derived and k.match.kind != "named")
     )
+
+
+def _certain(match: ast.KernelMatch) -> tuple[ast.KernelOperand, ...]:
+    """Patterns that some operand must have: of one for rows only the first."""
+    return match.operands[:1] if match.kind in ROW_KINDS else match.operands
 
 
 def _occurs(pattern: ast.KernelOperand, dtypes: frozenset[str]) -> bool:
@@ -177,10 +188,11 @@ def _kernel(kernel: Kernel) -> Canonical:
 def _wanted(reach: _Reach) -> Iterator[Canonical]:
     """What patterns ask of single operands, whatever the other operands are."""
     for kernel in reach.near:
-        for p in kernel.match.operands:
+        for position, p in enumerate(kernel.match.operands):
             if _occurs(p, reach.dtypes):
+                which = p.name or position
                 wants = (p.levels, len(p.shape), p.order, p.panels, p.vector)
-                yield (kernel.match.kind, kernel.match.operator, p.name, *wants)
+                yield (kernel.match.kind, kernel.match.operator, which, *wants)
 
 
 def _level(level: Level) -> Canonical:
@@ -214,7 +226,10 @@ def _primitives(context: Context, reach: _Reach) -> set[tuple[str, int, str, str
     needed: set[tuple[int, str]] = set()
     for kernel in reach.kernels:
         if kernel.template is None or _asks_meaning((kernel.guards, kernel.cost)):
-            needed |= _needed(reach, _implemented(kernel, reach), _lanes(kernel, reach.dtypes))
+            every = _lanes(kernel, reach.dtypes)
+            needed |= _needed(reach, _implemented(kernel, reach), every)
+            if kernel.match.kind in ROW_KINDS:
+                needed |= {(n, name) for n in every for name in (*ROW_PRIMITIVES, *exchanges(n))}
     for rule in reach.rules:
         if _asks_meaning(rule.declaration):
             every = {lanes for _, lanes in context.target.primitives}
@@ -252,6 +267,6 @@ def _needed(
     names = {f"cast_{dtype}" for dtype in reach.dtypes} if len(reach.dtypes) > 1 else set()
     for operator in operators:
         names |= set(primitives_in(operator.statement.value))
-        if operator.reduction is not None:
-            names.add(PRIMITIVE_OF_OPERATOR.get(operator.reduction, operator.reduction))
+        if update := update_primitive(operator):
+            names.add(update)
     return {(count, name) for count in lanes for name in names}

@@ -23,7 +23,7 @@ _OPERAND = re.compile(
 )
 _FAMILY = re.compile(
     r"(?P<accumulating>accumulating )?(?P<operator>\w+)\((?P<operands>[^()]*)\)"
-    r"(?: threads (?P<threads>[0-9]{1,9}))?(?P<scalars>(?: \w+=\S+)*)"
+    r"(?: threads (?P<threads>[0-9]{1,9}))?(?P<scalars>(?: [\w()]+=\S+)*)"
 )
 
 

@@ -30,6 +30,7 @@ from morello.reference.arithmetic import Arithmetic, Numbers, Products, Total
 from morello.reference.bounded import Bounded, mapped
 from morello.reference.expressions import elements, factors
 from morello.reference.views import ElementView, element_view, extents, part
+from morello.spec.constants import value_of
 from morello.spec.conversion import Array
 from morello.spec.dtypes import DType
 from morello.spec.operators import Operation
@@ -79,7 +80,7 @@ class Meaning:
         self.operation = operation
         self.dtype = output_dtype
         self._arithmetic: Arithmetic = arithmetic or Numbers(output_dtype)
-        self._value = _with_constants(operation.operator.statement.value, self._arithmetic.constant)
+        self._value = _with_constants(value_of(operation, output_dtype), self._arithmetic.constant)
         self._scalars = {n: self._arithmetic.constant(v) for n, v in operation.scalars}
         self._elements = {e: element_view(operation, e) for e in elements(self._value)}
         self._target = element_view(operation, operation.operator.statement.target)

@@ -83,7 +83,8 @@ def scope_at(
 ) -> Scope:
     """What the expressions of an alternative stand for at these coordinates."""
     if isinstance(alternative, KernelAlternative):
-        return Scope(target, alternative.match.scope_variables(at), at.sizes, at.used)
+        match = alternative.match
+        return Scope(target, match.scope_variables(at), at.sizes, at.used, match)
     f = spec_ref(family, at.packing)
     own = {t.key: t for t in (*f.tensors, *f.intermediates(target))}
     variables = {

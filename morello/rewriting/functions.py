@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from morello.language import ast
-from morello.rewriting.meaning_cost import arithmetic_cycles
+from morello.rewriting.kernels import KernelMatch
+from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
 from morello.rewriting.patterns import (
     has_registers,
     panel_layouts,
@@ -41,13 +42,15 @@ from morello.spec.machine import Level, Target
 class Scope:
     """An environment for expressions: variables, the target, and the sizes if there are any.
 
-    ``used`` maps a bounded level's name to the grains in use.
+    ``used`` maps a bounded level's name to the grains in use. ``match`` is that of the kernel whose
+    guards and cost are evaluated; a rule has none.
     """
 
     target: Target
     variables: Mapping[str, Any]
     sizes: Sizes
     used: Mapping[str, Size]
+    match: KernelMatch | None = None
 
     def name(self, node: ast.Name) -> Any:
         """A variable, a coefficient or a level."""
@@ -251,6 +254,48 @@ def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
     return cycles
 
 
+_FETCH, _STORE = _transfer("fetch"), _transfer("store")
+
+
+def _traffic(scope: Scope, f: SpecRef, level: Level) -> Size:
+    operation = f.family.operation
+    total: Size = 0.0
+    in_memory = ((p, t) for p, t in enumerate(f.tensors) if t.operand.level.addressable)
+    for position, tensor in in_memory:
+        if operation.reads(position):
+            total = total + _FETCH(scope, tensor, level)
+        if operation.writes(position):
+            total = total + _STORE(scope, tensor, level)
+    return total
+
+
+def _arithmetic(scope: Scope, f: SpecRef) -> float:
+    lanes = scope.match.lanes if scope.match else lanes_of(f.family)
+    return arithmetic_cycles(scope.target, f.family, lanes)
+
+
+def _row_operands(scope: Scope, f: SpecRef, along: bool) -> list[int]:
+    """Operands that lie along the rows of the kernel, or do not; without rows all of them do."""
+    rows = scope.match.patterns.rows if scope.match else None
+    every = range(len(f.tensors))
+    return [p for p in every if (rows.along[p] if rows else True) == along]
+
+
+def _loads(scope: Scope, f: SpecRef) -> int:
+    found = (p for p in _row_operands(scope, f, True) if f.family.operation.reads(p))
+    return sum(f.tensors[p].operand.level.addressable for p in found)
+
+
+def _stores(scope: Scope, f: SpecRef) -> int:
+    found = (p for p in _row_operands(scope, f, True) if f.family.operation.writes(p))
+    return sum(f.tensors[p].operand.level.addressable for p in found)
+
+
+def _broadcasts(scope: Scope, f: SpecRef) -> int:
+    operation = f.family.operation
+    return sum(not operation.writes(p) for p in _row_operands(scope, f, False))
+
+
 SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "output_dims": _output_dims,
     "reduced_dims": _reduced_dims,
@@ -271,7 +316,10 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "distance": lambda _, level: level.distance,
     "nearest": _nearest,
     "unrolled": lambda _, f, dim: is_unrolled(f, dim),
-    "arithmetic": lambda scope, f: arithmetic_cycles(scope.target, f.family),
+    "arithmetic": _arithmetic,
+    "loads": _loads,
+    "stores": _stores,
+    "broadcasts": _broadcasts,
     "size": _size,
     "steps": _steps,
     "lies_as": _lies_as,
@@ -282,6 +330,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "panels": lambda _, x: panel(x.packing),
     "registers": lambda scope, x: registers(x, scope.sizes),
     "free": _free,
-    "fetch": _transfer("fetch"),
-    "store": _transfer("store"),
+    "fetch": _FETCH,
+    "store": _STORE,
+    "traffic": _traffic,
 }

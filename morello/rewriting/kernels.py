@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from morello.language import ast
-from morello.rewriting.meaning_cost import missing_primitives
-from morello.rewriting.patterns import ANY, has_registers, pattern_for, pattern_order
+from morello.rewriting.meaning_cost import lanes_of, missing_primitives
+from morello.rewriting.patterns import ANY, Patterns, has_registers, pattern_order, patterns_for
 from morello.rewriting.references import Point, Sizes, SpecRef, TensorRef, spec_ref
 from morello.spec.layout import Packing, panel
 from morello.spec.machine import Kernel, Target
+from morello.spec.rows import REDUCTION, ROW_KINDS
 from morello.spec.spec import Family
 
 
@@ -25,8 +26,14 @@ class KernelMatch:
 
     kernel: Kernel
     f: SpecRef
+    patterns: Patterns
     fixed: tuple[tuple[int, int, int], ...]
     variables: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+
+    @property
+    def lanes(self) -> int:
+        """Lanes that the meaning is evaluated in, if the kernel is written from it."""
+        return meaning_lanes(self.kernel, self.f.family)
 
     def bindings(self, sizes: Sizes) -> dict[str, Any]:
         """Pattern variables at these sizes."""
@@ -40,10 +47,10 @@ class KernelMatch:
         return [*self._panel_conditions(at.packing), *self._shape_conditions(at.sizes)]
 
     def _panel_conditions(self, packing: Sequence[Packing]) -> Iterator[tuple[str, bool]]:
-        for name, own in zip(self.f.family.operation.names, packing, strict=True):
+        names = self.f.family.operation.names
+        for name, pattern, own in zip(names, self.patterns.of, packing, strict=True):
             if width := panel(own):
-                accepted = pattern_for(self.kernel.match, name).panels
-                yield f"{name} is not in panels of {width}", width in accepted
+                yield f"{name} is not in panels of {width}", width in pattern.panels
 
     def _shape_conditions(self, sizes: Sizes) -> list[tuple[str, Any]]:
         conditions: list[tuple[str, Any]] = []
@@ -66,30 +73,52 @@ class KernelMatch:
         return {"f": f, **tensors, **self.bindings(at.sizes)}
 
 
+def meaning_lanes(kernel: Kernel, family: Family) -> int:
+    """Lanes that a kernel's meaning is evaluated in: for rows those of the vectors along them."""
+    vector = kernel.match.operands[0].vector
+    if kernel.match.kind in ROW_KINDS and vector:
+        return vector // family.operands[-1].dtype.bytes
+    return lanes_of(family)
+
+
 def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch | str:
     """The match, or the reason why the family is refused."""
     refusal = _operation_refusal(kernel.match, family)
     if refusal:
         return refusal
-    if kernel.template is None and (missing := missing_primitives(target, family)):
-        return f"the target has no primitive '{missing[0]}' for {family.operands[-1].dtype}"
+    orders = tuple(operand.order for operand in family.operands)
+    patterns = patterns_for(kernel.match, family.operation, orders)
+    if isinstance(patterns, str):
+        return patterns
+    if kernel.template is None:
+        lanes = meaning_lanes(kernel, family)
+        if missing := missing_primitives(target, family, lanes, patterns.rows):
+            return f"the target has no primitive '{missing[0]}' for {family.operands[-1].dtype}"
     f = spec_ref(family)
-    patterns = [pattern_for(kernel.match, name) for name in family.operation.names]
     fixed: list[tuple[int, int, int]] = []
     variables: dict[str, list[tuple[int, int]]] = {}
-    for position, (pattern, tensor) in enumerate(zip(patterns, f.tensors, strict=True)):
+    for position, (pattern, tensor) in enumerate(zip(patterns.of, f.tensors, strict=True)):
         refusal = _operand_refusal(pattern, target, tensor, family.operation.names[position])
         if refusal:
             return refusal
-        extra = len(tensor.indices) - len(pattern.shape)
-        fixed += [(position, d, 1) for d in range(extra)]
-        for d, wanted in enumerate(pattern.shape):
+        extra = _dimensions_beyond(pattern, tensor, patterns.rows is not None)
+        fixed += [(position, d, 1) for d in extra]
+        own = (d for d in range(len(tensor.indices)) if d not in extra)
+        for d, wanted in zip(own, pattern.shape, strict=True):
             if isinstance(wanted, int):
-                fixed.append((position, extra + d, wanted))
+                fixed.append((position, d, wanted))
             else:
-                variables.setdefault(wanted, []).append((position, extra + d))
+                variables.setdefault(wanted, []).append((position, d))
     bound = tuple((name, tuple(places)) for name, places in variables.items())
-    return KernelMatch(kernel, f, tuple(fixed), bound)
+    return KernelMatch(kernel, f, patterns, tuple(fixed), bound)
+
+
+def _dimensions_beyond(
+    pattern: ast.KernelOperand, tensor: TensorRef, is_rows: bool
+) -> tuple[int, ...]:
+    """Dimensions that the pattern does not name: the first ones; for rows, all but the fastest."""
+    count = len(tensor.indices) - len(pattern.shape)
+    return tensor.operand.order[:count] if is_rows else tuple(range(count))
 
 
 def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
@@ -98,11 +127,10 @@ def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
         return "it computes one statement: an intermediate has to be computed first"
     if match.kind == "named" and operation.operator.name != match.operator:
         return f"it implements '{match.operator}'"
-    if match.kind == "elementwise" and not operation.operator.elementwise:
-        return "it implements elementwise operators"
     if match.kind == "named" and operation.accumulating != match.accumulating:
         return "it accumulates" if match.accumulating else "it does not accumulate"
-    if operation.operator.reduction and not operation.accumulating and match.kind != "named":
+    starts = match.kind in ("named", REDUCTION)
+    if operation.operator.reduction and not operation.accumulating and not starts:
         return "the reduction is not yet initialised"
     if family.threads > 1:
         return "the work is still to be divided among threads"

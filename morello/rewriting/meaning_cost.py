@@ -7,51 +7,87 @@ primitives a meaning needs follows from the declaration alone.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
-from morello.spec.machine import Primitives, Target
-from morello.spec.primitives import PRIMITIVE_OF_OPERATOR, casts, primitives_in
+from morello.spec.constants import value_of
+from morello.spec.machine import Target
+from morello.spec.primitives import (
+    CONSTANT,
+    FIRST_LANE,
+    LOAD,
+    LOAD_FIRST,
+    SELECT_FIRST,
+    STORE,
+    STORE_FIRST,
+    TYPE,
+    casts,
+    exchanges,
+    primitives_in,
+    update_primitive,
+)
+from morello.spec.rows import REDUCTION, Rows
 from morello.spec.spec import Family
-
-TYPE = "type"
-"""The entry for the C type of a register or an element; it costs nothing."""
 
 
 def needed_primitives(family: Family) -> Counter[str]:
     """Primitives that the meaning uses, with how often: equal subexpressions count once."""
-    operator = family.operation.operator
-    conversions = casts(family.operation.names, [o.dtype for o in family.operands])
-    needed = Counter(primitives_in(operator.statement.value, conversions))
-    if family.operation.accumulating and operator.reduction is not None:
-        needed[PRIMITIVE_OF_OPERATOR.get(operator.reduction, operator.reduction)] += 1
+    operation = family.operation
+    dtypes = [o.dtype for o in family.operands]
+    value = value_of(operation, dtypes[-1])
+    needed = Counter(primitives_in(value, casts(operation.names, dtypes)))
+    if update := update_primitive(operation.operator):
+        needed[update] += 1
     return needed
 
 
 def lanes_of(family: Family) -> int:
-    """Lanes that the meaning is evaluated in: those of the registers, or one."""
+    """Lanes of the registers that the output is in, or one."""
     output = family.operands[-1]
     return output.lanes if output.vector else 1
 
 
-def primitives_of(target: Target, family: Family) -> Primitives | None:
-    """The target's primitives for the meaning of this family, if it declares any."""
-    return target.primitives.get((family.operands[-1].dtype.name, lanes_of(family)))
+def missing_primitives(
+    target: Target, family: Family, lanes: int, rows: Rows | None = None
+) -> list[str]:
+    """Primitives that the meaning needs in so many lanes, and the target does not have."""
+    dtype = family.operands[-1].dtype.name
+    needed = {*needed_primitives(family), TYPE}
+    update = update_primitive(family.operation.operator)
+    if rows is not None:
+        needed |= row_primitives(family, lanes, rows)
+    missing = needed - _entries(target, dtype, lanes).keys()
+    if rows is not None and rows.kind == REDUCTION and update is not None:
+        missing |= {TYPE, update} - _entries(target, dtype, 1).keys()
+    return sorted(missing)
 
 
-def missing_primitives(target: Target, family: Family) -> list[str]:
-    """Primitives that the meaning needs and the target does not have."""
-    primitives = primitives_of(target, family)
-    entries = primitives.entries if primitives else {}
-    return sorted(name for name in (*needed_primitives(family), TYPE) if name not in entries)
+def row_primitives(family: Family, lanes: int, rows: Rows) -> set[str]:
+    """Primitives that a kernel for rows needs beside those of the meaning."""
+    needed: set[str] = set()
+    operation = family.operation
+    for position, (operand, along) in enumerate(zip(family.operands, rows.along, strict=True)):
+        reads = operation.reads(position)
+        if along and not operand.vector:
+            needed |= {LOAD, LOAD_FIRST} if reads else set()
+            needed |= {STORE, STORE_FIRST} if operation.writes(position) else set()
+        elif not along and reads:
+            needed.add(CONSTANT)
+    if rows.kind == REDUCTION:
+        needed |= {SELECT_FIRST, FIRST_LANE, *exchanges(lanes)}
+    return needed
 
 
-def arithmetic_cycles(target: Target, family: Family) -> float:
-    """Cycles of one evaluation (of all lanes at once)."""
-    primitives = primitives_of(target, family)
-    if primitives is None:
-        return 0.0
+def _entries(target: Target, dtype: str, lanes: int) -> Mapping[str, tuple[str, str | None]]:
+    primitives = target.primitives.get((dtype, lanes))
+    return primitives.entries if primitives else {}
+
+
+def arithmetic_cycles(target: Target, family: Family, lanes: int) -> float:
+    """Cycles of one evaluation in so many lanes, of all of them at once."""
+    entries = _entries(target, family.operands[-1].dtype.name, lanes)
     total = 0.0
     for name, count in sorted(needed_primitives(family).items()):
-        coefficient = primitives.entries[name][1] if name in primitives.entries else None
+        coefficient = entries[name][1] if name in entries else None
         if coefficient is not None:
             total += count * target.coefficients[coefficient].value
     return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from morello.language import ast
 from morello.rewriting.references import SpecRef, TensorRef
@@ -10,9 +11,18 @@ from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, Order, row_major
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operation, Operator
+from morello.spec.rows import ROW_KINDS, Rows, may_be_rows, rows_of
 
 ANY = "any"
 """In a kernel's pattern: every element type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The pattern of each operand of an operation. ``rows`` for a kernel that works on rows."""
+
+    of: tuple[ast.KernelOperand, ...]
+    rows: Rows | None = None
 
 
 def implements(kernel: Kernel, operator: Operator) -> bool:
@@ -20,16 +30,42 @@ def implements(kernel: Kernel, operator: Operator) -> bool:
     match = kernel.match
     if operator.composite:
         return False
-    if match.kind == "named":
-        return match.operator == operator.name
-    return match.kind == "op" or operator.elementwise
+    match match.kind:
+        case "named":
+            return match.operator == operator.name
+        case kind if kind in ROW_KINDS:
+            return may_be_rows(kind, operator)
+        case _:
+            return True
 
 
-def pattern_for(match: ast.KernelMatch, name: str) -> ast.KernelOperand:
-    """The pattern of one operand: by its name, or the one that is for all of them."""
-    if match.kind == "named":
-        return next(p for p in match.operands if p.name == name)
-    return match.operands[0]
+def patterns_for(
+    match: ast.KernelMatch, operation: Operation, orders: tuple[Order, ...] | None = None
+) -> Patterns | str:
+    """The patterns that a match has for the operands, or why it has none.
+
+    A match that names an operator must be for this one. One for rows has a pattern for the operands
+    that lie along them, and perhaps one for the others.
+
+    Args:
+        match: The match.
+        operation: What is computed.
+        orders: Those of the operands, inputs first; none is row-major.
+    """
+    match match.kind:
+        case "named":
+            by_name = {p.name: p for p in match.operands}
+            return Patterns(tuple(by_name[name] for name in operation.names))
+        case kind if kind in ROW_KINDS:
+            rows = rows_of(kind, operation, orders)
+            if rows is None:
+                return "its operands do not lie along one dimension, in vectors"
+            if len(match.operands) == 1 and not all(rows.along):
+                name = operation.names[rows.along.index(False)]
+                return f"{name} does not lie along '{rows.dim}'"
+            return Patterns(tuple(match.operands[not along] for along in rows.along), rows)
+        case _:
+            return Patterns(match.operands * len(operation.operands))
 
 
 def has_registers(target: Target, pattern: ast.KernelOperand, dtype: DType, vector: int) -> bool:
@@ -82,18 +118,21 @@ def wanted_patterns(
     """Patterns that the target's kernels have for one tensor of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
-    that may be converted to the output's, and the target has their registers. Of a graph, each of
-    its operations that the tensor is an operand of may come to be computed by a kernel.
+    that may be converted to the output's, and the target has their registers. For rows, operands
+    are taken to be row-major: that is what kernels for them want, or do not mind. Of a graph, each
+    of its operations that the tensor is an operand of may come to be computed by a kernel.
     """
     for operation, position, dtypes in _uses(f, tensor):
         for kernel in target.kernels:
             if not implements(kernel, operation.operator):
                 continue
-            patterns = [pattern_for(kernel.match, name) for name in operation.names]
+            patterns = patterns_for(kernel.match, operation)
+            if isinstance(patterns, str):
+                continue
             types = [(own.name, dtypes[-1].name) for own in dtypes]
             types[position] = (dtype.name, dtype.name)
-            if all(_possible(target, *pair) for pair in zip(patterns, types, strict=True)):
-                yield kernel, patterns[position]
+            if all(_possible(target, *pair) for pair in zip(patterns.of, types, strict=True)):
+                yield kernel, patterns.of[position]
 
 
 def _uses(f: SpecRef, tensor: TensorRef) -> Iterator[tuple[Operation, int, tuple[DType, ...]]]:
@@ -113,5 +152,5 @@ def _possible(target: Target, pattern: ast.KernelOperand, types: tuple[str, str]
     """Whether an operand of one of these types may come to be what a pattern wants."""
     if pattern.dtype not in (ANY, *types):
         return False
-    offered = (target.level_by_name[name].vectors for name in pattern.levels)
-    return pattern.vector is None or any(pattern.vector in vectors for vectors in offered)
+    registers = [v for n in pattern.levels if not (v := target.level_by_name[n]).addressable]
+    return not registers or any(pattern.vector in level.vectors for level in registers)

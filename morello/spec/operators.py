@@ -16,12 +16,21 @@ if TYPE_CHECKING:
     from morello.spec.graph import Composition
 
 
+def size_name(dimension: str) -> str:
+    """The scalar that stands for the size of a dimension."""
+    return f"size({dimension})"
+
+
 @dataclass(frozen=True)
 class Operator:
     """A checked operator declaration, or what a graph of several operations is as one operator.
 
     ``statement`` is all of the meaning, unless there is a ``composition`` that is not complete:
     then it is the last of several.
+
+    ``scalars`` are those of the declaration, and then one for each dimension whose size the meaning
+    asks for, `size_name`. That is the size of whole operands, also where the operator is applied to
+    parts of them.
 
     ``parts`` are the operators of a declaration's statements, where it has more than one. Such an
     operator is never searched for itself: a spec that uses it has a node for each part.
@@ -36,6 +45,17 @@ class Operator:
     declaration: ast.OperatorDecl = field(repr=False, compare=False)
     parts: tuple[Operator, ...] = ()
     composition: Composition | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """Dimensions whose size is one of the scalars."""
+        dims = dict.fromkeys(d for p in self.parameters for i in p.indices for d, _ in i.terms)
+        return tuple(d for d in dims if size_name(d) in self.scalars)
+
+    @cached_property
+    def given_scalars(self) -> tuple[str, ...]:
+        """The scalars that whoever uses the operator has to give."""
+        return tuple(s for s in self.scalars if s not in map(size_name, self.sizes))
 
     @property
     def composite(self) -> bool:

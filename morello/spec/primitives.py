@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from morello.language import ast
 from morello.spec.dtypes import DType
+from morello.spec.operators import Operator
 
 PRIMITIVE_OF_OPERATOR = {
     "+": "add",
@@ -31,12 +32,48 @@ PRIMITIVE_OF_OPERATOR = {
 }
 """Functions, ``min`` and ``max`` among them, are primitives of the same name."""
 
+TYPE = "type"
+"""The C type of a register or an element; it costs nothing."""
+
 CONSTANT = "constant"
+"""One number in all lanes."""
+
 NEGATION = "neg"
 SELECTION = "select"
 
 TRUTH = "truth"
 """The entry for the C type of conditions; it costs nothing."""
+# What kernels for rows need besides.
+
+LOAD, STORE = "load", "store"
+"""From, and to, a pointer."""
+
+LOAD_FIRST, STORE_FIRST = "load_first", "store_first"
+"""The same for the first lanes only; of those loaded, the others are 0."""
+
+SELECT_FIRST = "select_first"
+"""The first lanes of one vector, the others of another."""
+
+FIRST_LANE = "first_lane"
+"""As one element."""
+
+
+def exchanges(lanes: int) -> list[str]:
+    """Primitives that exchange halves, quarters, ... of so many lanes: lane i becomes i xor k.
+
+    A vector that is combined with what each of them makes of it holds the sum of all lanes.
+    """
+    return [f"exchange_{1 << bit}" for bit in reversed(range(lanes.bit_length() - 1))]
+
+
+ROW_PRIMITIVES = (LOAD, STORE, LOAD_FIRST, STORE_FIRST, SELECT_FIRST, FIRST_LANE)
+
+
+def update_primitive(operator: Operator) -> str | None:
+    """What a reduction combines two values with; none without a reduction."""
+    reduction = operator.reduction
+    return None if reduction is None else PRIMITIVE_OF_OPERATOR.get(reduction, reduction)
+
 
 CONDITIONS = frozenset(
     {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not"}

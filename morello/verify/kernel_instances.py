@@ -17,12 +17,13 @@ from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
-from morello.rewriting.patterns import pattern_for, pattern_order
+from morello.rewriting.patterns import implements, pattern_order
 from morello.rewriting.references import Point, Sizes, registers
 from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import Order, packed
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operation, Operator
+from morello.spec.rows import ROW_KINDS
 from morello.spec.spec import Family, Operand, Variant
 from morello.verify.families import dtype_choices, operations
 
@@ -30,6 +31,9 @@ _Item = TypeVar("_Item")
 
 LANES_OF_MEMORY = 8
 """Around which sizes a kernel is tried that has no operand in registers."""
+
+ROWS = (9, 22, 48)
+"""How many vectors are in long rows."""
 
 GROUP_RANKS = 2
 """How many ranks of an operator's group are tried, the smallest that the pattern accepts."""
@@ -127,37 +131,38 @@ def kernel_families(
 
 
 def _matches(target: Target, kernel: Kernel, operation: Operation) -> Iterator[KernelMatch]:
-    patterns = _patterns(kernel.match, operation)
-    if patterns is None:
+    match = kernel.match
+    if not implements(kernel, operation.operator):
         return
     for dtypes in dtype_choices(operation.operator):
         places = [
-            list(_operands(target, pattern, dtype, len(indices)))
-            for pattern, dtype, indices in zip(patterns, dtypes, operation.operands, strict=True)
+            [o for p in _patterns(match, name) for o in _operands(target, match, p, dtype, len(i))]
+            for name, dtype, i in zip(operation.names, dtypes, operation.operands, strict=True)
         ]
         for operands in product(*places):
-            match = match_kernel(kernel, target, Family(operation, operands))
-            if isinstance(match, KernelMatch):
-                yield match
+            found = match_kernel(kernel, target, Family(operation, operands))
+            if isinstance(found, KernelMatch):
+                yield found
 
 
-def _patterns(match: ast.KernelMatch, operation: Operation) -> list[ast.KernelOperand] | None:
-    """The pattern of each operand; none if the kernel is for another operator."""
-    if match.kind != "named":
-        return [match.operands[0]] * len(operation.operands)
-    if match.operator != operation.operator.name:
-        return None
-    by_name = {p.name: p for p in match.operands}
-    return [by_name[name] for name in operation.names]
+def _patterns(match: ast.KernelMatch, name: str) -> list[ast.KernelOperand]:
+    """Patterns that may be for an operand; none if the kernel is for another operator."""
+    return [p for p in match.operands if p.name in ("", name)]
 
 
 def _operands(
-    target: Target, pattern: ast.KernelOperand, dtype: DType, rank: int
+    target: Target, match: ast.KernelMatch, pattern: ast.KernelOperand, dtype: DType, rank: int
 ) -> Iterator[Operand]:
-    """Operands that a pattern may accept; the matching has the last word."""
+    """Operands that a pattern may accept; the matching has the last word.
+
+    What is written for rows is the same for all levels of memory: of those one is tried.
+    """
     if pattern.dtype in DTYPES and pattern.dtype != dtype.name:
         return
     levels = [target.level_by_name[name] for name in pattern.levels]
+    if match.kind in ROW_KINDS:
+        in_memory = [level for level in levels if level.addressable]
+        levels = [level for level in levels if level not in in_memory[1:]]
     for level, order in product(levels, _orders(pattern, rank)):
         for vector in _vectors(pattern, level):
             yield Operand(dtype, level, order, vector)
@@ -189,6 +194,8 @@ def _shapes(
     dims = match.f.family.operation.dims
     fixed = _fixed_dims(match)
     around = _sizes_around([o.lanes for o in match.f.family.operands if o.vector])
+    if match.patterns.rows is not None:
+        around = _sizes_of_rows(match.lanes)
     for sizes in product(*(around if d not in fixed else (fixed[d],) for d in dims)):
         by_dim = dict(zip(dims, sizes, strict=True))
         for packing in product(*(_packings(match, p, by_dim) for p in range(len(match.f.tensors)))):
@@ -202,7 +209,7 @@ def _packings(match: KernelMatch, position: int, sizes: Sizes) -> Iterator[int]:
     operand, rank = tensor.operand, len(tensor.operand.order)
     yield packed(rank)
     if not operand.vector:
-        pattern = pattern_for(match.kernel.match, match.f.family.operation.names[position])
+        pattern = match.patterns.of[position]
         extent = tensor.extents(sizes)[operand.order[-1]] if rank else 1
         yield from (packed(rank, width) for width in pattern.panels if width < extent)
 
@@ -227,6 +234,11 @@ def _sizes_around(lanes: Sequence[int]) -> list[int]:
     return sorted(sizes)
 
 
+def _sizes_of_rows(lanes: int) -> list[int]:
+    """As above; and rows that may be a loop with vectors and a part of one after it."""
+    return sorted({*_sizes_around([lanes]), *(n * lanes + 1 for n in ROWS), ROWS[-1] * lanes})
+
+
 def _accepted(target: Target, match: KernelMatch, sizes: Sizes, packing: tuple[int, ...]) -> bool:
     used = {level.name: 0 for level in target.bounded}
     for tensor in match.f.tensors:
@@ -236,5 +248,5 @@ def _accepted(target: Target, match: KernelMatch, sizes: Sizes, packing: tuple[i
     at = Point(sizes, used, packing)
     if not fits or not all(holds for _, holds in match.conditions(at)):
         return False
-    scope = Scope(target, match.scope_variables(at), sizes, used)
+    scope = Scope(target, match.scope_variables(at), sizes, used, match)
     return all(evaluate(guard, scope) for guard in match.kernel.guards)

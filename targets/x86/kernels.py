@@ -17,9 +17,11 @@ from morello.errors import MorelloError
 from morello.plugins.templates import compile_template
 from morello.program.tree import KernelCall
 from morello.spec.machine import Kernel, Target
+from morello.spec.rows import ROW_KINDS
 
 from .meaning import MeaningWriter
 from .operands import COperand
+from .rows import row_lines
 from .scope import Scope
 
 _LOCAL = re.compile(r"[\w*]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
@@ -57,7 +59,9 @@ def kernel_lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
             target lacks a primitive.
     """
     operands = _operands(call, scope)
-    if call.kernel.template is None:
+    if call.kernel.match.kind in ROW_KINDS:
+        lines = row_lines(target, call, operands)
+    elif call.kernel.template is None:
         lines = MeaningWriter(target, call, operands).lines()
     else:
         lines = _render(call.kernel, call.kernel.template, operands, dict(call.bindings))

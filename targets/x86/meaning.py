@@ -12,7 +12,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import product
 from string import Formatter
 
@@ -21,11 +21,20 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.program.tree import KernelCall
+from morello.spec.constants import value_of
 from morello.spec.conversion import convert, convert_number
 from morello.spec.dtypes import DType
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex, Operation
-from morello.spec.primitives import CONSTANT, PRIMITIVE_OF_OPERATOR, TRUTH, Step, casts, steps
+from morello.spec.primitives import (
+    CONSTANT,
+    PRIMITIVE_OF_OPERATOR,
+    TRUTH,
+    TYPE,
+    Step,
+    casts,
+    steps,
+)
 
 from .operands import COperand, view_fastest
 
@@ -57,17 +66,29 @@ def _bits(value: float, dtype: DType) -> int:
 class MeaningWriter:
     """Writes one kernel call. The lines may declare locals, whose names end with ``_``."""
 
-    def __init__(self, target: Target, call: KernelCall, operands: Sequence[COperand]) -> None:
+    def __init__(
+        self,
+        target: Target,
+        call: KernelCall,
+        operands: Sequence[COperand],
+        lanes: int | None = None,
+        converted: Collection[str] = (),
+    ) -> None:
+        """``lanes`` in which the value is computed; without them those of all operands.
+
+        ``converted``: operands whose elements are given in the output's type.
+        """
         self._operation = call.operation
         self._sizes = dict(zip(call.operation.dims, call.sizes, strict=True))
         self._operands = dict(zip(call.operation.names, operands, strict=True))
         self._indices = dict(zip(call.operation.names, call.operation.operands, strict=True))
         self._dtype = operands[-1].view.tensor.dtype
-        self._lanes = _common_lanes(operands, call.operation)
+        self._lanes = lanes or _common_lanes(operands, call.operation)
         self._entries = PrimitiveTable(target, self._dtype, self._lanes)
         dtypes = [operand.view.tensor.dtype for operand in operands]
         conversions = casts(call.operation.names, dtypes)
-        self._steps = steps(call.operation.operator.statement.value, conversions)
+        needed = {name: cast for name, cast in conversions.items() if name not in converted}
+        self._steps = steps(value_of(call.operation, self._dtype), needed)
         self._uses = self._written()
         self._position: dict[str, int] = {}
         self._lines: list[str] = []
@@ -106,11 +127,8 @@ class MeaningWriter:
         first = not any(self._position[d] for d in operation.reduced_dims)
         if reduction is not None and (operation.accumulating or not first):
             update = PRIMITIVE_OF_OPERATOR.get(reduction, reduction)
-            text = self._entries.text(update)
-            if _uses(text)[1] > 1 and not _ATOM.fullmatch(value):
-                value = self._local("type", value)
-            value = text.format(target, value)
-        self._lines.append(f"{target} = {_without_parentheses(value)};")
+            value = self._apply(update, (target, value))
+        self._lines.append(f"{target} = {without_parentheses(value)};")
 
     def _value(self) -> str:
         """C of the value. A step that is written more than once becomes a local first."""
@@ -118,7 +136,7 @@ class MeaningWriter:
         for step, uses in zip(self._steps, self._uses, strict=True):
             text = self._step(step, values)
             if uses > 1 and step.leaf is None and not _ATOM.fullmatch(text):
-                text = self._local(TRUTH if step.condition else "type", text)
+                text = self._local(text, TRUTH if step.condition else TYPE)
             values.append(text)
         return values[-1]
 
@@ -127,11 +145,21 @@ class MeaningWriter:
             case ast.Element(tensor=tensor):
                 return self._element(tensor)
             case ast.Number(value=value):
-                return self._entries.text(CONSTANT).format(literal(value, self._dtype))
-            case ast.Name(id=name):
-                value = dict(self._operation.scalars)[name]
-                return self._entries.text(CONSTANT).format(literal(value, self._dtype))
+                return self._constant(value)
         return self._entries.text(step.primitive).format(*(values[i] for i in step.arguments))
+
+    def _constant(self, value: float) -> str:
+        return self._entries.text(CONSTANT).format(literal(value, self._dtype))
+
+    def _apply(self, primitive: str, values: tuple[str, ...]) -> str:
+        """C of a primitive on values; one that is written twice becomes a local first."""
+        text = self._entries.text(primitive)
+        counts = _uses(text)
+        arguments = (
+            self._local(value) if counts[i] > 1 and not _ATOM.fullmatch(value) else value
+            for i, value in enumerate(values)
+        )
+        return text.format(*arguments)
 
     def _written(self) -> list[int]:
         """How often each step is written in those after it."""
@@ -150,7 +178,7 @@ class MeaningWriter:
         )
         return self._operands[tensor][index]
 
-    def _local(self, kind: str, value: str) -> str:
+    def _local(self, value: str, kind: str = TYPE) -> str:
         name = f"t{self._locals}_"
         self._locals += 1
         self._lines.append(f"const {self._entries.text(kind)} {name} = {value};")
@@ -212,7 +240,7 @@ def _fastest_index(operand: COperand, indices: tuple[OperandIndex, ...]) -> str 
     return name if factor == 1 and not more and name not in others else None
 
 
-def _without_parentheses(text: str) -> str:
+def without_parentheses(text: str) -> str:
     """The text without one pair of parentheses around all of it."""
     if not (text.startswith("(") and text.endswith(")")):
         return text

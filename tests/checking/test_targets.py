@@ -63,7 +63,7 @@ DERIVED = """
     primitives f32 x 8 on derived { type "float8" }
     kernel two on derived
       "Anything in registers."
-      match  elementwise op (f32[..., n] at reg vector 32)
+      match  pointwise op (f32[..., n] at reg vector 32)
       where  free(reg) >= 1, n % 8 == 0
       cost   n * load + add
       emit   meaning

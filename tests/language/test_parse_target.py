@@ -7,6 +7,7 @@ import pytest
 from morello.language import ast
 from morello.language.parse import parse_target
 from morello.language.source import Source
+from morello.spec.rows import ROW_KINDS
 from tests.language.shapes import AT, binary, call, name, number
 
 
@@ -228,7 +229,6 @@ def test_kernel() -> None:
 UNIFORM = {
     "any op (any[...] at l1 or reg vector 4)": ("op", False),
     "accumulating any op (any[...] at l1 or reg vector 4)": ("op", True),
-    "elementwise op (any[...] at l1 or reg vector 4)": ("elementwise", False),
 }
 
 
@@ -238,6 +238,17 @@ def test_uniform_match(text: str) -> None:
     every = pattern("", dtype="any", rest=True, shape=(), levels=("l1", "reg"), vector=4)
     kind, accumulating = UNIFORM[text]
     assert ast.KernelMatch(kind, None, AT, accumulating, (every,), span=AT) == kernel(text).match
+
+
+@pytest.mark.parametrize("kind", ROW_KINDS)
+def test_match_for_rows(kind: str) -> None:
+    """A pattern for the operands along the rows, and perhaps one for the others."""
+    along = pattern("", rest=True, levels=("reg", "l1"), vector=64)
+    across = pattern("", rest=True, shape=(), levels=("l1",), order=())
+    first, second = "f32[..., n] at reg or l1 vector 64", "f32[...] at l1 layout any"
+    for text, operands in ((first, (along,)), (f"{first}; {second}", (along, across))):
+        match = ast.KernelMatch(kind, None, AT, False, operands, span=AT)
+        assert match == kernel(f"{kind} op ({text})").match
 
 
 OPERANDS = {

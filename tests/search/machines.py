@@ -84,7 +84,7 @@ kernel store_x2 on {name}
 
 kernel vector_x2 on {name}
   "A row of any elementwise operator in registers."
-  match  elementwise op (f32[..., n] at reg vector 8)
+  match  pointwise op (f32[..., n] at reg vector 8)
   cost   ceil_div(n, 2) * arithmetic(f)
   emit   meaning
 

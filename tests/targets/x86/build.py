@@ -92,7 +92,7 @@ def call(target: Target, name: str, operation: Operation, *operands: View) -> Ke
     patterns = found.match.operands
     bindings: dict[str, int] = {}
     for position, part in enumerate(operands):
-        shape = patterns[position if len(patterns) > 1 else 0].shape
+        shape = patterns[position if found.match.kind == "named" else 0].shape
         for entry, size in zip(reversed(shape), reversed(part.sizes), strict=False):
             if isinstance(entry, str):
                 bindings[entry] = size

@@ -35,7 +35,7 @@ op convert(X: T[i...]) -> Y: U[i...]
   Y[i...] = X[i...] + 1
 }
 
-op row_max(X: T[i, j]) -> Y: T[i]
+op row_largest(X: T[i, j]) -> Y: T[i]
   "The largest of each row."
 {
   Y[i] max= X[i, j]

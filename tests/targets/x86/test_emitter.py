@@ -237,7 +237,7 @@ def test_mixed_lanes_are_refused() -> None:
     y = tensor("y", (4,), role="output")
     v = tensor("v", (4,), level="reg", vector=64)
     store = call(target, "store_f32_x16", operation("copy", 1), whole(v), whole(y))
-    wrong = replace(store, kernel=kernel(target, "vector_f32_x16"))
+    wrong = replace(store, kernel=kernel(target, "element"))
     assert "its operands have 1, 16 lanes" in str(_refused(program(target, [y], buffer(v, wrong))))
 
 

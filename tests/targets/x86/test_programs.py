@@ -234,7 +234,7 @@ def test_a_maximum_starts_from_its_identity(dtype: str, tmp_path: Path) -> None:
     x = tensor("x", (3, 5), dtype=dtype, role="input")
     y = tensor("y", (3,), dtype=dtype, role="output")
     views = near(view(x, [at("i"), at("j")], [1, 1])), near(view(y, [at("i")], [1]))
-    step = call(target, "element", operation("row_max", accumulating=True), *views)
+    step = call(target, "element", operation("row_largest", accumulating=True), *views)
     fill = element_loops(target, "fill", [y], 1, value=float("-inf"))
     made = program(target, [x, y], Block((fill, loop("i", 3, 1, loop("j", 5, 1, step)))))
     values = _random((3, 5), dtype)

@@ -1,0 +1,251 @@
+"""``emit meaning`` for rows: any operator in vectors along one dimension, all others being 1.
+
+An operand along the row is in registers, or in memory, where it is loaded and stored; of any other
+one element is in all lanes. A row with an operand in registers is written out vector by vector; one
+that is all in memory is a loop at run time. What the last vector has beyond the end of the row is
+neither loaded from memory nor stored there. A reduction keeps several partial results, so that they
+do not wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from morello.errors import MorelloError
+from morello.language import ast
+from morello.program.tree import KernelCall
+from morello.spec.machine import Target
+from morello.spec.primitives import (
+    CONSTANT,
+    FIRST_LANE,
+    LOAD,
+    LOAD_FIRST,
+    SELECT_FIRST,
+    STORE,
+    STORE_FIRST,
+    TYPE,
+    exchanges,
+    update_primitive,
+)
+from morello.spec.rows import REDUCTION, Rows, rows_of
+
+from .meaning import MeaningWriter, PrimitiveTable, without_parentheses
+from .operands import COperand, view_fastest
+
+UNROLLED = 4
+"""Vectors of one iteration of a loop along a row."""
+
+PARTIAL_BYTES = 256
+"""Of partial results: four vectors of 64 bytes, one a cycle, or eight of 32, two a cycle.
+
+A sum is ready after 3.9 cycles (measured, see avx512.mtarget).
+"""
+
+VARIABLE = "j_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A vector of the row: ``start`` is its first element, beyond ``variable`` if that is given.
+
+    ``lanes`` of it are in the row.
+    """
+
+    start: int
+    lanes: int
+    variable: str = ""
+
+
+def row_lines(target: Target, call: KernelCall, operands: Sequence[COperand]) -> list[str]:
+    """The statements of a kernel call for rows.
+
+    Raises:
+        MorelloError: The operands are no rows, or the target lacks a primitive.
+    """
+    orders = tuple(operand.view.tensor.layout.order for operand in operands)
+    rows = rows_of(call.kernel.match.kind, call.operation, orders)
+    vector = call.kernel.match.operands[0].vector
+    if rows is None or vector is None:
+        raise MorelloError(
+            f"'{call.operation}' cannot be written in vectors along a dimension",
+            help="the program tree is malformed; report the kernel that was called",
+        )
+    return RowWriter(target, call, operands, rows, vector).lines()
+
+
+class RowWriter(MeaningWriter):
+    """Writes one kernel call along a row."""
+
+    def __init__(
+        self,
+        target: Target,
+        call: KernelCall,
+        operands: Sequence[COperand],
+        rows: Rows,
+        vector: int,
+    ) -> None:
+        lanes = vector // operands[-1].view.tensor.dtype.bytes
+        self._is_along = dict(zip(call.operation.names, rows.along, strict=True))
+        across = [name for name, along in self._is_along.items() if not along]
+        super().__init__(target, call, operands, lanes, across)
+        self._rows = rows
+        self._partial_results = PARTIAL_BYTES // vector
+        self._one_lane = PrimitiveTable(target, self._dtype, 1)
+        self._update = update_primitive(call.operation.operator)
+        self._output = call.operation.names[-1]
+        self._in_memory = all(
+            operand.lanes == 1 for name, operand in self._operands.items() if self._is_along[name]
+        )
+        self._broadcast: dict[str, str] = {}
+        self._loaded: dict[str, str] = {}
+        self._place = _Place(0, lanes)
+
+    def lines(self) -> list[str]:
+        """All of the row."""
+        for name, operand in self._operands.items():
+            if not self._is_along[name] and name != self._output:
+                self._broadcast[name] = self._local(self._in_all_lanes(operand))
+        if self._rows.kind == REDUCTION:
+            self._reduction()
+        else:
+            self._vectors(UNROLLED, self._pointwise)
+        return self._lines
+
+    # ------------------------------------------------------------------- vectors of the row
+
+    def _vectors(self, unrolled: int, body: Callable[[int], None]) -> None:
+        """Write the body for each vector, in order, with its number: many of them in a loop."""
+        whole, rest = divmod(self._sizes[self._rows.dim], self._lanes)
+        looped = self._looped(unrolled)
+        if looped:
+            outer, self._lines = self._lines, []
+            for number in range(unrolled):
+                self._at(_Place(number * self._lanes, self._lanes, VARIABLE), number, body)
+            inner, self._lines = self._lines, outer
+            end, step = looped * self._lanes, unrolled * self._lanes
+            head = f"for (ptrdiff_t {VARIABLE} = 0; {VARIABLE} < {end}; {VARIABLE} += {step}) {{"
+            self._lines += [head, *(f"  {line}" for line in inner), "}"]
+        for number in range(looped, whole):
+            self._at(_Place(number * self._lanes, self._lanes), number, body)
+        if rest:
+            self._at(_Place(whole * self._lanes, rest), whole, body)
+
+    def _looped(self, unrolled: int) -> int:
+        """How many vectors a loop at run time does; registers cannot be chosen at run time."""
+        whole = self._sizes[self._rows.dim] // self._lanes
+        return whole - whole % unrolled if self._in_memory and whole > 2 * unrolled else 0
+
+    def _at(self, place: _Place, number: int, body: Callable[[int], None]) -> None:
+        self._place, self._loaded = place, {}
+        body(number)
+
+    # ------------------------------------------------------------------- the two kinds
+
+    def _pointwise(self, _: int) -> None:
+        value = self._value()
+        if self._update is not None:  # no dimension but that of the row is left to be reduced
+            value = self._apply(self._update, (self._element(self._output), value))
+        value = without_parentheses(value)
+        operand, place = self._operands[self._output], self._place
+        if operand.lanes > 1:
+            self._lines.append(f"{self._register(operand)} = {value};")
+            return
+        pointer = self._pointer(operand)
+        if place.lanes == self._lanes:
+            store = self._apply(STORE, (pointer, value))
+        else:
+            store = self._apply(STORE_FIRST, (pointer, value, str(place.lanes)))
+        self._lines.append(f"{store};")
+
+    def _reduction(self) -> None:
+        assert self._update is not None
+        update, kind = self._update, self._entries.text(TYPE)
+        assert self._operation.identity is not None
+        identity = self._constant(self._operation.identity)
+        results = [f"a{i}_" for i in range(self._partial_results)]
+        begun: list[str] = []
+        if self._looped(len(results)):
+            self._lines += [f"{kind} {result} = {identity};" for result in results]
+            begun += results
+
+        def add(number: int) -> None:
+            value, result = self._value(), results[number % len(results)]
+            if self._place.lanes < self._lanes:
+                value = self._apply(SELECT_FIRST, (value, identity, str(self._place.lanes)))
+            if result in begun:
+                value = self._apply(update, (result, value))
+                self._lines.append(f"{result} = {without_parentheses(value)};")
+            else:
+                self._lines.append(f"{kind} {result} = {without_parentheses(value)};")
+                begun.append(result)
+
+        self._vectors(len(results), add)
+        while len(begun) > 1:
+            first, second = begun[: -(len(begun) // 2)], begun[-(len(begun) // 2) :]
+            for result, other in zip(first, second, strict=False):
+                self._lines.append(f"{result} = {self._apply(update, (result, other))};")
+            begun = first
+        self._to_output(begun[0])
+
+    def _to_output(self, result: str) -> None:
+        """Combine the lanes of a vector, and that with what the output holds if that counts."""
+        assert self._update is not None
+        for exchange in exchanges(self._lanes):
+            other = self._apply(exchange, (result,))
+            self._lines.append(f"{result} = {self._apply(self._update, (result, other))};")
+        output, value = self._operands[self._output][()], self._apply(FIRST_LANE, (result,))
+        if self._operation.accumulating:
+            self._lines.append(f"const {self._one_lane.text(TYPE)} row_ = {value};")
+            value = self._one_lane.text(self._update).format(output, "row_")
+        self._lines.append(f"{output} = {without_parentheses(value)};")
+
+    # ------------------------------------------------------------------- values
+
+    def _element(self, tensor: str) -> str:
+        """The vector of an operand at this place of the row."""
+        if not self._is_along[tensor]:
+            return self._broadcast[tensor]
+        if tensor in self._loaded:
+            return self._loaded[tensor]
+        operand = self._operands[tensor]
+        if operand.lanes > 1:
+            return self._register(operand)
+        pointer, place = self._pointer(operand), self._place
+        if place.lanes == self._lanes:
+            value = self._apply(LOAD, (pointer,))
+        else:
+            value = self._apply(LOAD_FIRST, (pointer, str(place.lanes)))
+        if self._written_times(tensor) > 1:
+            value = self._loaded[tensor] = self._local(value)
+        return value
+
+    def _written_times(self, tensor: str) -> int:
+        return sum(
+            uses
+            for step, uses in zip(self._steps, self._uses, strict=True)
+            if isinstance(step.leaf, ast.Element) and step.leaf.tensor == tensor
+        )
+
+    def _in_all_lanes(self, operand: COperand) -> str:
+        """The one element of an operand across the row."""
+        value, source = operand[()], operand.view.tensor.dtype
+        if source != self._dtype:
+            value = self._one_lane.text(f"cast_{source}").format(value)
+        return self._apply(CONSTANT, (value,))
+
+    def _register(self, operand: COperand) -> str:
+        return operand[self._index(operand, self._place.start)]
+
+    def _pointer(self, operand: COperand) -> str:
+        """C pointer to the first element of an operand at this place."""
+        place = self._place
+        if not place.variable:
+            return operand.pointer(*self._index(operand, place.start))
+        start = f" + {place.start}" if place.start else ""
+        return f"{operand.pointer(*self._index(operand, 0))} + {place.variable}{start}"
+
+    @staticmethod
+    def _index(operand: COperand, position: int) -> tuple[int, ...]:
+        fastest = view_fastest(operand.view)
+        return tuple(position if d == fastest else 0 for d in range(len(operand.view.sizes)))
