@@ -77,12 +77,12 @@ class BoundedSum:
     def put(self, place: Place, values: Bounded, axes: Axes) -> None:
         """See `Total`."""
         total = np.add.reduce(values.values, axes, self._values.dtype)
-        size, error = finite(values.magnitude()), EXACT
+        size, error = _finite(values.magnitude()), EXACT
         if values.error is not EXACT:
             error = np.add.reduce(np.broadcast_to(values.error, values.shape), axes)
             size = size + values.error
         specials = _reduced(np.bitwise_or, values.specials, values.shape, axes)
-        nan = _reduced(np.logical_or, certain_nan(values), values.shape, axes)
+        nan = _reduced(np.logical_or, _certain_nan(values), values.shape, axes)
         self._add(place, total, error, np.add.reduce(size, axes), specials, nan)
 
     def put_products(self, products: Products) -> None:
@@ -93,7 +93,7 @@ class BoundedSum:
         if not rounding.dtype.floating and all(f.exact for f in factors):
             self._add((), total, EXACT, EXACT, NONE, NOWHERE)
             return
-        wide = [finite(f.magnitude()) + f.error for f in factors]
+        wide = [_finite(f.magnitude()) + f.error for f in factors]
         size = products.sum(wide)
         error = self._products_error(products, wide, size)
         # A product of all factors but an infinite one may underflow to 0 if one is as small.
@@ -153,13 +153,13 @@ class BoundedSum:
         return np.where(above, POSITIVE, NONE) | np.where(below, NEGATIVE, NONE)
 
 
-def finite(values: Array, otherwise: Array | float = 0.0) -> Array:
-    """Numbers as they are, and something else for infinities and NaN."""
+def _finite(values: Array) -> Array:
+    """Numbers as they are, and 0 for infinities and NaN."""
     known = np.isfinite(values)
-    return values if known.all() else np.where(known, values, otherwise)
+    return values if known.all() else np.where(known, values, 0.0)
 
 
-def certain_nan(values: Bounded) -> Array:
+def _certain_nan(values: Bounded) -> Array:
     """Where an element is NaN whatever else happens."""
     nan = np.isnan(values.values)
     return nan & (values.specials == 0) & ~np.isinf(values.error) if nan.any() else NOWHERE
@@ -167,9 +167,10 @@ def certain_nan(values: Bounded) -> Array:
 
 def _reduced(ufunc: np.ufunc, mask: Array, shape: Shape, axes: Axes) -> Array:
     """A mask that broadcasts to this shape, reduced; most often nothing is in it."""
-    return (
-        ufunc.reduce(np.broadcast_to(mask, shape), axes) if mask.any() else np.zeros((), mask.dtype)
-    )
+    if not mask.any():
+        return np.zeros((), mask.dtype)
+    reduced: Array = ufunc.reduce(np.broadcast_to(mask, shape), axes)
+    return reduced
 
 
 def _special(products: Products, total: Array, vanishing: float) -> tuple[Array, Array]:
@@ -198,7 +199,7 @@ def _special(products: Products, total: Array, vanishing: float) -> tuple[Array,
         if infinite.any() and zero.any():
             strange = strange | somewhere({i: infinite, j: zero})
     for i, factor in enumerate(factors):
-        certain = certain_nan(factor)
+        certain = _certain_nan(factor)
         if certain.any():
             nan = nan | somewhere({i: certain})
     return strange, nan

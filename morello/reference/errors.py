@@ -159,6 +159,7 @@ class Errors:
         error: Array,
         ulps: float = CORRECT,
         *,
+        values: Array | None = None,
         undefined: Array = NOWHERE,
     ) -> Bounded:
         """What an operation gives, rounded.
@@ -169,9 +170,12 @@ class Errors:
             error: How far off the result is for operands that are off, and numbers; NaN or infinite
                 where that has no bound.
             ulps: The error of the operation itself; 0: it does not round.
+            values: The exact results, if they are known.
             undefined: Where operands may be numbers that it is not defined for.
         """
-        values, specials, rounding = function(*(o.values for o in operands)), NONE, self.rounding
+        specials, rounding = NONE, self.rounding
+        if values is None:
+            values = function(*(operand.values for operand in operands))
         if not self.dtype.floating:
             return Bounded(values, rounding.wrapped(values, error), NONE, self.dtype)
         if not all(operand.exact for operand in operands):
@@ -256,25 +260,24 @@ class Errors:
 
     def _function(self, name: str, operand: Value) -> Bounded:
         a, function = self._value(operand), OPERATIONS[name]
-        error, undefined = EXACT, NOWHERE
+        values, error, undefined = function(a.values), EXACT, NOWHERE
         if not a.exact:
             low, high = a.interval()
             begin = DOMAINS.get(name, -np.inf)
             undefined = low < begin
             if undefined.any():
                 low = np.where(high < begin, low, np.maximum(low, begin))
-            error = spread(function(a.values), function(low), function(high))
-        return self._result(function, (a,), error, ULPS[name], undefined=undefined)
+            error = spread(values, function(low), function(high))
+        return self._result(function, (a,), error, ULPS[name], values=values, undefined=undefined)
 
     def _extreme(self, name: str, first: Value, *others: Value) -> Bounded:
         choose, found = OPERATIONS[name], self._value(first)
         for other in map(self._value, others):
-            error = EXACT
+            values, error = choose(found.values, other.values), EXACT
             if not (found.exact and other.exact):
                 ends = zip(found.interval(), other.interval(), strict=True)
-                values = choose(found.values, other.values)
                 error = spread(values, *(choose(a, b) for a, b in ends))
-            found = self._result(choose, (found, other), error, 0)
+            found = self._result(choose, (found, other), error, 0, values=values)
         return found
 
     # ---------------------------------------------------------------- choices

@@ -52,10 +52,8 @@ def outcomes(
         off = np.where(possible & np.isfinite(result), np.where(np.isnan(off), np.inf, off), 0.0)
         found = np.maximum(found, off)
         also |= np.where(possible, kinds(result), NONE)
-    full, specials = (
-        np.array(np.broadcast_to(error, places.shape)),
-        np.zeros(places.shape, np.uint8),
-    )
+    full = np.array(np.broadcast_to(error, places.shape))
+    specials = np.zeros(places.shape, np.uint8)
     full[places], specials[places] = found, also & ~kinds(exact)
     return full, specials
 
