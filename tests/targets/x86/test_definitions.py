@@ -8,6 +8,8 @@ import morello_x86
 import pytest
 from morello_x86.emitter import CEmitter
 
+from morello.spec.primitives import CONDITIONS, FUNCTION_ULPS, SELECTION, TRUTH
+
 from .definitions import targets
 
 NAMES = ("x86.scalar", "x86.avx2", "x86.avx512", "x86.avx512_vnni", "x86.avx512_bf16")
@@ -20,9 +22,11 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
     names = [file.name for file in morello_x86.morello_definition_files()]
     assert names == [
         "avx2.mtarget",
+        "avx2_functions.mtarget",
         "avx2_narrow.mtarget",
         "avx512.mtarget",
         "avx512_bf16.mtarget",
+        "avx512_functions.mtarget",
         "avx512_narrow.mtarget",
         "avx512_vnni.mtarget",
         "scalar.mtarget",
@@ -59,13 +63,14 @@ def test_levels(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_vector_has_the_primitives_that_operators_need(name: str) -> None:
-    """Scalars and vectors alike, except for functions that no instruction computes."""
+    """Scalars and vectors alike: arithmetic, conditions, and what is for one type only."""
     arithmetic = {"type", "constant", "add", "sub", "mul", "max", "min", "neg", "abs"}
+    arithmetic |= {"floor", "round", TRUTH, SELECTION, *CONDITIONS}
     target = targets()[name]
     for width in target.level_by_name["reg"].vectors:
         f32 = target.primitives["f32", width // 4].entries.keys()
         s32 = target.primitives["s32", width // 4].entries.keys()
-        assert arithmetic | {"div", "sqrt", "cast_s32"} <= f32
+        assert arithmetic | {"div", "sqrt", "cast_s32", *FUNCTION_ULPS} <= f32
         assert arithmetic | {"cast_f32"} <= s32
 
 
