@@ -87,6 +87,11 @@ SPEC: dict[str, Signature] = {
         "truth",
         "Whether some dimension leaves it alone: it is read again.",
     ),
+    "in_turn": Signature(
+        ("operation", "operand", "level"),
+        "truth",
+        "Whether the operands before it are as near; that counts for elementwise operations.",
+    ),
     "reduces": Signature(("operation",), "truth", "Has a reduction that is not yet started."),
     "splits": Signature(
         ("operation",), "truth", "Whether a loop may divide what it reduces, now or once begun."

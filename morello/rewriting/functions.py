@@ -38,6 +38,10 @@ from morello.spec.layout import Layout, in_one_piece, paged, panel, row_major
 from morello.spec.machine import Level, Target
 
 
+FEW_OPERANDS = 3
+"""Elementwise operations with fewer may have any of them nearer than the others."""
+
+
 @dataclass(slots=True)
 class Scope:
     """An environment for expressions: variables, the target, and the sizes if there are any.
@@ -177,6 +181,18 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     return len(nodes) > 1 or (again and nodes[0].operation.operator.reduction is not None)
 
 
+def _in_turn(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
+    """Of elementwise operations with several inputs, each has all of its operands' levels to try.
+
+    Nothing is summed there that would be read again, so that it is enough to try one order.
+    """
+    operation = f.family.operation
+    if operation.reduced_dims or operation.operator.composite or len(f.tensors) < FEW_OPERANDS:
+        return True
+    before = f.tensors[: _operand_position(f, tensor)]
+    return all(other.operand.level.distance <= level.distance for other in before)
+
+
 def _reduces(_: Scope, f: SpecRef) -> bool:
     operation = f.family.operation
     return operation.operator.reduction is not None and not operation.accumulating
@@ -308,6 +324,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "reads": _reads,
     "writes": _writes,
     "reused": _reused,
+    "in_turn": _in_turn,
     "reduces": _reduces,
     "splits": _splits,
     "identity": _identity,
