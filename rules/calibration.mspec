@@ -23,4 +23,9 @@ spec convert(N = 10000)               { input x: s32[N]; output y: f32[N]; y = c
 spec maximum_of(N = 2000)             { input x: f32[N]; input z: f32[N]; output y: f32[N]; y = maximum(x, z) }
 spec quotient(N = 3001)               { input x: f32[N]; input z: f32[N]; output y: f32[N]; y = div(x, z) }
 spec root(N = 3001)                   { input x: f32[N]; output y: f32[N]; y = sqrt(x) }
+spec exponential(N = 3001)            { input x: f32[N]; output y: f32[N]; y = exp(x) }
+spec logarithm(N = 3001)              { input x: f32[N]; output y: f32[N]; y = log(x) }
+spec tangent(N = 3001)                { input x: f32[N]; output y: f32[N]; y = tanh(x) }
+spec error_function(N = 3001)         { input x: f32[N]; output y: f32[N]; y = erf(x) }
+spec rounding(N = 3001)               { input x: f32[N]; output y: f32[N]; y = round(x) }
 spec sum_of(M = 300, N = 400)         { input x: s32[M, N]; input z: s32[M, N]; output y: s32[M, N]; y = add(x, z) }

@@ -27,7 +27,7 @@ _RESERVED_WORDS = """
     j0 j1 jn gamma signgam acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp
     exp2 expm1 frexp ilogb ldexp log log10 log1p log2 logb modf scalbn cbrt fabs hypot pow sqrt erf
     erfc lgamma tgamma ceil floor nearbyint rint lrint round lround trunc fmod remainder remquo
-    copysign nan nextafter fdim fmax fmin fma sqrtf expf logf fabsf
+    copysign nan nextafter fdim fmax fmin fma sqrtf expf logf fabsf tanhf erff floorf rintf
 
     workspace slot thread_index
 """

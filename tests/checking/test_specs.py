@@ -22,7 +22,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.mspec"))
 MATMUL = """
     target x86.avx512
 
-    spec product(M, N = 2 * M, K = ceil_div(N, 3)) threads M - 1 {
+    spec product(M, N = 2 * M, K = floor(N / 3)) threads M - 1 {
       weight b: f32[K, N] layout (1, 0)
       output c: f32[M, N]
       input  a: f32[M, K]

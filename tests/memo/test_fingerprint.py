@@ -144,10 +144,15 @@ def test_orders_keep_it() -> None:
 
 
 def test_what_is_only_emitted_keeps_it() -> None:
-    """The C text of a kernel, a target's name, flags and headers."""
+    """The C text of kernels, primitives and functions, a target's name, flags and headers."""
     known = context(SHIPPED)
     kernels = tuple(replace(k, template=k.template and "other();") for k in known.target.kernels)
+    primitives = {
+        key: replace(p, entries={n: (f"other{t}", c) for n, (t, c) in p.entries.items()})
+        for key, p in known.target.primitives.items()
+    }
     target = replace(known.target, name="other", flags=(), headers=(), kernels=kernels)
+    target = replace(target, primitives=primitives, functions={})
     assert fingerprint(known) == fingerprint(replace(known, target=target))
 
 

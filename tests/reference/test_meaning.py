@@ -199,6 +199,52 @@ def test_conditions_choose_element_by_element() -> None:
     assert np.array_equal(np.where(x > z, x - z, np.abs(z)), execute(op, (100,), [x, z], F32))
 
 
+def _of_x(value: ast.Expr, x: Array, dtype: DType) -> Array:
+    """An elementwise operator of one operand, executed."""
+    op = operation(operator("own", ("X[i...]",), "Y[i...]", value), 1)
+    return execute(op, (len(x),), [x], dtype)
+
+
+def test_what_is_chosen_has_the_type_of_the_meaning() -> None:
+    """A choice between constants wraps around like an element: 3 * 2^30 is negative in s32."""
+    chosen = ast.Conditional(number(3), binary(">", X, number(0)), None, span=SPAN)
+    large = binary("*", chosen, X)
+    value = ast.Conditional(number(1), binary("<", large, number(0)), number(2), span=SPAN)
+    x = np.array([1 << 30, -5, 7], np.int32)
+    assert [1, 2, 2] == _of_x(value, x, S32).tolist()
+
+
+def test_constants_divide_like_elements() -> None:
+    """1 / 0 is infinite."""
+    value = binary("*", X, binary("/", number(1), number(0)))
+    x = np.array([2, -3, 0], np.float32)
+    np.testing.assert_array_equal(
+        _of_x(value, x, F32), np.array([np.inf, -np.inf, np.nan], np.float32)
+    )
+
+
+def test_rounding_keeps_integers() -> None:
+    """They wrap around afterwards, as without it."""
+    value = binary("+", call("round", X), call("floor", X))
+    x = np.array([2**31 - 1, -7], np.int32)
+    assert [-2, -14] == _of_x(value, x, S32).tolist()
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("round", [0, 2, -2, 1]),
+        ("floor", [0, 1, -3, 0]),
+        ("tanh", [0.46211717, 0.90514827, -0.9866143, 0.60436779]),
+        ("erf", [0.52049988, 0.96610515, -0.99959305, 0.67780119]),
+    ],
+)
+def test_functions(function: str, expected: list[float]) -> None:
+    """Ties go to the even number; the others by tables."""
+    x = np.array([0.5, 1.5, -2.5, 0.7], np.float32)
+    np.testing.assert_allclose(_of_x(call(function, X), x, F32), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("sizes", [(2, 3, 4), (40, 30, 20), (1, 50, 3), (30, 1, 70)])
 def test_blocks_and_contraction_agree(
     sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,48 @@
+"""Cycles that functions of a target take, for the coefficients in its files.
+
+``python -m benchmarks.functions x86.avx512`` compiles each operator that is one function, for
+numbers that L1 holds, and prints the cycles of one register of them beyond those of a copy.
+"""
+
+from __future__ import annotations
+
+import sys
+from statistics import median, quantiles
+
+import numpy as np
+
+import morello
+from morello.calibration.measuring import chain, cycles_by_turns
+from morello.spec.primitives import FUNCTION_ULPS
+from morello.toolchain.timing import contender
+
+SIZE = 2048
+"""Numbers in one call: 8 KiB of them, and as much of results."""
+
+ROUNDS = 41
+COPY = "copy"
+ROUNDINGS = ("floor", "round")
+
+
+def main(target: str) -> None:
+    """Print a line for each function: the median, and half of the runs."""
+    kernels = {name: _kernel(name, target) for name in (COPY, *FUNCTION_ULPS, *ROUNDINGS)}
+    x = np.random.default_rng(0).uniform(0.01, 4, SIZE).astype(np.float32)  # all have a logarithm
+    programs = {name: contender(k.function, [x, np.empty_like(x)]) for name, k in kernels.items()}
+    runs = cycles_by_turns(programs, chain(), ROUNDS)
+    plan = kernels[COPY].program.target
+    lanes = max(width for level in plan.levels for width in level.vectors) // 4
+    copy = median(runs.pop(COPY))
+    print(f"copy: {copy * lanes / SIZE:.2f} cycles for {lanes} numbers; beyond that:")
+    for name, cycles in runs.items():
+        low, middle, high = quantiles(((c - copy) * lanes / SIZE for c in cycles), n=4)
+        print(f"{name}: {middle:.2f} ({low:.2f} to {high:.2f})")
+
+
+def _kernel(operator: str, target: str) -> morello.Kernel:
+    text = f"spec s() {{ input x: f32[{SIZE}]\n output y: f32[{SIZE}]\n y = {operator}(x) }}"
+    return morello.compile(text, target=target)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,144 @@
+"""The polynomials of targets/x86/*_functions.mtarget: minimax, by Remez' exchange.
+
+``python -m benchmarks.polynomials`` prints their coefficients, which are copied into the files by
+hand; a test compares. The error that is made least is relative to the function; coefficients are
+rounded to f32 one by one from the lowest, and those above them found again, so that they make up
+for it. In the tables of erf each is rounded by itself: its first coefficient is the value at a
+middle, and what rounding it takes away nothing above it can give back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Function = Callable[[Array], Array]
+
+POINTS = 1200
+"""Points of an interval that are looked at, those of Chebyshev."""
+
+_LN2 = np.log(np.longdouble(2))
+_ITERATIONS = 60
+
+
+def points(low: float, high: float) -> Array:
+    """Chebyshev's points of an interval, in order, in extended precision."""
+    k = np.arange(POINTS)
+    unit = np.cos(np.pi * (np.longdouble(k) + 0.5) / POINTS)
+    return np.sort((low + high) / 2 + (high - low) / 2 * unit)
+
+
+def minimax(x: Array, f: Array, weight: Array, degree: int) -> Array:
+    """Coefficients, lowest first, of the polynomial with the least largest ``|weight (p - f)|``."""
+    powers = np.stack([x**k for k in range(degree + 1)], axis=1)
+    signs = (-1.0) ** np.arange(degree + 2)
+    reference = np.linspace(0, len(x) - 1, degree + 2).round().astype(int)
+    best, least = np.zeros(degree + 1, np.longdouble), np.inf
+    for _ in range(_ITERATIONS):
+        rows = np.concatenate([powers[reference] * weight[reference, None], signs[:, None]], axis=1)
+        *coefficients, level = _solve(rows, (f * weight)[reference])
+        error = weight * (powers @ np.array(coefficients) - f)
+        if np.abs(error).max() < least:
+            best, least = np.array(coefficients), np.abs(error).max()
+        reference = _extrema(error, degree + 2)
+        if len(reference) < degree + 2 or least <= abs(level) * (1 + 1e-9):
+            break
+    return best
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    """Gauss' elimination: numpy's has no extended precision."""
+    rows = np.concatenate([matrix, right[:, None]], axis=1).astype(np.longdouble)
+    for i in range(len(rows)):
+        pivot = i + int(np.argmax(np.abs(rows[i:, i])))
+        rows[[i, pivot]] = rows[[pivot, i]]
+        rows[i] /= rows[i, i]
+        others = np.arange(len(rows)) != i
+        rows[others] -= rows[others, i, None] * rows[i]
+    return np.asarray(rows[:, -1])
+
+
+def _extrema(error: Array, count: int) -> Array:
+    """Places of extrema whose signs alternate: at most so many, the largest ones."""
+    signs = np.sign(error)
+    runs = np.split(np.arange(len(error)), np.flatnonzero(np.diff(signs)) + 1)
+    found = [int(run[np.argmax(np.abs(error[run]))]) for run in runs if signs[run[0]] != 0]
+    size = np.abs(error)
+    while len(found) > count + 1:
+        pairs = [min(size[a], size[b]) for a, b in pairwise(found)]
+        least = int(np.argmin(pairs))
+        del found[least : least + 2]
+    if len(found) == count + 1:
+        found.pop(0 if size[found[0]] < size[found[-1]] else -1)
+    return np.array(found)
+
+
+def rounded(
+    function: Function, low: float, high: float, known: Sequence[float], degree: int
+) -> list[float]:
+    """Coefficients in f32 of a polynomial that is near a function, relative to it.
+
+    ``known`` are the lowest coefficients, which are given.
+    """
+    x = points(low, high)
+    f = function(x)
+    found = [float(c) for c in known]
+    while len(found) <= degree:
+        below = len(found)
+        rest = f - sum((c * x**k for k, c in enumerate(found)), np.zeros_like(x))
+        weight = np.abs(x**below / f)
+        first = minimax(x, rest / x**below, weight, degree - below)[0]
+        found.append(float(np.float32(first)))
+    return found
+
+
+def erf_table(intervals: int, width: float, degree: int) -> list[list[float]]:
+    """For each power, the coefficients of erf(c + h) - h about the middles c of the intervals."""
+    columns = []
+    for i in range(intervals):
+        middle, first = i * width, int(i == 0)
+        x = points(0.0 if first else -width / 2, width / 2)
+        erf = np.array([math.erf(middle + float(h)) for h in x], np.longdouble)
+        found = minimax(x, (erf - x) / x**first, np.abs(x**first / erf), degree - first)
+        columns.append([0.0] * first + [float(np.float32(c)) for c in found])
+    return [list(power) for power in zip(*columns, strict=True)]
+
+
+def tables() -> Mapping[str, list[float]]:
+    """Coefficients by what they are for, lowest first; those of erf by interval."""
+    found = {
+        "2^(i/16)": [float(np.float32(np.exp2(np.longdouble(i) / 16))) for i in range(16)],
+        "exp, within ln 2 / 32": rounded(np.exp, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
+        "exp, within ln 2 / 2": rounded(np.exp, -_LN2 / 2, _LN2 / 2, (1, 1), 6),
+        "log(1 + f)": rounded(np.log1p, -0.25, 0.5, (0, 1, -0.5), 10),
+        "(exp(2 r) - 1) / 2": rounded(_half, -_LN2 / 4, _LN2 / 4, (0, 1), 6),
+    }
+    for intervals, width, degree in ((8, 17 / 32, 6), (16, 259 / 1024, 5)):
+        for power, row in enumerate(erf_table(intervals, width, degree)):
+            found[f"erf in {intervals} intervals, h^{power}"] = row
+    return found
+
+
+def _half(x: Array) -> Array:
+    return np.asarray(np.expm1(2 * x) / 2)
+
+
+def literal(value: float) -> str:
+    """A number of f32 in C, in hexadecimal."""
+    mantissa, exponent = float(value).hex().split("p")
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}f"
+
+
+def main(lines: Iterable[tuple[str, list[float]]]) -> None:
+    """Print tables."""
+    for name, values in lines:
+        print(f"{name}:\n  " + ", ".join(map(literal, values)))
+
+
+if __name__ == "__main__":
+    main(tables().items())
