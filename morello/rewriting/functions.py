@@ -37,7 +37,6 @@ from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, in_one_piece, paged, panel, row_major
 from morello.spec.machine import Level, Target
 
-
 FEW_OPERANDS = 3
 """Elementwise operations with fewer may have any of them nearer than the others."""
 

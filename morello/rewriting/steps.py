@@ -404,7 +404,11 @@ class Instantiation:
     def _narrow(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
         """A tensor that a loop over ``dim`` may have made no wider than its panels."""
         order = tensor.operand.order
-        if order[-1] not in tensor.indexed_by(dim) or not np.any(panel(tensor.packing)):
+        if (
+            not order
+            or order[-1] not in tensor.indexed_by(dim)
+            or not np.any(panel(tensor.packing))
+        ):
             return tensor
         packing = narrowed(tensor, sizes, self.target.page)
         if not self.target.moves_lines_from(tensor.operand.level):

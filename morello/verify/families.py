@@ -13,11 +13,14 @@ from morello.program.lower import whole
 from morello.program.tree import Affine, Tensor, View
 from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import Layout, contiguity, panel
-from morello.spec.operators import Operation, Operator
+from morello.spec.operators import Operation, Operator, size_name
 from morello.spec.spec import Operand
 
 SCALARS = (0.0, -2.5, float("inf"))
 """Values of operators' scalars; each is converted to the output's element type."""
+
+WHOLE = 100.0
+"""What a meaning is told is the size of a dimension: it may be applied to parts of that."""
 
 MARGIN = 2
 """Elements around the part of a larger tensor that an operand is."""
@@ -34,9 +37,10 @@ def group_ranks(operator: Operator) -> tuple[int, ...]:
 def operations(operator: Operator) -> Iterator[Operation]:
     """The operator at every such rank, plain and accumulating, with every value of its scalars."""
     forms = (False, True) if operator.reduction else (False,)
-    values = SCALARS if operator.scalars else (0.0,)
+    values = SCALARS if operator.given_scalars else (0.0,)
     for rank, accumulating, value in product(group_ranks(operator), forms, values):
-        scalars = tuple((name, value) for name in operator.scalars)
+        scalars = tuple((name, value) for name in operator.given_scalars)
+        scalars += tuple((size_name(dim), WHOLE) for dim in operator.sizes)
         yield Operation(operator, rank, accumulating, scalars)
 
 

@@ -32,6 +32,12 @@ _Item = TypeVar("_Item")
 LANES_OF_MEMORY = 8
 """Around which sizes a kernel is tried that has no operand in registers."""
 
+BUDGET = 64
+"""Instances of a kernel that are tried, unless the caller says otherwise."""
+
+TURNS = 2
+"""How often an operation is tried at least, if that is of a kernel for any of them."""
+
 ROWS = (9, 22, 48)
 """How many vectors are in long rows."""
 
@@ -69,11 +75,20 @@ class KernelInstance:
 
 
 def kernel_instances(
-    target: Target, kernel: Kernel, operators: Mapping[str, Operator], budget: int
+    target: Target,
+    kernel: Kernel,
+    operators: Mapping[str, Operator],
+    budget: int | None = None,
 ) -> list[KernelInstance]:
-    """At most so many different instances of a kernel."""
+    """At most so many different instances of a kernel.
+
+    Without a budget `BUDGET`, or more where that is needed to see every operation `TURNS` times.
+    """
+    families = kernel_families(target, kernel, operators)
+    if budget is None:
+        budget = max(BUDGET, TURNS * len({match.f.family.operation for match in families}))
     queues = []
-    for match in _in_turn(kernel_families(target, kernel, operators), Random(kernel.name)):
+    for match in _in_turn(families, Random(kernel.name)):
         in_memory = any(not o.vector for o in match.f.family.operands)
         queue = [
             KernelInstance(match, sizes, packing, whole)
@@ -136,7 +151,11 @@ def _matches(target: Target, kernel: Kernel, operation: Operation) -> Iterator[K
         return
     for dtypes in dtype_choices(operation.operator):
         places = [
-            [o for p in _patterns(match, name) for o in _operands(target, match, p, dtype, len(i))]
+            dict.fromkeys(
+                o
+                for p in _patterns(match, name)
+                for o in _operands(target, match, p, dtype, len(i))
+            )
             for name, dtype, i in zip(operation.names, dtypes, operation.operands, strict=True)
         ]
         for operands in product(*places):

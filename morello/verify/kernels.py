@@ -24,9 +24,6 @@ from morello.verify.kernel_programs import kernel_program
 from morello.verify.kernel_trials import Trial
 from morello.verify.sandbox import NotBuiltError, Outcome, run_cases
 
-BUDGET = 64
-"""Instances of a kernel that are tried, unless the caller says otherwise."""
-
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
@@ -67,7 +64,7 @@ def verify_kernel(
     target: Target,
     kernel: Kernel,
     *,
-    budget: int = BUDGET,
+    budget: int | None = None,
     compiler: Compiler | None = None,
 ) -> KernelReport:
     """Compile and run one kernel; see `verify_kernels`.
@@ -87,7 +84,7 @@ def verify_kernels(
     target: Target,
     kernels: Sequence[Kernel],
     *,
-    budget: int = BUDGET,
+    budget: int | None = None,
     compiler: Compiler | None = None,
 ) -> list[KernelReport]:
     """Compile kernels of a target, all in one run of the compiler, and compare with the reference.
@@ -96,7 +93,7 @@ def verify_kernels(
         definitions: Operators and emitters.
         target: Where the kernels are used; the machine must be able to run it.
         kernels: Kernels of the target.
-        budget: The most instances of each kernel that are tried.
+        budget: The most instances of each kernel that are tried; none as `kernel_instances`.
         compiler: Which compiler; it must have the sanitizers. None finds one.
 
     Returns:
@@ -120,7 +117,7 @@ def verify_kernels(
 
 
 def _prepare(
-    definitions: Definitions, target: Target, kernel: Kernel, budget: int
+    definitions: Definitions, target: Target, kernel: Kernel, budget: int | None
 ) -> list[Trial] | WrongKernelError:
     """The kernel's instances as C, or why one of them cannot be written."""
     emitter = definitions.emitters[target.emitter]

@@ -76,3 +76,21 @@ def test_advice() -> None:
     assert "write X[i]" in by_code["K001"]
     assert by_code["K002"] == "did you mean 'max'?"
     assert "did you mean 'f32'?" in by_code["O004"]
+
+
+def test_sizes_are_scalars_that_nobody_gives() -> None:
+    """One for each dimension that a meaning asks for, also of an operator of several statements."""
+    text = """
+        op spread(X: T[i..., j]; limit) -> Y: T[i..., j]
+        {
+          M[i...] += X[i..., j] / size(j)
+          Y[i..., j] = min(abs(X[i..., j] - M[i...]), limit) * size(j)
+        }
+    """
+    spread = operators(text)["spread"]
+    assert (("limit", "size(j)"), ("j",), ("limit",)) == (
+        spread.scalars,
+        spread.sizes,
+        spread.given_scalars,
+    )
+    assert [("size(j)",), ("limit", "size(j)")] == [part.scalars for part in spread.parts]
