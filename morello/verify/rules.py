@@ -46,10 +46,14 @@ KINDS = ("random", "small", "huge", "nonfinite")
 
 @dataclass(frozen=True, slots=True)
 class RuleReport:
-    """What a rule was tried on. ``operators`` by name; no instances: nothing was verified."""
+    """What a rule was tried on. ``operators`` by name; no instances: nothing was verified.
+
+    ``graphs``: how many graphs of several operators are beside those.
+    """
 
     rule: str
     operators: tuple[str, ...]
+    graphs: int
     instances: int
     families: int
     shapes: int
@@ -89,10 +93,12 @@ def verify_rule(definitions: Definitions, rule: Rule, *, budget: int = BUDGET) -
         except MorelloError as error:
             raise WrongRuleError(rule, instance, str(error)) from error
         tried.append(instance.spec)
-    operators = sorted({spec.family.operation.operator.name for spec in tried})
+    tried_on = {o.name: o for o in (spec.family.operation.operator for spec in tried)}
+    operators = sorted(name for name, o in tried_on.items() if o.composition is None)
+    graphs = len(tried_on) - len(operators)
     families = {spec.family for spec in tried}
     shapes = {(spec.family.operation.operator.name, spec.sizes) for spec in tried}
-    return RuleReport(rule.name, tuple(operators), len(tried), len(families), len(shapes))
+    return RuleReport(rule.name, tuple(operators), graphs, len(tried), len(families), len(shapes))
 
 
 class _Execution:

@@ -29,8 +29,10 @@ def test_both_sides_mean_the_same(name: str, definitions: Definitions) -> None:
     assert (report.rule, report.instances) == (name, BUDGET)
     assert report.families > BUDGET // 4
     assert report.shapes > BUDGET // 4
-    possible = {o.name for o in definitions.operators.values() if rule.may_match(o)}
-    assert set(report.operators) == possible
+    single = [o for o in definitions.operators.values() if not o.parts]
+    assert set(report.operators) == {o.name for o in single if rule.may_match(o)}
+    match = rule.declaration.match
+    assert report.graphs > 1 or match.kind != "op" or "composite" in str(rule.declaration.guards)
 
 
 @pytest.mark.parametrize("name", PLANTED)
