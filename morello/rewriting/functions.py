@@ -102,8 +102,24 @@ def _nearer(scope: Scope, level: Level) -> tuple[Level, ...]:
     return tuple(other for other in scope.target.levels if other.distance < level.distance)
 
 
-def _levels(scope: Scope, _: TensorRef) -> tuple[Level, ...]:
-    return tuple(level for level in scope.target.levels if not level.arguments)
+def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
+    """Where an intermediate may be: not where only arguments are.
+
+    In registers it is handed from one kernel to another, so that both parts have to be single
+    operations. What is small beside all that reads it, as a statistic of rows is, is in the nearest
+    cache or in memory.
+    """
+    composition = _operation_of(scope).family.operation.operator.composition
+    assert composition is not None
+    parts = composition.parts(tensor.name)
+    handed = not any(part.operation.operator.composite for part in parts)
+    caches = [level for level in scope.target.levels if level.cache]
+    skipped = caches[1:] if composition.is_statistic(tensor.name) else []
+    return tuple(
+        level
+        for level in scope.target.levels
+        if not level.arguments and (handed or level.addressable) and level not in skipped
+    )
 
 
 def _operation_of(scope: Scope) -> SpecRef:

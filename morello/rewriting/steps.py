@@ -31,7 +31,7 @@ from morello.rewriting.references import (
     lines,
     registers,
 )
-from morello.spec.graph import part_of, sizes_from
+from morello.spec.graph import sizes_from
 from morello.spec.layout import Layout, Packing, packed, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator
@@ -282,12 +282,9 @@ class Instantiation:
         family = self.f.family
         composition = family.operation.operator.composition
         assert composition is not None
-        graph = composition.graph
         ((intermediate, buffer),) = renamed.items()
-        accumulating = family.operation.accumulating
         name = intermediate.removeprefix(INTERMEDIATE)
-        producer = part_of(graph, name, accumulating=False)
-        consumer = part_of(graph, graph.output, [name], accumulating=accumulating)
+        producer, consumer = composition.parts(name, accumulating=family.operation.accumulating)
         part = producer if node.part == "producing" else consumer
         known = dict(zip(family.operation.names, (t.key for t in self.f.tensors), strict=True))
         known[name] = buffer

@@ -14,7 +14,7 @@ statement, as that of a declared operator is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -265,6 +265,9 @@ class Composition:
     pinned: frozenset[str]
     alike: tuple[tuple[str, ...], ...]
     complete: bool
+    _parts: dict[tuple[str, bool], tuple[Part, Part]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def intermediates(self) -> tuple[str, ...]:
@@ -278,6 +281,26 @@ class Composition:
             name
             for name in self.graph.locals
             if not self._stays_inside(name) and not self._sums_twice(name)
+        )
+
+    def parts(self, name: str, *, accumulating: bool = False) -> tuple[Part, Part]:
+        """What computes an intermediate, and the rest."""
+        known = self._parts.get((name, accumulating))
+        if known is None:
+            graph = self.graph
+            known = self._parts[name, accumulating] = (
+                part_of(graph, name, accumulating=False),
+                part_of(graph, graph.output, [name], accumulating=accumulating),
+            )
+        return known
+
+    def is_statistic(self, name: str) -> bool:
+        """Whether all that reads a tensor is elementwise, and reads its elements many times."""
+        readers = [n for n, _ in self.graph.occurrences(name) if n.output != name]
+        rank = len(self.locals[name])
+        return all(
+            reader.operation.operator.reduction is None and len(reader.operation.dims) > rank
+            for reader in readers
         )
 
     def _sums_twice(self, name: str) -> bool:
