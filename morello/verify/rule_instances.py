@@ -42,7 +42,7 @@ MAX_VOLUME = 1 << 13
 PANELS = (2, 4, 16)
 """Widths of panels."""
 
-GRAPHS = 24
+GRAPHS = 12
 """Graphs of several operators."""
 
 THREADS = 2

@@ -37,7 +37,7 @@ from morello.verify.rule_instances import Instance, rule_instances
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-BUDGET = 300
+BUDGET = 400
 """Instances of a rule that are tried, unless the caller says otherwise."""
 
 KINDS = ("random", "small", "huge", "nonfinite")
