@@ -19,10 +19,14 @@ from morello.language.places import within
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Kind of a value. ``sized``: it depends on the Spec's sizes, so it is an array over a box."""
+    """Kind of a value. ``sized``: it depends on the Spec's sizes, so it is an array over a box.
+
+    ``members``: what else it has by name, each with its kind, such as operands of an operation.
+    """
 
     kind: str
     sized: bool = False
+    members: tuple[tuple[str, str], ...] = ()
 
 
 UNKNOWN = Typed("unknown")
@@ -153,10 +157,11 @@ def _attribute(node: ast.Attribute, scope: Scope, collector: Collector) -> Typed
     base = infer(node.base, scope, collector)
     if base is UNKNOWN:
         return UNKNOWN
-    kind = ATTRIBUTES.get((base.kind, node.name))
+    kind = ATTRIBUTES.get((base.kind, node.name)) or dict(base.members).get(node.name)
     if kind is not None:
         return Typed(kind, base.sized)
     known = [name for owner, name in ATTRIBUTES if owner == base.kind]
+    known += [name for name, _ in base.members]
     help = suggestion(node.name, known) or f"{article(base.kind)} has no attributes"
     place = within(node.span, node.name, after=node.base.span.end + 1)
     message = f"{article(base.kind)} has no attribute '{node.name}'"

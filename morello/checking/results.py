@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from morello.checking.kinds import UNKNOWN, Scope, Typed, article, counted, expect, fits
+from morello.checking.kinds import UNKNOWN, Scope, Typed, article, counted, expect, fits, infer
+from morello.checking.views import check_views
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
@@ -87,7 +88,7 @@ class ResultChecker:
         inside = [leaf for leaf in self.rule.leaves() if loop in leaf.around]
         if isinstance(domain, ast.Call) and domain.function == "output_dims":
             return
-        if not all(writes_privately(self.rule, leaf, loop) for leaf in inside):
+        if not all(writes_privately(self.rule, leaf, loop, self.operators) for leaf in inside):
             message = "a parallel loop over what may be reduced writes to the output of all threads"
             help = (
                 f"choose it from output_dims({self.rule.declaration.match.variable}), or write to "
@@ -192,18 +193,39 @@ class ResultChecker:
     def _apply(self, step: ast.Apply, kinds: Mapping[str, Typed]) -> None:
         operator = self.operators.get(step.operator)
         if operator is not None:
-            self._counts(step, operator)
-            self._no_sizes(step, operator)
-        elif step.operator not in self.declared:
+            self._applied(step, operator, kinds)
+        else:
+            self._unknown(step, kinds)
+        self._condition(step.condition, kinds)
+
+    def _unknown(self, step: ast.Apply, kinds: Mapping[str, Typed]) -> None:
+        if step.operator not in self.declared:
             match = self.rule.declaration.match
             help = suggestion(step.operator, [*self.operators, match.variable])
             message = f"unknown operator '{step.operator}'"
             self.collector.error("R005", message, step.operator_span, "not an operator", help)
-        for operand in step.operands:
-            self._expect(operand, "operand", kinds, "R013", "an operand")
-        for scalar in step.scalars:
-            self._expect(scalar, "number", kinds, "R013", "a scalar")
-        self._condition(step.condition, kinds)
+        for argument in step.arguments:
+            expr = argument.operand if isinstance(argument, ast.View) else argument
+            self.used |= names(expr)
+            infer(expr, Scope(kinds), self.collector)
+
+    def _applied(self, step: ast.Apply, operator: Operator, kinds: Mapping[str, Typed]) -> None:
+        before = len(self.collector.diagnostics)
+        self._counts(step, operator)
+        self._no_sizes(step, operator)
+        if step.accumulating and operator.reduction is None:
+            message = f"'{operator.name}' has no reduction, so it has no accumulating form"
+            self.collector.error("R026", message, step.span, "never accumulating")
+        operands = len(operator.parameters)
+        for position, argument in enumerate(step.arguments):
+            kind, what = (
+                ("operand", "an operand") if position < operands else ("number", "a scalar")
+            )
+            expr = argument.operand if isinstance(argument, ast.View) else argument
+            self._expect(expr, kind, kinds, "R013", what)
+        matched = self.operators.get(self.rule.declaration.match.operator or "")
+        if len(self.collector.diagnostics) == before:
+            check_views(step, operator, matched, self.collector)
 
     def _no_sizes(self, step: ast.Apply, operator: Operator) -> None:
         """What a rule applies may be a part: it does not know the sizes of the whole."""
@@ -220,7 +242,7 @@ class ResultChecker:
         weights = {o.variable for o in self.rule.declaration.operands if o.kind == "weight"}
         match leaf.around:
             case (ast.With(variable=buffer, operand=weight, level=level, layout=layout),):
-                operands = [o.id for o in leaf.step.operands if isinstance(o, ast.Name)]
+                operands = [o.id for o in leaf.step.arguments if isinstance(o, ast.Name)]
                 stays = isinstance(level, ast.Attribute) and level.base == ast.Name(
                     id=weight, span=level.span
                 )
@@ -247,24 +269,30 @@ class ResultChecker:
     def _counts(self, step: ast.Apply, operator: Operator) -> None:
         form = ", ".join((*(p.name for p in operator.parameters), *operator.given_scalars))
         help = f"{operator.name}({form}): inputs, then the output, then scalars"
+        operands = len(operator.parameters)
+        arguments = len(step.arguments)
         for what, wanted, given in (
-            ("operand", len(operator.parameters), len(step.operands)),
-            ("scalar", len(operator.given_scalars), len(step.scalars)),
+            ("operand", operands, min(arguments, operands)),
+            ("scalar", len(operator.given_scalars), max(arguments - operands, 0)),
         ):
             if wanted != given:
                 message = f"'{operator.name}' takes {counted(wanted, what)}, {given} given"
                 self.collector.error("R018", message, step.span, f"{given} given", help)
 
 
-def writes_privately(rule: Rule, leaf: Leaf, loop: ast.ForLoop) -> bool:
+def writes_privately(
+    rule: Rule, leaf: Leaf, loop: ast.ForLoop, operators: Mapping[str, Operator]
+) -> bool:
     """Whether a leaf in a parallel loop writes to a buffer that is made there, or in order."""
     inside = leaf.around[leaf.around.index(loop) :]
     buffers = {n.variable for n in inside if isinstance(n, ast.With) and n.layout is not None}
     match leaf.step:
         case ast.Apply(ordered=True):
             return True
-        case ast.Apply(operands=(*_, ast.Name(id=written))):
-            return written in buffers
+        case ast.Apply(operator=name, arguments=arguments):
+            operator = operators.get(name)
+            written = arguments[: len(operator.parameters)][-1:] if operator else ()
+            return all(isinstance(o, ast.Name) and o.id in buffers for o in written)
         case ast.Reapply(variable=f, substitutions=substitutions):
             return any(
                 new in buffers and writes(f, old, leaf.step) in rule.conditions

@@ -107,7 +107,8 @@ class _RuleChecker:
 
     def _match(self) -> None:
         match = self.declaration.match
-        self._bind(match.variable, Typed("operation"), match)
+        operator = self.operators.get(match.operator or "")
+        self._bind(match.variable, Typed("operation", members=_members(operator)), match)
         if match.operator is not None:
             self._operator(match.operator, match)
         for exception in match.exceptions:
@@ -215,6 +216,14 @@ class _RuleChecker:
                 place = within(span, variable)
                 help = "remove it: every value of it would be tried for nothing"
                 self.collector.error("R011", message, place, "unused", help)
+
+
+def _members(operator: Operator | None) -> tuple[tuple[str, str], ...]:
+    """What an operation of a known operator has by name: its operands and its scalars."""
+    if operator is None:
+        return ()
+    operands = ((p.name, "operand") for p in operator.parameters)
+    return (*operands, *((name, "number") for name in operator.given_scalars))
 
 
 def _end_of_name(operand: ast.MatchOperand) -> int:

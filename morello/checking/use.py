@@ -221,13 +221,12 @@ class CallChecker:
         bound: dict[str, _Bound] = {}
         for i, (indices, tensor) in enumerate(zip(operation.operands, operands, strict=False)):
             for position, index in enumerate(indices):
-                (dimension, factor), *more = index.terms
-                if more or factor != 1:
+                if index.alone is None:
                     continue
                 here = _Bound(tensor.shape[position], tensor, position)
-                first = bound.setdefault(dimension, here)
+                first = bound.setdefault(index.alone, here)
                 if first.size != here.size:
-                    self._mismatch(dimension, first, here, i)
+                    self._mismatch(index.alone, first, here, i)
         sums_are_known = len(bound) == len(operation.dims)
         if sums_are_known:
             self._sums(operation, operands, bound)
@@ -245,9 +244,8 @@ class CallChecker:
         """Operands that are indexed by sums, such as ``h + r``, have exactly what these reach."""
         for i, (indices, tensor) in enumerate(zip(operation.operands, operands, strict=False)):
             for position, index in enumerate(indices):
-                extent = 1 + sum(factor * (bound[d].size - 1) for d, factor in index.terms)
-                is_sum = len(index.terms) > 1 or index.terms[0][1] != 1
-                if is_sum and extent != tensor.shape[position]:
+                extent = index.extent({d: bound[d].size for d, _ in index.terms})
+                if index.alone is None and extent != tensor.shape[position]:
                     here = _Bound(tensor.shape[position], tensor, position)
                     terms = ", ".join(f"'{d}' is {bound[d]}" for d, _ in index.terms)
                     message = (

@@ -217,20 +217,31 @@ class Reapply(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Apply(Node):
-    """``[ahead | ordered] copy(X, Y) [if condition]``: another operator on operands, then scalars.
+class View(Node):
+    """``f.X[w, ci]``: an operand with those dimensions alone, in this order.
 
-    An operand is a variable or ``f.out``; operands are given inputs first, output last. ``ahead``:
-    once, before all calls. ``ordered``: by one thread after the other, in the order of a parallel
-    loop's iterations.
+    The dimensions are the matched operator's; those that are left out have size 1.
+    """
+
+    operand: Attribute
+    indices: tuple[Index, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Node):
+    """``[ahead | ordered] [accumulating] copy(X, Y) [if condition]``: an operator by its name.
+
+    Arguments are its operands, inputs first and the output last, then its scalars. An operand is
+    a variable, ``f.out``, or a view. ``ahead``: once, before all calls. ``ordered``: by one thread
+    after the other, in the order of a parallel loop's iterations.
     """
 
     ahead: bool
     ordered: bool
+    accumulating: bool
     operator: str
     operator_span: Span = field(compare=False, repr=False)
-    operands: tuple[Expr, ...]
-    scalars: tuple[Expr, ...]
+    arguments: tuple[Expr | View, ...]
     condition: Expr | None
 
 

@@ -178,19 +178,23 @@ def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
 
 
 def _apply(builder: Builder, tree: Tree[Token]) -> ast.Apply:
-    """Operands are the leading arguments that are names or attributes; scalars are the rest."""
     parts: list[Any] = tree.children
-    when, operator, arguments, condition = parts
-    values = expressions(builder, children(arguments))
-    scalar = (i for i, v in enumerate(values) if not isinstance(v, ast.Name | ast.Attribute))
-    first = next(scalar, len(values))
+    when, accumulating, operator, arguments, condition = parts
     return ast.Apply(
         ahead=when == "ahead",
         ordered=when == "ordered",
+        accumulating=accumulating is not None,
         operator=str(operator),
         operator_span=builder.span(operator),
-        operands=values[:first],
-        scalars=values[first:],
+        arguments=tuple(_argument(builder, argument) for argument in children(arguments)),
         condition=optional(builder, condition),
         span=builder.span(tree),
     )
+
+
+def _argument(builder: Builder, tree: Tree[Token]) -> ast.Expr | ast.View:
+    if kind_of(tree) != "view":
+        return expression(builder, tree)
+    base, name, *rest = children(tree)
+    operand = ast.Attribute(expression(builder, base), str(name), span=builder.span(base, name))
+    return ast.View(operand, indices(builder, rest), span=builder.span(tree))

@@ -28,7 +28,8 @@ from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
 from morello.rewriting.references import TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import PlanNode
-from morello.spec.layout import Layout, panel
+from morello.spec.layout import Axis, Layout, panel
+from morello.spec.spec import Operand
 
 Leaves = Callable[[Leaf, tuple[View, ...]], Node]
 
@@ -49,6 +50,34 @@ class Names:
 def whole(tensor: Tensor) -> View:
     """All of a tensor."""
     return View(tensor, tuple(Affine() for _ in tensor.shape), tensor.shape, tensor.level)
+
+
+def buffer_of(source: View, operand: Operand, width: int, name: str) -> View:
+    """All of a new buffer of what a view shows, in panels of this width.
+
+    Of a view of all dimensions in another order, it has the dimensions of the tensor: a packed
+    weight is the weight in another layout.
+    """
+    axes = [source.axis(position) for position in range(len(source.sizes))]
+    along = [axis.dimension for axis in axes]
+    if sorted(along) != list(range(len(source.tensor.shape))):
+        along = list(range(len(along)))
+    shape = [0] * len(along)
+    for dimension, size in zip(along, source.sizes, strict=True):
+        shape[dimension] = size
+    layout = Layout(tuple(along[p] for p in operand.order), width)
+    tensor = _buffer(name, operand, tuple(shape), layout)
+    return whole(tensor).seen(tuple(map(Axis, along)), source.sizes)
+
+
+def _buffer(name: str, operand: Operand, shape: tuple[int, ...], layout: Layout) -> Tensor:
+    level = operand.level.name
+    return Tensor(name, operand.dtype, shape, layout, level, operand.vector, "buffer")
+
+
+def _width(step: Placed) -> int:
+    """Of the panels of the buffer that a step makes; 0 where it has none."""
+    return int(panel(step.tensor.packing))
 
 
 def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names) -> Node:
@@ -94,7 +123,10 @@ class _Lowering:
     def node(self, step: Step, views: Mapping[str, View]) -> Node:
         match step:
             case Leaf(tensors=tensors):
-                operands = tuple(views[t.key] for t in tensors)
+                operands = tuple(
+                    views[t.key] if t.seen is None else views[t.key].seen(t.seen.axes, extents)
+                    for t, extents in zip(tensors, step.extents, strict=True)
+                )
                 node = self.leaf(step, operands)
                 if step.ordered:
                     return Ordered(node)
@@ -117,31 +149,21 @@ class _Lowering:
             return Resident(view, body, self.origin)
         moved = operand.level.name != source.level
         suffix = operand.level.name if moved else "packed"
-        return self._allocated(
-            step, f"{source.tensor.name.split('_')[0]}_{suffix}", source.sizes, views
-        )
+        name = self.names.fresh(f"{source.tensor.name.split('_')[0]}_{suffix}")
+        return self._allocated(step, buffer_of(source, operand, _width(step), name), views)
 
     def _made(self, step: Placed, views: Mapping[str, View]) -> Node:
         """A buffer of an intermediate tensor."""
         assert step.shape is not None
-        shape = tuple(int(extent) for extent in step.shape)
-        return self._allocated(step, step.source.name, shape, views)
-
-    def _allocated(
-        self, step: Placed, name: str, shape: tuple[int, ...], views: Mapping[str, View]
-    ) -> Node:
         operand = step.tensor.operand
-        tensor = Tensor(
-            self.names.fresh(name),
-            operand.dtype,
-            shape,
-            Layout(operand.order, int(panel(step.tensor.packing))),
-            operand.level.name,
-            operand.vector,
-            "buffer",
-        )
-        body = self.node(step.body, {**views, step.tensor.key: whole(tensor)})
-        return Allocate(tensor, body, self.origin)
+        shape = tuple(int(extent) for extent in step.shape)
+        layout = Layout(operand.order, _width(step))
+        tensor = _buffer(self.names.fresh(step.source.name), operand, shape, layout)
+        return self._allocated(step, whole(tensor), views)
+
+    def _allocated(self, step: Placed, buffer: View, views: Mapping[str, View]) -> Node:
+        body = self.node(step.body, {**views, step.tensor.key: buffer})
+        return Allocate(buffer.tensor, body, self.origin)
 
     def _tiled(self, step: Tiled, views: Mapping[str, View]) -> Node:
         count, tile, remainder = int(step.count), int(step.step), int(step.remainder)
@@ -177,7 +199,7 @@ def _indices(step: Tiled) -> dict[str, TensorRef]:
         inner = pending.pop()
         match inner:
             case Leaf(tensors=tensors):
-                found |= {t.key: t for t in tensors}
+                found |= {t.key: t.source for t in tensors}
             case Sequence(steps=steps):
                 pending += steps
             case Placed(source=source, body=body):
@@ -195,6 +217,7 @@ def _part(view: View, tensor: TensorRef | None, dim: str, start: Affine, less: i
     offsets, sizes = list(view.offsets), list(view.sizes)
     for position in tensor.indexed_by(dim):
         factor = dict(tensor.indices[position].terms)[dim]
-        offsets[position] = offsets[position].plus(start, factor)
+        axis = view.axis(position)
+        offsets[axis.dimension] = offsets[axis.dimension].plus(start, factor * axis.step)
         sizes[position] -= factor * less
     return replace(view, offsets=tuple(offsets), sizes=tuple(sizes))

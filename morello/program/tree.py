@@ -7,12 +7,12 @@ no kernel was chosen for; the reference executes those from the operator's decla
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from morello.language.source import Span
 from morello.spec.dtypes import DType
-from morello.spec.layout import Layout
+from morello.spec.layout import Axis, Layout, Order
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operation
 
@@ -55,13 +55,42 @@ class Tensor:
 class View:
     """A rectangular part of a tensor.
 
-    ``level`` is where it is known to be: a part of a tensor in memory may be held by a cache.
+    It begins at ``offsets``, one along each dimension of the tensor. Its own dimensions, of these
+    ``sizes``, are the tensor's; or run along ``axes``, one each, and along all others it has one
+    element. ``level`` is where it is known to be: a part of a tensor in memory may be held by a
+    cache.
     """
 
     tensor: Tensor
     offsets: tuple[Affine, ...]
     sizes: tuple[int, ...]
     level: str
+    axes: tuple[Axis, ...] | None = None
+
+    def axis(self, position: int) -> Axis:
+        """What its dimension at this position runs along."""
+        return Axis(position) if self.axes is None else self.axes[position]
+
+    def place(self, index: Sequence[int]) -> tuple[Affine, ...]:
+        """Where in the tensor an element of the view is."""
+        places = list(self.offsets)
+        for position, i in enumerate(index):
+            axis = self.axis(position)
+            places[axis.dimension] = places[axis.dimension].plus(Affine(axis.step * i))
+        return tuple(places)
+
+    @property
+    def order(self) -> Order:
+        """Its dimensions in memory order, the slowest first."""
+        along = {self.axis(p).dimension: p for p in range(len(self.sizes))}
+        return tuple(along[d] for d in self.tensor.layout.order if d in along)
+
+    def seen(self, axes: tuple[Axis, ...], sizes: tuple[int, ...]) -> View:
+        """The view of these sizes along dimensions of this one."""
+        own = [self.axis(a.dimension) for a in axes]
+        along = tuple(Axis(o.dimension, o.step * a.step) for o, a in zip(own, axes, strict=True))
+        same = along == tuple(map(Axis, range(len(self.tensor.shape))))
+        return replace(self, sizes=sizes, axes=None if same else along)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from morello.language.evaluate import Value
 from morello.reference.arithmetic import Arithmetic, Numbers
 from morello.reference.graph import Nodes
 from morello.reference.meaning import Meaning, Tensor
-from morello.reference.views import index_extent
 from morello.spec.dtypes import DType
 from morello.spec.graph import Node
 from morello.spec.operators import Operation
@@ -59,5 +58,5 @@ class _Composed:
         if old_output is not None:
             tensors[graph.output] = old_output
         accesses = {**self._composition.locals, graph.output: self._operation.operands[-1]}
-        shapes = {t: [index_extent(i, size) for i in access] for t, access in accesses.items()}
+        shapes = {t: [i.extent(size) for i in access] for t, access in accesses.items()}
         return self._nodes.run(tensors, [graph.output], shapes)[graph.output]

@@ -8,6 +8,7 @@ or a poison integer, and the iterations of a parallel loop run in a shuffled ord
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -148,13 +149,21 @@ class _Machine:
                 f"expected {tensor.dtype.numpy} of shape {tensor.shape}"
             )
         starts = [self._offset(offset) for offset in view.offsets]
-        slices = tuple(slice(a, a + n) for a, n in zip(starts, view.sizes, strict=True))
+        slices = [slice(start, start + 1) for start in starts]
+        axes = [view.axis(position) for position in range(len(view.sizes))]
+        for axis, size in zip(axes, view.sizes, strict=True):
+            start = starts[axis.dimension]
+            slices[axis.dimension] = slice(start, start + axis.step * (size - 1) + 1, axis.step)
         if any(s.start < 0 or s.stop > n for s, n in zip(slices, tensor.shape, strict=True)):
             raise MorelloError(
                 f"out of bounds: a view of {tuple(view.sizes)} elements at {tuple(starts)} "
                 f"leaves tensor '{tensor.name}' of shape {tensor.shape}"
             )
-        return part(array, slices)
+        along = [axis.dimension for axis in axes]
+        others = [d for d in range(len(slices)) if d not in along]
+        first: tuple[Any, ...] = (..., *(0 for _ in others))
+        seen: Array = part(array, slices).transpose(along + others)[first]
+        return seen
 
     def _offset(self, offset: tree.Affine) -> int:
         try:

@@ -68,24 +68,12 @@ def _check_inside(
 def element_view(operation: Operation, element: ast.Element) -> ElementView:
     """The view that an element of the operation's meaning stands for."""
     position = operation.names.index(element.tensor)
-    indices = tuple(i for index in element.indices for i in _expand(index, operation.group_rank))
+    indices = operation.expand(element.indices)
     used = {dim for index in indices for dim, _ in index.terms}
     return ElementView(position, indices, tuple(d for d in operation.dims if d in used))
-
-
-def _expand(index: ast.Index, group_rank: int) -> list[OperandIndex]:
-    if not index.group:
-        return [OperandIndex(index.terms)]
-    name = index.terms[0][0]
-    return [OperandIndex(((f"{name}{i}", 1),)) for i in range(group_rank)]
 
 
 def extents(operation: Operation, sizes: Sequence[int], position: int) -> tuple[int, ...]:
     """Shape of the operand at this position where the dimensions have these sizes."""
     size = dict(zip(operation.dims, sizes, strict=True))
-    return tuple(index_extent(index, size) for index in operation.operands[position])
-
-
-def index_extent(index: OperandIndex, size: Mapping[str, int]) -> int:
-    """How many elements an index runs over where the dimensions have these sizes."""
-    return 1 + sum(factor * (size[d] - 1) for d, factor in index.terms)
+    return tuple(index.extent(size) for index in operation.operands[position])

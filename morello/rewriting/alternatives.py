@@ -19,9 +19,12 @@ from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
 from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
+from morello.rewriting.renaming import is_renaming
 from morello.rewriting.rule import Rule
 from morello.rewriting.sized import is_sized, levels_asked
-from morello.rewriting.steps import Step, flatten, instantiate
+from morello.rewriting.steps import Instantiation, Leaf, Step, flatten, instantiate
+from morello.rewriting.wishes import Wish, wishes
+from morello.spec.dtypes import DType
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operator
 from morello.spec.spec import Family
@@ -45,7 +48,8 @@ class RuleAlternative:
     """A rule with its structural choices made.
 
     ``axis`` names the tile size that is still open. ``children`` are the families it leads to;
-    ``consumes`` the levels whose capacity it needs to know.
+    ``consumes`` the levels whose capacity it needs to know. ``renames``: its result is the same
+    operation under another name, all of its operands seen in another order.
     """
 
     rule: Rule
@@ -53,6 +57,7 @@ class RuleAlternative:
     axis: str | None
     children: tuple[Family, ...]
     consumes: frozenset[str]
+    renames: bool = False
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -120,6 +125,18 @@ class Context:
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
 
+    def applied_to_views(self, f: SpecRef) -> Iterator[Leaf]:
+        """What rules for this operator apply to views of its operands, whatever the sizes are."""
+        name = f.family.operation.operator.name
+        for rule in (r for r in self.rules if r.declaration.match.operator == name):
+            for step in rule.applied_to_views:
+                making = Instantiation(self.target, self.operators, f, None, None)
+                yield making.applied(step, {rule.declaration.match.variable: f})
+
+    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> Iterator[Wish]:
+        """What kernels want of a tensor of an operation, in an element type."""
+        return wishes(self.target, self.applied_to_views, f, tensor, dtype)
+
     def same_definitions(self, other: Context) -> bool:
         """Whether both use the very same target, operators and rules."""
         return (
@@ -134,12 +151,14 @@ class _Prepared:
     """A rule with what does not depend on the family worked out.
 
     ``guards`` holds, for every number of variables that are bound, the guards that can be decided
-    then and need no sizes. ``asked`` are levels whose free capacity the rule asks for.
+    then and need no sizes; ``sized``: there are others. ``asked`` are levels whose free capacity
+    the rule asks for.
     """
 
     rule: Rule
     sizes: frozenset[str]
     guards: tuple[tuple[ast.Expr, ...], ...]
+    sized: bool
     asked: frozenset[str]
 
 
@@ -159,7 +178,8 @@ def _prepare(rule: Rule) -> _Prepared:
             guards[last].append(guard)
     expressions = (*declaration.guards, *([declaration.cost] if declaration.cost else []))
     asked = frozenset[str]().union(*map(levels_asked, expressions))
-    return _Prepared(rule, sizes, tuple(map(tuple, guards)), asked)
+    sized = any(is_sized(guard, sizes) for guard in declaration.guards)
+    return _Prepared(rule, sizes, tuple(map(tuple, guards)), sized, asked)
 
 
 class _Enumeration:
@@ -184,7 +204,7 @@ class _Enumeration:
         scope = Scope(self.context.target, variables, {}, {})
         for guard in self.prepared.guards[bound]:
             if not evaluate(guard, scope):
-                self._refuse(variables, guard)
+                self._refuse(variables, f"'{unparse(guard)}' does not hold")
                 return False
         return True
 
@@ -207,19 +227,20 @@ class _Enumeration:
     ) -> Iterator[RuleAlternative]:
         choices = self.rule.declaration.choices
         if position == len(choices):
-            yield self._finish(variables, axis)
+            yield from self._finish(variables, axis)
             return
         choice = choices[position]
         if choice.variable in self.prepared.sizes and axis is None:
             yield from self._choices(position + 1, variables, choice.variable)
             return
         depth = 1 + len(self.rule.declaration.operands) + position
-        for value in evaluate(choice.domain, Scope(self.context.target, variables, {}, {})):
+        scope = Scope(self.context.target, variables, {}, {}, wishes=self.context.wishes)
+        for value in evaluate(choice.domain, scope):
             bound = {**variables, choice.variable: value}
             if self._allowed(depth, bound):
                 yield from self._choices(position + 1, bound, axis)
 
-    def _finish(self, variables: dict[str, Any], axis: str | None) -> RuleAlternative:
+    def _finish(self, variables: dict[str, Any], axis: str | None) -> Iterator[RuleAlternative]:
         context = self.context
         step = instantiate(
             context.target,
@@ -228,19 +249,24 @@ class _Enumeration:
             self.rule.declaration.result,
             variables,
         )
-        uses = flatten(step).uses
+        flat = flatten(step)
+        if any(required is False for required in flat.required):
+            self._refuse(variables, "what is seen of an operand does not lie along its rows")
+            return
+        uses = flat.uses
         children = tuple(dict.fromkeys(u.leaf.family for u in uses))
         consumed = self.prepared.asked.union(*(u.consumed for u in uses)) & self.bounded
-        return RuleAlternative(self.rule, self._chosen(variables), axis, children, consumed)
+        free = self.rule.declaration.cost is None and not self.prepared.sized
+        renames = free and is_renaming(self.f, step)
+        yield RuleAlternative(self.rule, self._chosen(variables), axis, children, consumed, renames)
 
     def _chosen(self, variables: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
         order = (*self.rule.operand_variables, *self.rule.choice_variables)
         return tuple((n, variables[n]) for n in order if n in variables)
 
-    def _refuse(self, variables: dict[str, Any], guard: ast.Expr) -> None:
+    def _refuse(self, variables: dict[str, Any], reason: str) -> None:
         if self.refusals is not None:
             shown = tuple((n, choice_text(v)) for n, v in self._chosen(variables))
-            reason = f"'{unparse(guard)}' does not hold"
             self.refusals.append(Refusal(self.rule.name, shown, reason))
 
 
@@ -256,7 +282,11 @@ def _rule_applies(rule: Rule, family: Family) -> bool:
 def alternatives(
     context: Context, family: Family, refusals: list[Refusal] | None = None
 ) -> list[Alternative]:
-    """All alternatives of a family in the order that breaks ties."""
+    """All alternatives of a family in the order that breaks ties.
+
+    Where a rule says that the operation is another one under a new name, all that can be done with
+    any operation is done with that one; what is left is what is for this operator alone.
+    """
     found: list[Alternative] = []
     f = spec_ref(family)
     for rule in context.rules:
@@ -271,4 +301,13 @@ def alternatives(
             found.append(KernelAlternative(match, asked))
         elif refusals is not None:
             refusals.append(Refusal(kernel.name, (), match))
+    if any(isinstance(a, RuleAlternative) and a.renames for a in found):
+        found = [a for a in found if _is_named(a)]
     return sorted(found, key=lambda a: a.key)
+
+
+def _is_named(alternative: Alternative) -> bool:
+    """Whether an alternative is for an operator by its name."""
+    if isinstance(alternative, RuleAlternative):
+        return alternative.rule.declaration.match.kind == "named"
+    return alternative.match.kernel.match.kind == "named"

@@ -6,23 +6,17 @@ together. The arithmetic functions are the evaluator's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from morello.language import ast
 from morello.rewriting.kernels import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
-from morello.rewriting.patterns import (
-    has_registers,
-    panel_layouts,
-    pattern_order,
-    refuses_plain,
-    wanted_patterns,
-)
+from morello.rewriting.patterns import has_registers
 from morello.rewriting.references import (
     Size,
     Sizes,
@@ -37,6 +31,9 @@ from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, in_one_piece, paged, panel, row_major
 from morello.spec.machine import Level, Target
 
+if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
+    from morello.rewriting.wishes import Wish
+
 FEW_OPERANDS = 3
 """Elementwise operations with fewer may have any of them nearer than the others."""
 
@@ -46,7 +43,8 @@ class Scope:
     """An environment for expressions: variables, the target, and the sizes if there are any.
 
     ``used`` maps a bounded level's name to the grains in use. ``match`` is that of the kernel whose
-    guards and cost are evaluated; a rule has none.
+    guards and cost are evaluated; a rule has none. ``wishes`` says what kernels want of a tensor of
+    an operation, in an element type: choices ask for that.
     """
 
     target: Target
@@ -54,6 +52,7 @@ class Scope:
     sizes: Sizes
     used: Mapping[str, Size]
     match: KernelMatch | None = None
+    wishes: Callable[[SpecRef, TensorRef, DType], Iterable[Wish]] | None = None
 
     def name(self, node: ast.Name) -> Any:
         """A variable, a coefficient or a level."""
@@ -64,14 +63,16 @@ class Scope:
         return self.target.level_by_name[node.id]
 
     def attribute(self, base: Any, node: ast.Attribute) -> Any:
-        """``X.level``, ``X.dtype`` and ``f.out``."""
-        match node.name:
-            case "level":
-                return base.operand.level
-            case "dtype":
-                return base.operand.dtype
-            case _:
+        """``X.level``, ``X.dtype``, ``f.out``, and ``f``'s operands and scalars by their names."""
+        match base, node.name:
+            case SpecRef(), "out":
                 return base.out
+            case SpecRef(), name:
+                return base.member(name)
+            case _, "level":
+                return base.operand.level
+            case _:
+                return base.operand.dtype
 
     def element(self, node: ast.Element) -> Any:
         """Elements occur in operators' meanings only."""
@@ -141,16 +142,21 @@ def _layouts(
     rank = len(tensor.operand.order)
     wanted = {row_major(rank)} if level.addressable else set[Layout]()
     dtype = dtype or tensor.operand.dtype
-    for kernel, pattern in wanted_patterns(scope.target, f, tensor, dtype):
-        plain = not refuses_plain(kernel, pattern.name)
-        near = any(scope.target.level_by_name[n].distance <= level.distance for n in pattern.levels)
-        if plain and near and len(pattern.shape) <= rank and pattern.order != ():
-            wanted.add(Layout(pattern_order(pattern, rank)))
-        elif plain and near and level.name in pattern.levels:
+    for wish in _wishes(scope, f, tensor, dtype):
+        levels = wish.pattern.levels
+        near = any(scope.target.level_by_name[n].distance <= level.distance for n in levels)
+        if wish.plain and near and wish.possible and wish.pattern.order != ():
+            wanted.add(Layout(wish.order(rank)))
+        elif wish.plain and near and level.name in levels:
             wanted.add(row_major(rank))
-        if near and scope.target.moves_lines_from(level) and len(pattern.shape) <= rank:
-            wanted.update(panel_layouts(pattern, rank))
+        if near and scope.target.moves_lines_from(level) and wish.possible:
+            wanted.update(wish.in_panels(rank))
     return tuple(sorted(wanted))
+
+
+def _wishes(scope: Scope, f: SpecRef, tensor: TensorRef, dtype: DType) -> Iterable[Wish]:
+    assert scope.wishes is not None, "only choices ask what kernels want"
+    return scope.wishes(f, tensor, dtype)
 
 
 def _vectors(
@@ -161,10 +167,10 @@ def _vectors(
         return (0,)
     f = _operation_of(scope)
     dtype = dtype or tensor.operand.dtype
-    patterns = wanted_patterns(scope.target, f, tensor, dtype)
+    patterns = (wish.pattern for wish in _wishes(scope, f, tensor, dtype))
     wanted = {
         p.vector
-        for _, p in patterns
+        for p in patterns
         if level.name in p.levels and has_registers(scope.target, p, dtype, p.vector or 0)
     }
     return tuple(v for v in level.vectors if v in wanted)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from morello.language import ast
-from morello.rewriting.references import SpecRef, TensorRef
+from morello.rewriting.references import SpecRef
 from morello.spec.dtypes import DType
-from morello.spec.layout import Layout, Order, row_major
+from morello.spec.layout import Order, row_major
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.rows import ROW_KINDS, Rows, may_be_rows, rows_of
@@ -86,12 +86,6 @@ def pattern_order(pattern: ast.KernelOperand, rank: int) -> Order:
     return (*range(extra), *(extra + d for d in pattern.order))
 
 
-def panel_layouts(pattern: ast.KernelOperand, rank: int) -> Iterator[Layout]:
-    """The layouts in panels that a pattern accepts at this rank."""
-    for width in pattern.panels:
-        yield Layout(pattern_order(pattern, rank), width)
-
-
 def refuses_plain(kernel: Kernel, name: str) -> bool:
     """Whether a guard lets this operand be in panels of one width only: ``panels(X) == 4``."""
     return any(
@@ -113,39 +107,25 @@ def _is_width(expr: ast.Expr) -> bool:
 
 
 def wanted_patterns(
-    target: Target, f: SpecRef, tensor: TensorRef, dtype: DType
+    target: Target, f: SpecRef, position: int, dtype: DType
 ) -> Iterator[tuple[Kernel, ast.KernelOperand]]:
-    """Patterns that the target's kernels have for one tensor of an operation, of this type.
+    """Patterns that the target's kernels have for one operand of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
     that may be converted to the output's, and the target has their registers. For rows, operands
-    are taken to be row-major: that is what kernels for them want, or do not mind. Of a graph, each
-    of its operations that the tensor is an operand of may come to be computed by a kernel.
+    are taken to be row-major: that is what kernels for them want, or do not mind.
     """
-    for operation, position, dtypes in _uses(f, tensor):
-        for kernel in target.kernels:
-            if not implements(kernel, operation.operator):
-                continue
-            patterns = patterns_for(kernel.match, operation)
-            if isinstance(patterns, str):
-                continue
-            types = [(own.name, dtypes[-1].name) for own in dtypes]
-            types[position] = (dtype.name, dtype.name)
-            if all(_possible(target, *pair) for pair in zip(patterns.of, types, strict=True)):
-                yield kernel, patterns.of[position]
-
-
-def _uses(f: SpecRef, tensor: TensorRef) -> Iterator[tuple[Operation, int, tuple[DType, ...]]]:
-    """Operations that a tensor is an operand of, at which position, with all operands' types."""
     operation = f.family.operation
-    position = next((p for p, own in enumerate(f.tensors) if own.key == tensor.key), None)
-    if position is not None:
-        yield operation, position, tuple(o.dtype for o in f.family.operands)
-    composition = operation.operator.composition
-    if composition is not None and composition.intermediates:
-        graph = composition.graph
-        for node, position in graph.occurrences(tensor.name):
-            yield node.operation, position, tuple(map(graph.dtype, node.tensors))
+    for kernel in target.kernels:
+        if not implements(kernel, operation.operator):
+            continue
+        patterns = patterns_for(kernel.match, operation)
+        if isinstance(patterns, str):
+            continue
+        types = [(own.operand.dtype.name, f.out.operand.dtype.name) for own in f.tensors]
+        types[position] = (dtype.name, dtype.name)
+        if all(_possible(target, *pair) for pair in zip(patterns.of, types, strict=True)):
+            yield kernel, patterns.of[position]
 
 
 def _possible(target: Target, pattern: ast.KernelOperand, types: tuple[str, str]) -> bool:

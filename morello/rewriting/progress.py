@@ -161,7 +161,7 @@ def _check_leaf(
         operator = operators.get(step.operator)
         if operator is None or not rule.may_match(operator):
             return  # another operator: its rank is lower, or the graph has a cycle
-        signs = _self_application(rule, leaf)
+        signs = _self_application(rule, leaf, len(operator.parameters))
         what = f"'{step.operator}' of '{step.operator}'"
     else:
         signs = _reapplication(rule, leaf, step)
@@ -251,14 +251,15 @@ def _tiling(rule: Rule, loop: ast.ForLoop) -> str:
     return "?"
 
 
-def _self_application(rule: Rule, leaf: Leaf) -> dict[str, str]:
+def _self_application(rule: Rule, leaf: Leaf, count: int) -> dict[str, str]:
     """The matched operator, written by its name on operands of choice.
 
     It has as many operands as before. If all but one of them are buffers nearer than every operand
     of the matched operation, and at least one is, then the total distance shrinks.
     """
     assert isinstance(leaf.step, ast.Apply)
-    nearer = [_below_all(rule, leaf, operand) for operand in leaf.step.operands]
+    operands = leaf.step.arguments[:count]
+    nearer = [_below_all(rule, leaf, operand) for operand in operands]
     proven = sum(nearer) >= max(1, len(nearer) - 1)
     unknown = dict.fromkeys(COMPONENTS, "?")
     return {
@@ -266,11 +267,11 @@ def _self_application(rule: Rule, leaf: Leaf) -> dict[str, str]:
         "operator rank": "=",
         "statements": "=",
         "threads": "<=",
-        "distance": "<" if proven and _others_matched(rule, leaf.step, nearer) else "?",
+        "distance": "<" if proven and _others_matched(rule, operands, nearer) else "?",
     }
 
 
-def _below_all(rule: Rule, leaf: Leaf, operand: ast.Expr) -> bool:
+def _below_all(rule: Rule, leaf: Leaf, operand: ast.Expr | ast.View) -> bool:
     """Whether an operand is a buffer with ``distance(level) < nearest(f)`` among the guards."""
     buffer = leaf.buffer(operand.id) if isinstance(operand, ast.Name) else None
     if buffer is None:
@@ -283,9 +284,11 @@ def _below_all(rule: Rule, leaf: Leaf, operand: ast.Expr) -> bool:
     return required in rule.conditions
 
 
-def _others_matched(rule: Rule, step: ast.Apply, nearer: Sequence[bool]) -> bool:
+def _others_matched(
+    rule: Rule, operands: Sequence[ast.Expr | ast.View], nearer: Sequence[bool]
+) -> bool:
     """Whether the operands that are no such buffer are operands of the matched operation."""
-    others = [o for o, below in zip(step.operands, nearer, strict=True) if not below]
+    others = [o for o, below in zip(operands, nearer, strict=True) if not below]
     return all(
         isinstance(o, ast.Attribute) or (isinstance(o, ast.Name) and o.id in rule.operand_variables)
         for o in others

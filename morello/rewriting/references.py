@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.layout import Packing, contiguity, packed, panel
+from morello.spec.layout import Axis, Packing, contiguity, packed, panel
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
 from morello.spec.spec import Family, Operand, Variant
@@ -46,7 +46,7 @@ class TensorRef:
 
     ``key`` tells it apart within one application; ``name`` is what it is declared as. ``indices``
     say how the matched operation's dimensions index it, also when it is a copy. ``packing`` is
-    absent while only the structure is looked at.
+    absent while only the structure is looked at. ``seen``: it is a view of another one.
     """
 
     key: str
@@ -54,6 +54,12 @@ class TensorRef:
     operand: Operand
     indices: tuple[OperandIndex, ...]
     packing: Packing = None
+    seen: Seen | None = None
+
+    @property
+    def source(self) -> TensorRef:
+        """What it is a view of, or itself."""
+        return self if self.seen is None else self.seen.source
 
     @property
     def intermediate(self) -> bool:
@@ -66,13 +72,21 @@ class TensorRef:
 
     def extents(self, sizes: Sizes) -> tuple[Size, ...]:
         """Its shape when the iteration dimensions have these sizes."""
-        return tuple(_extent(i, sizes) for i in self.indices)
+        return tuple(index.extent(sizes) for index in self.indices)
 
 
-def _extent(index: OperandIndex, sizes: Sizes) -> Size:
-    if len(index.terms) == 1 and index.terms[0][1] == 1:
-        return sizes[index.terms[0][0]]
-    return 1 + sum(factor * (sizes[dim] - 1) for dim, factor in index.terms)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a view sees its source: its own dimensions run along ``axes`` of the source."""
+
+    source: TensorRef
+    axes: tuple[Axis, ...]
+
+    @property
+    def all(self) -> bool:
+        """Whether it is all of the source, its dimensions perhaps in another order."""
+        rank = len(self.source.indices)
+        return len(self.axes) == rank and all(a.step == 1 for a in self.axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,12 @@ class SpecRef:
     def out(self) -> TensorRef:
         """The operand that is written."""
         return self.tensors[-1]
+
+    def member(self, name: str) -> TensorRef | float:
+        """An operand or a scalar as the operator declares it."""
+        operation = self.family.operation
+        operands = dict(zip(operation.names, self.tensors, strict=True))
+        return operands[name] if name in operands else dict(operation.scalars)[name]
 
     def intermediates(self, target: Target) -> Iterator[TensorRef]:
         """What may be computed on the way; as yet nowhere, which counts as the farthest level."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from morello.language import ast
 from morello.language.folding import conjuncts
-from morello.language.traverse import Leaf, leaves
+from morello.language.traverse import Leaf, leaves, names
 from morello.spec.operators import Operator
 
 
@@ -49,6 +49,19 @@ class Rule:
     def leaves(self) -> Iterator[Leaf]:
         """Every step of the result that yields a Spec, in order."""
         return leaves(self.declaration.result)
+
+    @cached_property
+    def applied_to_views(self) -> tuple[ast.Apply, ...]:
+        """Steps of the result that apply an operator to views, and to no buffer."""
+        variable = self.declaration.match.variable
+        steps = (leaf.step for leaf in self.leaves())
+        return tuple(
+            step
+            for step in steps
+            if isinstance(step, ast.Apply)
+            and any(isinstance(a, ast.View) for a in step.arguments)
+            and all(names(a) <= {variable} for a in step.arguments if not isinstance(a, ast.View))
+        )
 
     def may_match(self, operator: Operator) -> bool:
         """Whether some Spec of this operator can be matched: false is certain, true is not."""

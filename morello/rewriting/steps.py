@@ -10,7 +10,7 @@ whether rows then alias with the page depends on sizes: that is arithmetic on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -31,11 +31,13 @@ from morello.rewriting.references import (
     lines,
     registers,
 )
+from morello.rewriting.views import view_of
 from morello.spec.graph import sizes_from
 from morello.spec.layout import Layout, Packing, packed, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family, Operand
+from morello.spec.views import axes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Leaf:
     """A sub-Spec. ``sizes`` and ``used`` in the order of `Spec`; absent in structural mode.
 
     ``ahead``: it is computed once, before all calls. ``ordered``: threads compute it one after the
-    other.
+    other. ``required`` must hold for operands that are views to be what they are seen as.
     """
 
     family: Family
@@ -52,6 +54,15 @@ class Leaf:
     used: tuple[Size, ...] | None
     ahead: bool = False
     ordered: bool = False
+    required: Any = True
+
+    @property
+    def extents(self) -> Iterator[tuple[int, ...]]:
+        """Shapes of its operands, in a concrete step."""
+        operation = self.family.operation
+        assert self.sizes is not None
+        sizes = dict(zip(operation.dims, map(int, self.sizes), strict=True))
+        return (tuple(i.extent(sizes) for i in indices) for indices in operation.operands)
 
     @property
     def packing(self) -> tuple[Packing, ...]:
@@ -163,6 +174,7 @@ class Flattened:
     def _add(self, step: Step, count: Size, active: Any, consumed: frozenset[str]) -> None:
         match step:
             case Leaf():
+                self._require(active, step.required)
                 share = count * SHARE_OF_A_CALL if step.ahead else count
                 self.uses.append(Use(step, share, active, consumed))
             case Sequence(steps=steps):
@@ -232,6 +244,11 @@ class Instantiation:
         aliases = {n: v.key for n, v in bound.items()}
         state = _State(self.f, tensors, aliases, dict(variables), self.sizes, self.used)
         return self._block(block, state)
+
+    def applied(self, node: ast.Apply, variables: Mapping[str, Any]) -> Leaf:
+        """What one application in the result becomes, outside of loops and buffers."""
+        tensors = {t.key: t for t in self.f.tensors}
+        return self._apply(node, _State(self.f, tensors, {}, dict(variables), {}, {}))
 
     def _block(self, block: ast.Block, state: _State) -> Step:
         steps = [s for node in block.steps if (s := self._node(node, state)) is not None]
@@ -303,24 +320,36 @@ class Instantiation:
     def _used(self, state: _State) -> tuple[Size, ...]:
         return tuple(state.used[level.name] for level in self.target.bounded)
 
-    def _apply(self, node: ast.Apply, state: _State) -> Step:
+    def _apply(self, node: ast.Apply, state: _State) -> Leaf:
         operator = self.operators[node.operator]
-        tensors = tuple(_not_ahead(self._tensor(e, state)) for e in node.operands)
+        count = len(operator.parameters)
+        seen = [self._tensor(argument, state) for argument in node.arguments[:count]]
+        tensors = tuple(tensor for tensor, _ in seen)
         rank = operator.group_rank(tuple(len(t.indices) for t in tensors))
         assert rank is not None, f"'{operator.name}' cannot take operands of these ranks"
-        values = tuple(float(self._value(e, state)) for e in node.scalars)
+        values = (float(self._value(e, state)) for e in _numbers(node.arguments[count:]))
         scalars = tuple(zip(operator.scalars, values, strict=True))
-        operation = operation_at(operator, rank, False, scalars)
+        operation = operation_at(operator, rank, node.accumulating, scalars)
         threads = 1 if node.ahead or node.ordered else self.f.family.threads
         child = Family(operation, tuple(t.operand for t in tensors), threads)
-        if self.structural:
-            return Leaf(child, tensors, None, None, node.ahead, node.ordered)
-        sizes = _direct_sizes(operation, tensors, state)
-        return Leaf(child, tensors, sizes, self._used(state), node.ahead, node.ordered)
+        sizes, used = None, None
+        if not self.structural:
+            sizes, used = _direct_sizes(operation, tensors, state), self._used(state)
+        required: Any = True
+        for _, condition in seen:
+            required = required & condition
+        return Leaf(child, tensors, sizes, used, node.ahead, node.ordered, required)
 
-    def _tensor(self, expr: ast.Expr, state: _State) -> TensorRef:
-        found: TensorRef = self._value(expr, state)
-        return state.tensors[found.key]
+    def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Any]:
+        """An operand, and what must hold for it to be what is asked for."""
+        if not isinstance(argument, ast.View):
+            found: TensorRef = self._value(argument, state)
+            return _not_ahead(state.tensors[found.key]), True
+        found = self._value(argument.operand, state)
+        indices, axes = axes_of(self.f.family.operation, int(found.key), argument.indices)
+        source = state.tensors[found.key]
+        source = source if state.whole else _not_ahead(source)
+        return view_of(source, indices, axes, self.target, None if self.structural else state.sizes)
 
     # ------------------------------------------------------------------ with
 
@@ -445,6 +474,11 @@ class _State:
             n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
         }
         return _State(self.f, tensors, self.aliases, variables, sizes, self.used, whole=False)
+
+
+def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:
+    """Arguments that are scalars: the checks refuse views there."""
+    return (a for a in arguments if not isinstance(a, ast.View))
 
 
 def _not_ahead(tensor: TensorRef) -> TensorRef:

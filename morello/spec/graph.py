@@ -366,7 +366,7 @@ class _Indexing:
         first: dict[tuple[str, int], _Dim] = {}
         for name, position, access in self._uses():
             for place, index in enumerate(access):
-                if (plain := _plain(index)) is not None:
+                if (plain := index.alone) is not None:
                     dim = (position, plain)
                     classes.join(first.setdefault((name, place), dim), dim)
         return classes
@@ -469,7 +469,7 @@ class _Indexing:
         for tensor, rank in ranks.items():
             for place in range(rank):
                 indices = (*self._seen(tensor, place), self.access(tensor)[place])
-                group = {plain for index in indices if (plain := _plain(index)) is not None}
+                group = {plain for index in indices if (plain := index.alone) is not None}
                 joined = [other for other in groups if other & group]
                 groups = [other for other in groups if other not in joined]
                 groups.append(group.union(*joined))
@@ -546,12 +546,6 @@ class _Indexing:
         return assigned and agreed and once
 
 
-def _plain(index: OperandIndex) -> str | None:
-    """The dimension that an index is alone."""
-    ((dim, factor), *more) = index.terms
-    return dim if factor == 1 and not more else None
-
-
 def _unused(wanted: str, taken: set[str]) -> str:
     numbered = (f"{wanted}{n}" for n in range(2, len(taken) + 3))
     return next(n for n in (wanted, *numbered) if n not in taken)
@@ -568,7 +562,7 @@ def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[s
     found: dict[str, Any] = {}
     for access, shape in zip(operation.operands, extents, strict=False):
         for index, extent in zip(access, shape, strict=True):
-            if (plain := _plain(index)) is not None:
+            if (plain := index.alone) is not None:
                 found.setdefault(plain, extent)
     return found
 

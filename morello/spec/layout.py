@@ -77,6 +77,14 @@ class Layout:
         return f"{order} panels {self.panel}" if self.panel else order
 
 
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A dimension of a view: every ``step``-th element along a logical dimension of a tensor."""
+
+    dimension: int
+    step: int = 1
+
+
 def row_major(rank: int) -> Layout:
     """The layout of C arrays."""
     return Layout(tuple(range(rank)))

@@ -6,9 +6,10 @@ An `Operator` is a checked declaration. An `Operation` is an operator at a concr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from morello.language import ast
 
@@ -118,6 +119,19 @@ class OperandIndex:
 
     terms: tuple[tuple[str, int], ...]
 
+    @property
+    def alone(self) -> str | None:
+        """The dimension that it is, if it is no sum and has no factor."""
+        (dim, factor), *more = self.terms
+        return dim if factor == 1 and not more else None
+
+    def extent(self, sizes: Mapping[str, Any]) -> Any:
+        """How many elements it reaches where dimensions have these sizes, numbers or arrays."""
+        (dim, factor), *more = self.terms
+        if factor == 1 and not more:
+            return sizes[dim]
+        return 1 + sum(factor * (sizes[dim] - 1) for dim, factor in self.terms)
+
 
 IDENTITIES: dict[str, float] = {"+": 0.0, "max": float("-inf"), "min": float("inf")}
 
@@ -152,9 +166,10 @@ class Operation:
     def __str__(self) -> str:
         return ("accumulating " if self.accumulating else "") + self.operator.label
 
-    def _expand(self, parameter: ast.TensorParameter) -> tuple[OperandIndex, ...]:
+    def expand(self, indices: Iterable[ast.Index]) -> tuple[OperandIndex, ...]:
+        """Indices as they are written, at this rank: a group becomes its dimensions."""
         result: list[OperandIndex] = []
-        for index in parameter.indices:
+        for index in indices:
             if index.group:
                 name = index.terms[0][0]
                 result += [OperandIndex(((f"{name}{i}", 1),)) for i in range(self.group_rank)]
@@ -165,7 +180,7 @@ class Operation:
     @cached_property
     def operands(self) -> tuple[tuple[OperandIndex, ...], ...]:
         """Indices of each operand, inputs first, output last."""
-        return tuple(self._expand(p) for p in self.operator.parameters)
+        return tuple(self.expand(p.indices) for p in self.operator.parameters)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

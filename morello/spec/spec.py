@@ -159,10 +159,7 @@ class Spec:
     def extents(self, position: int) -> tuple[int, ...]:
         """Shape of the operand at this position."""
         size = dict(zip(self.family.operation.dims, self.sizes, strict=True))
-        return tuple(
-            1 + sum(factor * (size[d] - 1) for d, factor in index.terms)
-            for index in self.family.operation.operands[position]
-        )
+        return tuple(i.extent(size) for i in self.family.operation.operands[position])
 
     def __str__(self) -> str:
         dims = ", ".join(

@@ -178,6 +178,8 @@ def _packing(operand: Operand, shape: Sequence[int], random: Random) -> int:
 def _sizes(operation: Operation, random: Random) -> tuple[int, ...]:
     while True:
         sizes = [random.choice(SIZES) for _ in operation.dims]
+        if random.random() < 0.5:  # views leave out dimensions, which have to be of size 1
+            sizes = [1 if random.random() < 0.5 else size for size in sizes]
         if sizes and random.random() < 0.05:
             sizes[random.randrange(len(sizes))] = PAGE_ROW
         sizes = _consistent(operation, sizes)

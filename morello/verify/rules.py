@@ -212,10 +212,8 @@ def _check_operand(spec: Spec, position: int, view: View) -> None:
 
 def _layout_of(view: View) -> Layout:
     """The layout of a view; one that lies within a panel is plain."""
-    layout = view.tensor.layout
-    if layout.panel and view.sizes[layout.order[-1]] <= layout.panel:
-        return Layout(layout.order)
-    return layout
+    order, width = view.order, view.tensor.layout.panel
+    return Layout(order, width if width and view.sizes[order[-1]] > width else 0)
 
 
 def _told(sizes: tuple[int, ...], *rest: object) -> str:

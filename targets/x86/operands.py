@@ -32,8 +32,8 @@ class COperand:
         storage = self._storage
         if isinstance(storage, Memory):
             return f"{storage.name}[{self._linear(full, storage)}]"
-        position = tuple(self._constant(d, i) for d, i in enumerate(full))
-        fastest = view_fastest(self.view)
+        position = tuple(map(self._constant, self.view.place(full)))
+        fastest = self.view.tensor.layout.fastest
         if fastest is not None and position[fastest] % storage.lanes:
             raise self._internal(f"element {list(position)} is not the first lane of a register")
         return storage.register(position)
@@ -54,8 +54,8 @@ class COperand:
 
     def _linear(self, index: tuple[int, ...], storage: Memory) -> str:
         layout, total, within_panels = self.view.tensor.layout, Affine(), ""
-        places = [o.plus(Affine(i)) for o, i in zip(self.view.offsets, index, strict=True)]
-        for dimension, (place, stride) in enumerate(zip(places, storage.strides, strict=True)):
+        places = zip(self.view.place(index), storage.strides, strict=True)
+        for dimension, (place, stride) in enumerate(places):
             within = place
             if layout.panel and dimension == layout.fastest:
                 across, within, stays = self._scope.split(place, layout.panel)
@@ -72,11 +72,11 @@ class COperand:
         text, width = c_sum(*self._scope.resolve(offset)), self.view.tensor.layout.panel
         return f"({text}) / {width} * {width * storage.across_panels} + ({text}) % {width}"
 
-    def _constant(self, dimension: int, index: int) -> int:
-        constant, terms = self._scope.resolve(self.view.offsets[dimension])
+    def _constant(self, place: Affine) -> int:
+        constant, terms = self._scope.resolve(place)
         if terms:
             raise self._internal(f"it is in registers but moves with '{next(iter(terms))}'")
-        return constant + index
+        return constant
 
     def _internal(self, what: str) -> MorelloError:
         return MorelloError(
@@ -86,5 +86,6 @@ class COperand:
 
 
 def view_fastest(view: View) -> int | None:
-    """The dimension along which neighbours share a register; none for a scalar."""
-    return view.tensor.layout.fastest
+    """The dimension along which neighbours share a register; none if it has none."""
+    along = {view.axis(p).dimension: p for p in range(len(view.sizes))}
+    return None if view.tensor.layout.fastest is None else along.get(view.tensor.layout.fastest)

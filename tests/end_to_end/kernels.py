@@ -29,6 +29,8 @@ MATMUL = """spec product(M, K, N) {{
 
 WEIGHT = MATMUL.replace("input  b", "weight b")
 
+NT, TN, TT = (MATMUL.replace("matmul", f"matmul_{kind}") for kind in ("nt", "tn", "tt"))
+
 SPECS: dict[str, str] = {
     "matmul": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
     "s32": MATMUL.format(a="s32[M, K]", b="s32[K, N]", c="s32[M, N]"),
@@ -56,6 +58,17 @@ SPECS: dict[str, str] = {
       output c: f32[N, N]
       c = matmul(a, a)
     }""",
+    "nt": NT.format(a="f32[M, K]", b="f32[N, K]", c="f32[M, N]"),
+    "tn": TN.format(a="f32[K, M]", b="f32[K, N]", c="f32[M, N]"),
+    "tt": TT.format(a="f32[K, M]", b="f32[N, K]", c="f32[M, N]"),
+    "nt s32": NT.format(a="s32[M, K]", b="s32[N, K]", c="s32[M, N]"),
+    "nt weight": NT.replace("input  b", "weight b").format(
+        a="f32[M, K]", b="f32[N, K]", c="f32[M, N]"
+    ),
+    "tn batched": TN.format(a="f32[2, K, M]", b="f32[2, K, N]", c="f32[2, M, N]"),
+    "tt threads": TT.format(a="f32[K, M]", b="f32[N, K]", c="f32[M, N]").replace(
+        ") {", ") threads 2 {"
+    ),
     "narrow": """spec narrow(N) {
       input  x: f32[N]
       output y: bf16[N]

@@ -33,7 +33,9 @@ def _text(operation: Operation, random: Random) -> str:
         lines.append(f"{role} {name}_: f32[{', '.join(map(str, extents))}]")
     for node in graph.nodes:
         arguments = [f"{name}_" for name in node.inputs]
-        arguments += [f"{name} = {value}" for name, value in node.operation.scalars]
+        given = node.operation.operator.given_scalars  # a spec knows sizes of itself
+        scalars = dict(node.operation.scalars)
+        arguments += [f"{name} = {scalars[name]}" for name in given]
         called = node.operation.operator.name
         lines.append(f"{node.output}_ = {called}({', '.join(arguments)})")
     body = "\n".join(f"  {line}" for line in lines)

@@ -48,6 +48,17 @@ def _bf16(x: Array) -> Array:
     return np.asarray(x.astype(BF16.numpy))
 
 
+def _transposed(left: bool, right: bool) -> Expected:
+    """The product of matrices of which some are transposed, in batches too."""
+
+    def product(a: Array, b: Array) -> Array:
+        return np.asarray(
+            (a.swapaxes(-1, -2) if left else a) @ (b.swapaxes(-1, -2) if right else b)
+        )
+
+    return product
+
+
 CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "one of everything": ("matmul", (1, 1, 1), "x86.avx512", np.matmul),
     "thin": ("matmul", (7, 1, 3), "x86.avx512", np.matmul),
@@ -96,6 +107,13 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "columns of an input": ("columns_b", (5, 7, 9), "x86.avx512", np.matmul),
     "columns of the output": ("columns_c", (5, 7, 9), "x86.scalar", np.matmul),
     "batched": ("batched", (5, 3, 6), "x86.scalar", np.matmul),
+    "transposed right": ("nt", (13, 37, 35), "x86.avx512", _transposed(False, True)),
+    "transposed left": ("tn", (13, 37, 35), "x86.avx2", _transposed(True, False)),
+    "transposed both": ("tt", (5, 6, 11), "x86.scalar", _transposed(True, True)),
+    "transposed integers": ("nt s32", (5, 6, 17), "x86.avx512", _transposed(False, True)),
+    "transposed weights": ("nt weight", (13, 34, 37), "x86.avx512", _transposed(False, True)),
+    "batches transposed": ("tn batched", (5, 9, 18), "x86.avx512", _transposed(True, False)),
+    "a transpose for threads": ("tt threads", (37, 41, 53), "x86.avx512", _transposed(True, True)),
     "one tensor twice": ("square", (11,), "x86.scalar", _square),
     "relu": ("relu", (1003,), "x86.avx512", _relu),
     "relu of one": ("relu", (1,), "x86.avx2", _relu),

@@ -70,13 +70,13 @@ def reapply(
 
 def apply(
     operator: str,
-    *operands: ast.Expr,
-    scalars: tuple[ast.Expr, ...] = (),
+    *arguments: ast.Expr | ast.View,
     condition: ast.Expr | None = None,
     ahead: bool = False,
     ordered: bool = False,
+    accumulating: bool = False,
 ) -> ast.Apply:
-    return ast.Apply(ahead, ordered, operator, AT, operands, scalars, condition, span=AT)
+    return ast.Apply(ahead, ordered, accumulating, operator, AT, arguments, condition, span=AT)
 
 
 def block(*steps: ast.YieldNode) -> ast.Block:

@@ -190,7 +190,7 @@ RESULTS = {
         apply("copy", X, attribute(f, "out"), condition=binary(name("a"), "or", name("b")))
     ),
     "fill(f.out, identity(f)); accumulating f": block(
-        apply("fill", attribute(f, "out"), scalars=(call("identity", f),)),
+        apply("fill", attribute(f, "out"), call("identity", f)),
         reapply("f", accumulating=True),
     ),
     "for d step t { f }": block(loop(block(reapply("f")))),

@@ -12,7 +12,7 @@ from morello.errors import MorelloError
 from morello.program import tree
 from morello.reference.interpreter import POISON, run, run_program
 from morello.spec.dtypes import F32, S32, DType
-from morello.spec.layout import row_major
+from morello.spec.layout import Axis, row_major
 from morello.spec.machine import Kernel, Target
 from tests.reference.declare import COPY, MATMUL, SPAN, fill, operation
 
@@ -168,3 +168,24 @@ def test_tensors_of_rank_zero() -> None:
     copy = tree.Apply(operation(COPY, 0), (), (whole(x), whole(y)))
     (actual,) = run_program(program(copy, x, y), [np.array(2.5, np.float32)])
     assert actual[()] == 2.5
+
+
+def test_a_view_along_some_axes() -> None:
+    """Every second column of one row of planes, as columns."""
+    planes = tensor("planes", (3, 4, 5))
+    out = tensor("out", (3, 3), "output")
+    places = tuple(tree.Affine(n) for n in (0, 2, 0))
+    view = tree.View(planes, places, (3, 3), "mem", (Axis(2, 2), Axis(0)))
+    values = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+    body = tree.Apply(operation(COPY, 2), (3, 3), (view, whole(out)))
+    (found,) = run_program(program(body, planes, out), [values])
+    assert np.array_equal(values[:, 2, ::2].T, found)
+
+
+def test_a_view_that_steps_out_shows() -> None:
+    planes = tensor("planes", (3, 4))
+    out = tensor("out", (2,), "output")
+    view = tree.View(planes, (tree.Affine(1), tree.Affine(0)), (2,), "mem", (Axis(0, 2),))
+    body = tree.Apply(operation(COPY, 1), (2,), (view, whole(out)))
+    with pytest.raises(MorelloError, match="leaves tensor 'planes'"):
+        run_program(program(body, planes, out), [np.zeros((3, 4), np.float32)])

@@ -49,6 +49,7 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
         weighing(matmul(3, 3, 4, B=(1, 0)), "B"),
         matmul(5, 3, 4),
         batched(2, 1, 3, 2, C=(0, 2, 1)),
+        weighing(Wanted("matmul_nt", (3, 2, 5)), "B"),
     ),
     "x86.scalar": (elementwise("relu", 5), elementwise("add", 3), copy(3, 2, X=(1, 0))),
 }

@@ -1,0 +1,142 @@
+"""Checks of views in a rule's result: ``matmul(f.X[w, ci], f.W[ci, co], f.out[w, co])``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from morello.checking.operators import show
+from morello.language import ast
+from morello.language.diagnostics import Collector, suggestion
+from morello.language.places import within
+from morello.spec.operators import OperandIndex, Operation, Operator
+from morello.spec.views import axes_of
+
+GROUP_RANK = 1
+"""Rank of the matched operator's group at which ranks and dimensions are held together."""
+
+
+def check_views(
+    step: ast.Apply, operator: Operator, matched: Operator | None, collector: Collector
+) -> None:
+    """Check the views that an operator is applied to.
+
+    Args:
+        step: The application, whose arguments are operands and numbers where they have to be.
+        operator: What is applied.
+        matched: The operator that the rule matches, if it names one.
+        collector: Takes the errors, R024 (a view of one operand), R025 (views that do not fit
+            each other), R027 (no dimensions to see by).
+    """
+    before = len(collector.diagnostics)
+    views = [a for a in step.arguments if isinstance(a, ast.View)]
+    for view in views:
+        _view(view, matched, collector)
+    if matched is not None and len(collector.diagnostics) == before:
+        _together(step, operator, matched, collector)
+
+
+def _view(view: ast.View, matched: Operator | None, collector: Collector) -> None:
+    if matched is None:
+        message = "only operands of an operator that the rule matches by its name can be seen"
+        help = "'match f: NAME' says which dimensions there are"
+        collector.error("R027", message, view.span, "dimensions unknown", help)
+        return
+    parameter = _parameter(matched, view.operand.name)
+    if parameter is None:
+        message = f"'{view.operand.name}' is a scalar of '{matched.name}', which has no dimensions"
+        collector.error("R024", message, view.span, "not an operand")
+        return
+    taken: dict[ast.Index, ast.Index] = {}
+    for index in view.indices:
+        place = _indexed(index, parameter, matched, collector)
+        if place is None:
+            continue
+        if place in taken:
+            message = f"'{show([index])}' and '{show([taken[place]])}' are one dimension"
+            help = f"'{parameter.name}' is declared [{show(parameter.indices)}]"
+            collector.error("R024", message, index.span, "seen twice", help)
+        taken[place] = index
+
+
+def _parameter(operator: Operator, name: str) -> ast.TensorParameter | None:
+    """The operand of this name; ``out`` is the output, whatever it is called."""
+    if name == "out":
+        return operator.output
+    return next((p for p in operator.parameters if p.name == name), None)
+
+
+def _indexed(
+    index: ast.Index, parameter: ast.TensorParameter, matched: Operator, collector: Collector
+) -> ast.Index | None:
+    """The declared index that an index of a view is all or a part of; none after an error."""
+    dims = [dim for dim, _ in index.terms]
+    known = [d for p in matched.parameters for i in p.indices for d, _ in i.terms]
+    for dim in dims:
+        if dim not in known:
+            message = f"'{matched.name}' has no dimension '{dim}'"
+            place = within(index.span, dim)
+            collector.error("R024", message, place, "not a dimension", suggestion(dim, known))
+            return None
+    form = f"{parameter.name}[{show(parameter.indices)}]"
+    found = [i for i in parameter.indices if {*dims} <= {d for d, _ in i.terms}]
+    message = ""
+    if len(found) != 1:
+        times = "does not index" if not found else "indexes more than one dimension of"
+        message = f"'{show([index])}' {times} '{parameter.name}'"
+    elif index.group != found[0].group:
+        message = f"'{dims[0]}' is {'a group' if found[0].group else 'no group'} of dimensions"
+    elif index.terms != ((dims[0], 1),) and not {*index.terms} <= {*found[0].terms}:
+        message = f"'{show([index])}' is not a part of '{show(found)}'"
+    if not message:
+        return found[0]
+    help = f"it is declared as {form}"
+    collector.error("R024", message, index.span, "not seen like this", help)
+    return None
+
+
+def _together(step: ast.Apply, operator: Operator, matched: Operator, collector: Collector) -> None:
+    """Whether the views make operands of the ranks that the operator has, and dimensions agree."""
+    before = Operation(matched, GROUP_RANK if matched.group else 0)
+    operands = step.arguments[: len(operator.parameters)]
+    indices = [_indices(before, operand) for operand in operands]
+    if any(found is None for found in indices):
+        return  # a variable may stand for any operand
+    seen = [found for found in indices if found is not None]
+    rank = operator.group_rank(tuple(map(len, seen)))
+    if rank is None:
+        ranks = ", ".join(str(len(found)) for found in seen)
+        form = ", ".join(f"{p.name}[{show(p.indices)}]" for p in operator.parameters)
+        message = f"'{operator.name}' cannot have operands of {ranks} dimensions"
+        collector.error("R025", message, step.span, help=f"it has {form}")
+        return
+    for dim, first, other in _contradictions(Operation(operator, rank), seen):
+        message = f"dimension '{dim}' of '{operator.name}' would be both '{first}' and '{other}'"
+        collector.error("R025", message, step.span, "two dimensions in one")
+        return
+
+
+def _indices(matched: Operation, operand: ast.Expr | ast.View) -> tuple[OperandIndex, ...] | None:
+    """How the matched operation's dimensions index an operand; none if it is a variable."""
+    attribute = operand.operand if isinstance(operand, ast.View) else operand
+    if not isinstance(attribute, ast.Attribute):
+        return None
+    name = attribute.name
+    position = len(matched.names) - 1 if name == "out" else matched.names.index(name)
+    if not isinstance(operand, ast.View):
+        return matched.operands[position]
+    return axes_of(matched, position, operand.indices)[0]
+
+
+def _contradictions(
+    operation: Operation, seen: list[tuple[OperandIndex, ...]]
+) -> Iterator[tuple[str, str, str]]:
+    """Dimensions of an operation that operands make of different dimensions."""
+    found: dict[str, str] = {}
+    for indices, given in zip(operation.operands, seen, strict=True):
+        for index, own in zip(indices, given, strict=True):
+            if index.alone is None:
+                continue
+            text = " + ".join(d if f == 1 else f"{f} * {d}" for d, f in own.terms)
+            first = found.setdefault(index.alone, text)
+            if first != text:
+                yield index.alone, first, text

@@ -1,0 +1,68 @@
+"""Results that are the matched operation itself, under another operator's name.
+
+Such as a product with a transposed matrix, which is a product of one in another layout: the same
+value of the same elements, with all operands seen whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from morello.language import ast
+from morello.language.traverse import children
+from morello.rewriting.references import SpecRef
+from morello.rewriting.steps import Leaf, Step
+from morello.spec.operators import Operation
+
+
+def is_renaming(f: SpecRef, step: Step) -> bool:
+    """Whether a rule's result is the same operation of another operator."""
+    if not isinstance(step, Leaf) or step.ahead or step.ordered:
+        return False
+    before, after = f.family.operation, step.family.operation
+    if before.operator.composite or after.operator.composite:
+        return False  # their statements are not all of their meaning
+    if before.operator.name == after.operator.name or before.accumulating != after.accumulating:
+        return False
+    names = dict(zip((tensor.key for tensor in f.tensors), before.names, strict=True))
+    if any(t.key not in names or (t.seen and not t.seen.all) for t in step.tensors):
+        return False
+    given = (names[tensor.key] for tensor in step.tensors)
+    return _means_the_same(before, after, dict(zip(after.names, given, strict=True)))
+
+
+def _means_the_same(before: Operation, after: Operation, names: Mapping[str, str]) -> bool:
+    """``names``: for each operand of ``after``, which one of ``before`` it is."""
+    if len(set(names.values())) < len(before.names):
+        return False
+    own, other = before.operator.statement, after.operator.statement
+    return own.update == other.update and _equal(
+        own.value, other.value, names, dict(before.scalars), dict(after.scalars)
+    )
+
+
+def _equal(
+    own: ast.Expr,
+    other: ast.Expr,
+    names: Mapping[str, str],
+    scalars: Mapping[str, float],
+    others: Mapping[str, float],
+) -> bool:
+    match own, other:
+        case ast.Element(tensor=first), ast.Element(tensor=second):
+            return first == names[second]
+        case ast.Name(id=first), ast.Name(id=second):
+            return scalars[first] == others[second]
+        case ast.Number(), ast.Number():
+            return own == other
+    pairs = list(zip(children(own), children(other), strict=False))
+    alike = _head(own) == _head(other) and len(children(own)) == len(children(other))
+    return alike and bool(pairs) and all(_equal(*p, names, scalars, others) for p in pairs)
+
+
+def _head(expr: ast.Expr) -> tuple[type[ast.Expr], str]:
+    """What an expression is, apart from its operands."""
+    match expr:
+        case ast.Unary(operator=name) | ast.Binary(operator=name) | ast.Call(function=name):
+            return type(expr), name
+    return type(expr), ""

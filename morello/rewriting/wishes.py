@@ -1,0 +1,113 @@
+"""What kernels want of an operand: the layouts and vectors that are worth a try.
+
+A kernel for an operator that rules make of the matched one, such as a product of a convolution,
+wants something of views of its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from morello.language import ast
+from morello.rewriting.patterns import pattern_order, refuses_plain, wanted_patterns
+from morello.rewriting.references import SpecRef, TensorRef, spec_ref
+from morello.rewriting.steps import Leaf
+from morello.spec.dtypes import DType
+from morello.spec.graph import Graph, Node
+from morello.spec.layout import Axis, Layout, Order, row_major
+from morello.spec.machine import Kernel, Target
+from morello.spec.spec import Family, Operand
+
+Applied = Callable[[SpecRef], Iterator[Leaf]]
+"""What rules apply to views of an operation's operands, whatever the sizes are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a kernel wants of an operand, or of a view of it along ``axes``."""
+
+    kernel: Kernel
+    name: str
+    pattern: ast.KernelOperand
+    axes: tuple[Axis, ...]
+
+    @property
+    def possible(self) -> bool:
+        """Whether an operand has as many dimensions, and neighbours to lie together."""
+        rank = len(self.axes)
+        if len(self.pattern.shape) > rank:
+            return False
+        return not rank or self.axes[pattern_order(self.pattern, rank)[-1]].step == 1
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is wanted without panels too."""
+        return not refuses_plain(self.kernel, self.name)
+
+    def order(self, rank: int) -> Order:
+        """The order of an operand of this rank: what a view leaves out is slowest."""
+        along = [self.axes[p].dimension for p in pattern_order(self.pattern, len(self.axes))]
+        return (*(d for d in range(rank) if d not in along), *along)
+
+    def in_panels(self, rank: int) -> Iterator[Layout]:
+        """The layouts in panels that are wanted at this rank."""
+        return (Layout(self.order(rank), width) for width in self.pattern.panels)
+
+
+def wishes(
+    target: Target, applied: Applied, f: SpecRef, tensor: TensorRef, dtype: DType
+) -> Iterator[Wish]:
+    """What kernels want of one tensor of an operation, of this element type.
+
+    Of kernels that may still match, see `wanted_patterns`; also those for operators that rules
+    make of this one, which want something of views of its operands. Of a graph, each of its
+    operations that the tensor is an operand of may come to be computed by a kernel.
+    """
+    axes = tuple(map(Axis, range(len(tensor.indices))))
+    for use, position in _uses(target, f, tensor):
+        yield from _wishes(target, applied, use, position, dtype, axes)
+
+
+def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecRef, int]]:
+    """Operations that a tensor is an operand of, at which position: this one, a graph's nodes."""
+    own = next((p for p, operand in enumerate(f.tensors) if operand.key == tensor.key), None)
+    if own is not None:
+        yield f, own
+    composition = f.family.operation.operator.composition
+    if composition is not None and composition.intermediates:
+        for node, position in composition.graph.occurrences(tensor.name):
+            yield _alone(target, composition.graph, node), position
+
+
+def _alone(target: Target, graph: Graph, node: Node) -> SpecRef:
+    """An operation of a graph for itself, whose operands may still come to be anywhere."""
+    operands = (
+        Operand(graph.dtype(tensor), target.farthest, row_major(len(indices)).order)
+        for tensor, indices in zip(node.tensors, node.operation.operands, strict=True)
+    )
+    return spec_ref(Family(node.operation, tuple(operands)))
+
+
+def _wishes(
+    target: Target,
+    applied: Applied,
+    f: SpecRef,
+    position: int,
+    dtype: DType,
+    axes: tuple[Axis, ...],
+) -> Iterator[Wish]:
+    name, key = f.family.operation.names[position], f.tensors[position].key
+    for kernel, pattern in wanted_patterns(target, f, position, dtype):
+        yield Wish(kernel, name, pattern, axes)
+    for leaf in applied(f):
+        below = spec_ref(leaf.family)
+        for own, tensor in enumerate(leaf.tensors):
+            if tensor.key == key:
+                along = axes if tensor.seen is None else _along(axes, tensor.seen.axes)
+                yield from _wishes(target, applied, below, own, dtype, along)
+
+
+def _along(axes: Sequence[Axis], inner: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Axes of a view of a view."""
+    return tuple(Axis(axes[a.dimension].dimension, axes[a.dimension].step * a.step) for a in inner)
