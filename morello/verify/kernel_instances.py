@@ -38,8 +38,8 @@ BUDGET = 64
 TURNS = 2
 """How often an operation is tried at least, if that is of a kernel for any of them."""
 
-ROWS = (9, 22, 48)
-"""How many vectors are in long rows."""
+ROWS = (9, 22, 48, 2300)
+"""How many vectors are in long rows: the longest are more than the nearest cache holds."""
 
 GROUP_RANKS = 2
 """How many ranks of an operator's group are tried, the smallest that the pattern accepts."""

@@ -44,6 +44,17 @@ A sum is ready after 3.9 cycles (measured, see avx512.mtarget).
 
 VARIABLE = "j_"
 
+STREAMS = 4
+STREAMED_BYTES = 64 * 1024
+"""A row of so many bytes is read in parts side by side: more of it is on its way at once.
+
+Measured: sums from memory 1.3 to 1.45 times as fast in 4 parts, 1.2 times from one part to another
+in L3, no slower in L2.
+"""
+
+SKEW_BYTES = 512
+"""By how much parts are less than whole pages apart, so that they are in other sets of the caches."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -89,7 +100,7 @@ class RowWriter(MeaningWriter):
         self._is_along = dict(zip(call.operation.names, rows.along, strict=True))
         across = [name for name, along in self._is_along.items() if not along]
         super().__init__(target, call, operands, lanes, across)
-        self._rows = rows
+        self._rows, self._target = rows, target
         self._partial_results = PARTIAL_BYTES // vector
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
         self._update = update_primitive(call.operation.operator)
@@ -115,26 +126,57 @@ class RowWriter(MeaningWriter):
     # ------------------------------------------------------------------- vectors of the row
 
     def _vectors(self, unrolled: int, body: Callable[[int], None]) -> None:
-        """Write the body for each vector, in order, with its number: many of them in a loop."""
-        whole, rest = divmod(self._sizes[self._rows.dim], self._lanes)
-        looped = self._looped(unrolled)
-        if looped:
-            outer, self._lines = self._lines, []
-            for number in range(unrolled):
-                self._at(_Place(number * self._lanes, self._lanes, VARIABLE), number, body)
-            inner, self._lines = self._lines, outer
-            end, step = looped * self._lanes, unrolled * self._lanes
-            head = f"for (ptrdiff_t {VARIABLE} = 0; {VARIABLE} < {end}; {VARIABLE} += {step}) {{"
-            self._lines += [head, *(f"  {line}" for line in inner), "}"]
-        for number in range(looped, whole):
-            self._at(_Place(number * self._lanes, self._lanes), number, body)
-        if rest:
-            self._at(_Place(whole * self._lanes, rest), whole, body)
+        """Write the body for each vector, with its number: many of them in a loop, in order.
 
-    def _looped(self, unrolled: int) -> int:
+        A long row first has a loop over several parts of it, side by side.
+        """
+        size, lanes = self._sizes[self._rows.dim], self._lanes
+        count, part = self._parts(unrolled)
+        if part:
+            starts = [s * part + v * lanes for s in range(count) for v in range(unrolled // count)]
+            self._loop(starts, part, lanes * unrolled // count, body)
+        begin = count * part
+        whole, rest = divmod(size - begin, lanes)
+        looped = self._looped(begin, unrolled)
+        if looped:
+            starts = [begin + number * lanes for number in range(unrolled)]
+            self._loop(starts, looped * lanes, lanes * unrolled, body)
+        for number in range(looped, whole):
+            self._at(_Place(begin + number * lanes, lanes), number, body)
+        if rest:
+            self._at(_Place(begin + whole * lanes, rest), whole, body)
+
+    def _loop(
+        self, starts: Sequence[int], end: int, step: int, body: Callable[[int], None]
+    ) -> None:
+        """A loop at run time, of which each iteration does a vector from each of these places."""
+        outer, self._lines = self._lines, []
+        for number, start in enumerate(starts):
+            self._at(_Place(start, self._lanes, VARIABLE), number, body)
+        inner, self._lines = self._lines, outer
+        head = f"for (ptrdiff_t {VARIABLE} = 0; {VARIABLE} < {end}; {VARIABLE} += {step}) {{"
+        self._lines += [head, *(f"  {line}" for line in inner), "}"]
+
+    def _looped(self, begin: int, unrolled: int) -> int:
         """How many vectors a loop at run time does; registers cannot be chosen at run time."""
-        whole = self._sizes[self._rows.dim] // self._lanes
+        whole = (self._sizes[self._rows.dim] - begin) // self._lanes
         return whole - whole % unrolled if self._in_memory and whole > 2 * unrolled else 0
+
+    def _parts(self, unrolled: int) -> tuple[int, int]:
+        """In how many parts side by side a row is done, and their elements; 0 of them if in none."""
+        target, element = self._target, self._dtype.bytes
+        size, operands = self._sizes[self._rows.dim], sum(self._is_along.values())
+        count = min(STREAMS, target.farthest.streams // operands, unrolled)
+        if not self._in_memory or size * element < STREAMED_BYTES or count < 2:
+            return 0, 0
+        step, page = self._lanes * unrolled // count, target.page
+        most = size // count // step * step
+        parts = (
+            part
+            for part in range(most, max(most - page // element, 0), -step)
+            if SKEW_BYTES <= part * element % page <= page - SKEW_BYTES
+        )
+        return count, next(parts, 0)
 
     def _at(self, place: _Place, number: int, body: Callable[[int], None]) -> None:
         self._place, self._loaded = place, {}
@@ -165,7 +207,7 @@ class RowWriter(MeaningWriter):
         identity = self._constant(self._operation.identity)
         results = [f"a{i}_" for i in range(self._partial_results)]
         begun: list[str] = []
-        if self._looped(len(results)):
+        if self._looped(0, len(results)):
             self._lines += [f"{kind} {result} = {identity};" for result in results]
             begun += results
 
