@@ -9,7 +9,7 @@ from functools import cached_property
 from morello.language import ast
 from morello.language.folding import conjuncts
 from morello.language.traverse import Leaf, leaves, names
-from morello.spec.operators import Operator
+from morello.spec.operators import IDENTITIES, Operator
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ class Rule:
         if self.intermediates and not operator.intermediates:
             return False
         if match.accumulating or self.requires_reduction:
-            return operator.reduction is not None
+            if operator.reduction is None:
+                return False
+            return self.required_identity in (None, IDENTITIES[operator.reduction])
         return True
 
     @cached_property
@@ -92,6 +94,19 @@ class Rule:
             and {_dtype_of(c.left), _dtype_of(c.right)} in ({"out", v} for v in operands)
             for c in self.conditions
         )
+
+    @cached_property
+    def required_identity(self) -> float | None:
+        """The number of a guard ``identity(f) == 0``, if there is one."""
+        for condition in self.conditions:
+            match condition:
+                case ast.Binary(
+                    operator="==",
+                    left=ast.Call(function="identity"),
+                    right=ast.Number(value=value),
+                ):
+                    return float(value)
+        return None
 
     @cached_property
     def requires_reduction(self) -> bool:
