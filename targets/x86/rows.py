@@ -53,7 +53,7 @@ in L3, no slower in L2.
 """
 
 SKEW_BYTES = 512
-"""By how much parts are less than whole pages apart, so that they are in other sets of the caches."""
+"""By how much parts are less than whole pages apart: so they are in other sets of the caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class RowWriter(MeaningWriter):
         return whole - whole % unrolled if self._in_memory and whole > 2 * unrolled else 0
 
     def _parts(self, unrolled: int) -> tuple[int, int]:
-        """In how many parts side by side a row is done, and their elements; 0 of them if in none."""
+        """In how many parts side by side a row is done, and their elements; 0 if in none."""
         target, element = self._target, self._dtype.bytes
         size, operands = self._sizes[self._rows.dim], sum(self._is_along.values())
         count = min(STREAMS, target.farthest.streams // operands, unrolled)
