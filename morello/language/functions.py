@@ -90,7 +90,7 @@ SPEC: dict[str, Signature] = {
     "in_turn": Signature(
         ("operation", "operand", "level"),
         "truth",
-        "Whether the operands before it are as near; that counts for elementwise operations.",
+        "Whether it is this operation's turn to bring it there: that saves trying every order.",
     ),
     "reduces": Signature(("operation",), "truth", "Has a reduction that is not yet started."),
     "splits": Signature(

@@ -198,17 +198,24 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     if not operation.operator.composite:
         return again
     assert operation.operator.composition is not None
-    nodes = [n for n, _ in operation.operator.composition.graph.occurrences(tensor.name)]
-    return len(nodes) > 1 or (again and nodes[0].operation.operator.reduction is not None)
+    node, *others = operation.operator.composition.occurrences(tensor.name)
+    return bool(others) or (again and node.operation.operator.reduction is not None)
 
 
 def _in_turn(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
-    """Of elementwise operations with several inputs, each has all of its operands' levels to try.
+    """Whether it is this operation's turn to bring a tensor to a level.
 
-    Nothing is summed there that would be read again, so that it is enough to try one order.
+    In an elementwise operation nothing is summed that would be read again, so that it is enough to
+    try one order of its operands. A graph of several sums leaves it to its parts to bring to the
+    nearest cache what only one of them reads.
     """
     operation = f.family.operation
-    if operation.reduced_dims or operation.operator.composite or len(f.tensors) < FEW_OPERANDS:
+    if operation.operator.composite:
+        composition = operation.operator.composition
+        assert composition is not None
+        several = composition.sums > 1
+        return not several or level.distance > 1 or len(composition.occurrences(tensor.name)) > 1
+    if operation.reduced_dims or len(f.tensors) < FEW_OPERANDS:
         return True
     before = f.tensors[: _operand_position(f, tensor)]
     return all(other.operand.level.distance <= level.distance for other in before)

@@ -243,7 +243,12 @@ def _operator(graph: Graph) -> Operator:
         statement=statement,
         declaration=graph.nodes[-1].operation.operator.declaration,
         composition=Composition(
-            graph, indexing.locals, indexing.pinned, tuple(indexing.alike()), complete
+            graph,
+            indexing.locals,
+            indexing.dims(),
+            indexing.pinned,
+            tuple(indexing.alike()),
+            complete,
         ),
     )
 
@@ -255,6 +260,7 @@ class Composition:
     Attributes:
         graph: The graph; its inputs and its output are named as the operator's operands.
         locals: How the operator's dimensions index each tensor that is computed on the way.
+        dims: The operator's dimensions that each operation is about, by the tensor it computes.
         pinned: Dimensions that no loop may divide while the graph is whole.
         alike: Groups of dimensions that always have the same size.
         complete: Whether the operator's statement says all that the graph computes.
@@ -262,6 +268,7 @@ class Composition:
 
     graph: Graph
     locals: Mapping[str, Access]
+    dims: Mapping[str, frozenset[str]]
     pinned: frozenset[str]
     alike: tuple[tuple[str, ...], ...]
     complete: bool
@@ -275,13 +282,16 @@ class Composition:
 
         Nothing is gained by keeping what elementwise operations hand to each other: they are one
         expression, unless some of them would evaluate it again and again for elements of its own.
-        And no sum is computed twice: what both parts need of one has to be there before.
+        No sum is computed twice: what both parts need of one has to be there before. What serves
+        another tensor alone, that has to be kept, is computed with it where loops over that one
+        divide all on the way.
         """
-        return tuple(
+        kept = [
             name
             for name in self.graph.locals
             if not self._stays_inside(name) and not self._sums_twice(name)
-        )
+        ]
+        return tuple(name for name in kept if not any(self._serves(name, other) for other in kept))
 
     def parts(self, name: str, *, accumulating: bool = False) -> tuple[Part, Part]:
         """What computes an intermediate, and the rest."""
@@ -293,6 +303,15 @@ class Composition:
                 part_of(graph, graph.output, [name], accumulating=accumulating),
             )
         return known
+
+    @property
+    def sums(self) -> int:
+        """How many of its operations reduce."""
+        return sum(n.operation.operator.reduction is not None for n in self.graph.nodes)
+
+    def occurrences(self, name: str) -> list[Node]:
+        """The operations that a tensor is an operand of."""
+        return [node for node, _ in self.graph.occurrences(name)]
 
     def is_statistic(self, name: str) -> bool:
         """Whether all that reads a tensor is elementwise, and reads its elements many times."""
@@ -309,6 +328,26 @@ class Composition:
         others = [node for node in graph.nodes if node.output != name]
         after = graph_of(others, graph.output, dict(graph.dtypes)).nodes
         return any(node in after for node in before if node.operation.operator.reduction)
+
+    def _serves(self, name: str, other: str) -> bool:
+        """Whether a tensor is there for another one alone, and with none but its dimensions.
+
+        The other one has to be kept: what reads it would evaluate it again and again. Or it is what
+        becomes of a sum, element by element.
+        """
+        own = {dim for index in self.locals[name] for dim, _ in index.terms}
+        readers = [n for n in self.occurrences(other) if n.output != other]
+        again = any(len(self.locals[other]) < len(n.operation.dims) for n in readers)
+        sums = self.graph.computed[name].operation.operator.reduction is not None
+        if name == other or not (again or (sums and own == self.dims[other])):
+            return False
+        dtypes = dict(self.graph.dtypes)
+        rest = (node for node in self.graph.nodes if node.output != other)
+        if name in graph_of(rest, self.graph.output, dtypes).computed:
+            return False
+        before = graph_of(self.graph.nodes, name, dtypes).computed
+        between = graph_of(self.graph.nodes, other, dtypes).computed.keys() - before.keys()
+        return own.union(*(self.dims[tensor] for tensor in between)) <= self.dims[other]
 
     def _stays_inside(self, name: str) -> bool:
         graph, node = self.graph, self.graph.computed[name]
@@ -506,6 +545,17 @@ class _Indexing:
             alone = not others or tensor in self.graph.computed
             found.append(first if alone else OperandIndex(((f"{tensor}_{place}", 1),)))
         return tuple(found)
+
+    def dims(self) -> dict[str, frozenset[str]]:
+        """The operator's dimensions that each operation is about, by the tensor it computes."""
+        return {
+            node.output: frozenset(
+                inner
+                for dim in node.operation.dims
+                for inner, _ in self._in_own(position, OperandIndex(((dim, 1),))).terms
+            )
+            for position, node in enumerate(self.graph.nodes)
+        }
 
     def parameter(self, tensor: str) -> ast.TensorParameter:
         """The operator's parameter for an input or the output."""

@@ -177,6 +177,41 @@ def test_no_sum_twice(node: _Nodes) -> None:
     assert composition.intermediates == ("product",)
 
 
+def test_computed_with_what_it_serves(node: _Nodes) -> None:
+    """What serves one tensor alone, which is kept, is computed with that; so are epilogues."""
+    rows, of_rows = _part(node("centred", "x", "n"), node("product", "n", "b", "y"))
+    assert of_rows.intermediates == ("centred_Y",)
+    before, _ = of_rows.parts("centred_Y")
+    alone = before.operation.operator.composition
+    assert alone is not None
+    assert alone.intermediates == ("centred_M", "centred_D")
+    assert of_rows.sums == 3
+    assert [n.output for n in of_rows.occurrences("centred_Y")] == ["centred_Y", "product"]
+    assert rows.operation.divisible_dims == ("m",)
+    _, scaled = _part(
+        node("product", "a", "b", "c"),
+        node("times", "c", "s", factor=2.0),
+        node("centred", "s", "y"),
+    )
+    assert "times" in scaled.intermediates
+    assert "product" not in scaled.intermediates
+
+
+def test_kept_for_several(node: _Nodes) -> None:
+    """What several tensors need is there before them; what has more dimensions is on its own."""
+    _, shared = _part(
+        node("biased", "x", "v", "c"),
+        node("product", "c", "b", "d"),
+        node("product", "c", "w", "e"),
+        node("plus", "d", "e", "y"),
+    )
+    assert set(shared.intermediates) == {"biased", "product", "product2"}
+    _, chain = _part(
+        node("product", "a", "b", "c"), node("product", "c", "d", "e"), node("negate", "e", "y")
+    )
+    assert set(chain.intermediates) == {"product", "product2"}
+
+
 def test_window(node: _Nodes) -> None:
     """What is read through a window is computed there, unless it is read otherwise too."""
     part, composition = _part(node("negate", "x", "z", rank=1), node("window", "z", "w", "y"))
