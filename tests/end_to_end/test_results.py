@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +13,7 @@ from morello.reference.inputs import KINDS
 from morello.spec.dtypes import BF16
 from morello.verify.program import verify_function
 
-from .kernels import EXAMPLES, Array, compiled, runnable, small_inputs
+from .kernels import Array, compiled, runnable, small_inputs
 
 Expected = Callable[..., Array]
 
@@ -181,21 +180,3 @@ def test_every_size_up_to_six_is_right() -> None:
         kernel = compiled("matmul", sizes, "x86.scalar")
         inputs = small_inputs(kernel)
         np.testing.assert_array_equal(kernel(*inputs), np.matmul(*inputs), err_msg=str(sizes))
-
-
-def _examples() -> list[tuple[str, str]]:
-    """File and spec of every example."""
-    return [
-        (path.name, spec)
-        for path in sorted(EXAMPLES.glob("*.mspec"))
-        for spec in re.findall(r"^spec (\w+)", path.read_text(), re.MULTILINE)
-    ]
-
-
-@pytest.mark.parametrize(("file", "spec"), _examples())
-def test_the_examples_work(file: str, spec: str) -> None:
-    """As they stand, on any machine; the first line of each says what it shows."""
-    assert (EXAMPLES / file).read_text().startswith("# ")
-    small = {"M": 16, "K": 16, "N": 16} if spec == "matmul" else {}
-    kernel = morello.compile(EXAMPLES / file, spec=spec, defines=small, target="x86.scalar")
-    assert kernel.verify().elements > 0

@@ -1,0 +1,129 @@
+"""The examples at small sizes: verified, and against what PyTorch computes where that is installed.
+
+Verification holds a program to the declarations of its operators. PyTorch has declarations of its
+own: it would notice an operator that is declared wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from morello.toolchain.host import host_lacks
+
+from .kernels import EXAMPLES, small_inputs
+
+SIZES: dict[str, dict[str, int]] = {
+    "attention": {"S": 5, "D": 4},
+    "batched_matmul": {"B": 2, "M": 3, "K": 4, "N": 5},
+    "bf16_matmul": {"M": 3, "K": 5, "N": 17},
+    "column_major": {"M": 3, "K": 5, "N": 9},
+    "feed_forward": {"M": 3, "D": 4, "H": 17},
+    "int8_linear": {"M": 3, "K": 5, "N": 17},
+    "int8_matmul": {"M": 3, "K": 5, "N": 17},
+    "integer_matmul": {"M": 3, "K": 5, "N": 17},
+    "matmul": {"M": 3, "K": 5, "N": 17},
+    "mixed_matmul": {"M": 3, "K": 5, "N": 17},
+    "mlp": {"M": 3, "K": 5, "N": 17},
+    "rms_norm_matmul": {"M": 3, "K": 9, "N": 17},
+    "threaded_matmul": {"M": 9, "K": 4, "N": 5},
+    "vocabulary": {"B": 3, "V": 37},
+}
+"""By spec; the others are small as they stand."""
+
+CLOSE = 1e-4
+"""Of the largest element of a result: what f32 and its sums may be off by at these sizes."""
+
+
+def _attention(torch: Any, q: Any, k: Any, v: Any) -> Any:
+    return torch.softmax(q @ k * 0.125, dim=-1) @ v
+
+
+def _feed_forward(torch: Any, x: Any, g: Any, w: Any, v: Any) -> Any:
+    functional = torch.nn.functional
+    normal = functional.rms_norm(x, x.shape[-1:], g, 1e-5)
+    return functional.silu(normal @ w) @ v + x
+
+
+def _int8_linear(torch: Any, x: Any, w: Any, b: Any) -> Any:
+    return torch.clamp(torch.round((x @ w + b) * 2.0**-10), -128, 127)
+
+
+def _mlp(torch: Any, x: Any, w: Any, b: Any) -> Any:
+    return torch.nn.functional.gelu(x @ w + b)
+
+
+def _rms_norm_matmul(torch: Any, x: Any, g: Any, w: Any) -> Any:
+    return torch.nn.functional.rms_norm(x, x.shape[-1:], g, 1e-5) @ w
+
+
+def _matmul(_: Any, a: Any, b: Any) -> Any:
+    return a @ b
+
+
+PYTORCH: dict[str, Callable[..., Any]] = {
+    "add": lambda _, x, z: x + z,
+    "attention": _attention,
+    "batched_matmul": _matmul,
+    "bf16_matmul": _matmul,
+    "column_major": _matmul,
+    "feed_forward": _feed_forward,
+    "int8_linear": _int8_linear,
+    "int8_matmul": _matmul,
+    "integer_matmul": _matmul,
+    "matmul": _matmul,
+    "mixed_matmul": _matmul,
+    "mlp": _mlp,
+    "relu": lambda torch, x: torch.relu(x),
+    "rms_norm_matmul": _rms_norm_matmul,
+    "threaded_matmul": _matmul,
+    "vocabulary": lambda torch, x: torch.softmax(x, dim=-1),
+}
+"""The same in f64, which holds the integers here exactly."""
+
+
+def _examples() -> Iterator[tuple[str, str]]:
+    """File and spec of every example."""
+    for path in sorted(EXAMPLES.glob("*.mspec")):
+        for spec in re.findall(r"^spec (\w+)", path.read_text(), re.MULTILINE):
+            yield path.name, spec
+
+
+@pytest.fixture(scope="module", params=_examples(), ids=lambda param: param[1])
+def example(request: pytest.FixtureRequest) -> tuple[str, morello.Kernel]:
+    """An example, for its own target if this machine can run that."""
+    file, spec = request.param
+    sizes = SIZES.get(spec, {})
+    kernel = morello.compile(EXAMPLES / file, spec=spec, defines=sizes)
+    if host_lacks(kernel.c_source.flags):
+        kernel = morello.compile(EXAMPLES / file, spec=spec, defines=sizes, target="x86.scalar")
+    return spec, kernel
+
+
+def test_it_is_verified(example: tuple[str, morello.Kernel]) -> None:
+    assert example[1].verify().elements > 0
+
+
+def test_it_computes_what_pytorch_does(example: tuple[str, morello.Kernel]) -> None:
+    torch = pytest.importorskip("torch")
+    spec, kernel = example
+    output = kernel.signature.outputs[0].dtype
+    *inputs, _ = kernel.random_arguments()
+    if output.name == "s32":  # their products wrap around, but for small ones
+        inputs = small_inputs(kernel)
+    values = (torch.from_numpy(np.asarray(x, dtype=np.float64)) for x in inputs)
+    expected = PYTORCH[spec](torch, *values).numpy()
+    within = CLOSE * float(np.max(np.abs(expected)))
+    found = np.asarray(kernel(*inputs), dtype=np.float64)
+    exact = output.numpy.kind in "iu"
+    np.testing.assert_allclose(found, expected, rtol=0, atol=0 if exact else within)
+
+
+def test_every_file_says_what_it_shows() -> None:
+    for path in EXAMPLES.glob("*.mspec"):
+        assert path.read_text().startswith("# "), path
