@@ -124,6 +124,9 @@ class Context:
     target: Target
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
+    _wishes: dict[tuple[object, ...], tuple[Wish, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def applied_to_views(self, f: SpecRef) -> Iterator[Leaf]:
         """What rules for this operator apply to views of its operands, whatever the sizes are."""
@@ -133,9 +136,17 @@ class Context:
                 making = Instantiation(self.target, self.operators, f, None, None)
                 yield making.applied(step, {rule.declaration.match.variable: f})
 
-    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> Iterator[Wish]:
-        """What kernels want of a tensor of an operation, in an element type."""
-        return wishes(self.target, self.applied_to_views, f, tensor, dtype)
+    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> tuple[Wish, ...]:
+        """What kernels want of a tensor of an operation, in an element type.
+
+        That is the same wherever the operands are, and is asked for every family.
+        """
+        dtypes = tuple(own.operand.dtype for own in f.tensors)
+        key = (f.family.operation, dtypes, tensor.key, dtype)
+        if key not in self._wishes:
+            found = wishes(self.target, self.applied_to_views, f, tensor, dtype)
+            self._wishes[key] = tuple(found)
+        return self._wishes[key]
 
     def same_definitions(self, other: Context) -> bool:
         """Whether both use the very same target, operators and rules."""
