@@ -18,7 +18,7 @@ from morello.language.folding import contradiction
 from morello.language.places import text_of, within
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operator
-from morello.spec.rows import ROW_KINDS
+from morello.spec.rows import POINTWISE, ROW_KINDS
 
 
 def check_kernels(
@@ -77,6 +77,7 @@ def _kernel(node: ast.KernelDecl) -> Kernel:
         guards=node.guards,
         cost=node.cost,
         flushes=node.flushes,
+        streamed=node.streamed,
         template=node.template,
         declaration=node,
     )
@@ -109,7 +110,9 @@ class _KernelChecker:
             self._named()
         rows = self.match.kind in ROW_KINDS
         if rows:
-            check_rows(self.match, self.node.template, self.collector)
+            check_rows(self.node, self.collector)
+        if self.node.streamed:
+            self._streamed()
         for pattern in self.match.operands:
             along = rows and pattern is self.match.operands[0]
             check_pattern(pattern, self.target, self.collector, along=along)
@@ -195,6 +198,18 @@ class _KernelChecker:
             message = "these guards can never hold together"
             help = f"'{text_of(other.span)}' excludes it"
         self.collector.error("T051", message, condition.span, "always false", help)
+
+    def _streamed(self) -> None:
+        """Only whole rows in memory are stored past the caches."""
+        levels = self.target.level_by_name
+        along = self.match.operands[0]
+        in_memory = all(levels[n].addressable for n in along.levels if n in levels)
+        if self.match.kind != POINTWISE or not in_memory:
+            message = "only rows in memory, without a reduction, are stored past the caches"
+            after = self.node.span.source.text.rfind("streamed", 0, self.node.span.end)
+            place = within(self.node.span, "streamed", after=after)
+            help = "pointwise op (f32[..., n] at mem vector 64; f32[...] at mem)"
+            self.collector.error("T055", message, place, help=help)
 
     def check_template(self, functions: Collection[str] | None) -> None:
         """Report what is wrong with the template, if there is one."""

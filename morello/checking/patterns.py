@@ -49,14 +49,14 @@ def check_pattern(
     _shape(pattern, collector)
 
 
-def check_rows(match: ast.KernelMatch, template: str | None, collector: Collector) -> None:
-    """Check what is particular to a match for rows.
+def check_rows(kernel: ast.KernelDecl, collector: Collector) -> None:
+    """Check what is particular to a kernel for rows.
 
     Args:
-        match: The match, of such a kind.
-        template: The kernel's template, if it has one.
+        kernel: The kernel, with a match of such a kind.
         collector: Takes the errors, T054.
     """
+    match = kernel.match
     along, *others = match.operands
     help = f"{match.kind} op (f32[..., n] at reg vector 64; f32[...] at l1)"
     if not along.rest or len(along.shape) != 1:
@@ -66,7 +66,7 @@ def check_rows(match: ast.KernelMatch, template: str | None, collector: Collecto
         if not pattern.rest or pattern.shape:
             message = "operands across the rows have one element: '[...]'"
             collector.error("T054", message, pattern.span, "not one element", help)
-    if template is not None:
+    if kernel.template is not None:
         message = f"a kernel for any {match.kind} operator is written from its meaning"
         help = "write 'emit meaning', or match one operator by name"
         collector.error("T054", message, match.operator_span, "with a template", help)

@@ -398,7 +398,8 @@ class KernelDecl(Node):
 
     ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from
     the operator's declaration with the target's primitives. ``flushes``: it says
-    ``flushes subnormals``.
+    ``flushes subnormals``. ``streamed``: it says ``emit meaning streamed``, for an output that is
+    stored past the caches.
     """
 
     name: str
@@ -409,6 +410,7 @@ class KernelDecl(Node):
     guards: tuple[Expr, ...]
     cost: Expr
     flushes: bool
+    streamed: bool
     template: str | None
 
 

@@ -17,7 +17,7 @@ _FENCE = "```"
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
     parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, flushes, emitted = parts
+    name, target, doc, match, guards, cost, flushes, emitted, *streamed = parts
     return ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
@@ -27,6 +27,7 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         guards=expressions(builder, children(guards)),
         cost=expression(builder, cost),
         flushes=flushes is not None,
+        streamed=streamed not in ([], [None]),
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
         span=builder.span(tree),
     )

@@ -182,7 +182,7 @@ def _operator(operator: Operator) -> Canonical:
 def _kernel(kernel: Kernel) -> Canonical:
     """Whether it is written from the meaning counts, for then it needs primitives."""
     said = canonical((kernel.match, kernel.guards, kernel.cost))
-    return (kernel.name, said, kernel.template is None)
+    return (kernel.name, said, kernel.template is None, kernel.streamed)
 
 
 def _wanted(reach: _Reach) -> Iterator[Canonical]:

@@ -83,7 +83,7 @@ def meaning_lanes(kernel: Kernel, family: Family) -> int:
 
 def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch | str:
     """The match, or the reason why the family is refused."""
-    refusal = _operation_refusal(kernel.match, family)
+    refusal = _operation_refusal(kernel, family)
     if refusal:
         return refusal
     orders = tuple(operand.order for operand in family.operands)
@@ -92,7 +92,8 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
         return patterns
     if kernel.template is None:
         lanes = meaning_lanes(kernel, family)
-        if missing := missing_primitives(target, family, lanes, patterns.rows):
+        missing = missing_primitives(target, family, lanes, patterns.rows, streamed=kernel.streamed)
+        if missing:
             return f"the target has no primitive '{missing[0]}' for {family.operands[-1].dtype}"
     f = spec_ref(family)
     fixed: list[tuple[int, int, int]] = []
@@ -121,8 +122,8 @@ def _dimensions_beyond(
     return tensor.operand.order[:count] if is_rows else tuple(range(count))
 
 
-def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
-    operation = family.operation
+def _operation_refusal(kernel: Kernel, family: Family) -> str:
+    match, operation = kernel.match, family.operation
     if operation.operator.composite:
         return "it computes one statement: an intermediate has to be computed first"
     if match.kind == "named" and operation.operator.name != match.operator:
@@ -132,6 +133,8 @@ def _operation_refusal(match: ast.KernelMatch, family: Family) -> str:
     starts = match.kind in ("named", REDUCTION)
     if operation.operator.reduction and not operation.accumulating and not starts:
         return "the reduction is not yet initialised"
+    if kernel.streamed and operation.accumulating:
+        return "what is stored past the caches is not read before"
     if family.threads > 1:
         return "the work is still to be divided among threads"
     return ""

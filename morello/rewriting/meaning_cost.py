@@ -13,12 +13,14 @@ from morello.spec.constants import value_of
 from morello.spec.machine import Target
 from morello.spec.primitives import (
     CONSTANT,
+    FENCE,
     FIRST_LANE,
     LOAD,
     LOAD_FIRST,
     SELECT_FIRST,
     STORE,
     STORE_FIRST,
+    STREAM,
     TYPE,
     casts,
     exchanges,
@@ -47,7 +49,12 @@ def lanes_of(family: Family) -> int:
 
 
 def missing_primitives(
-    target: Target, family: Family, lanes: int, rows: Rows | None = None
+    target: Target,
+    family: Family,
+    lanes: int,
+    rows: Rows | None = None,
+    *,
+    streamed: bool = False,
 ) -> list[str]:
     """Primitives that the meaning needs in so many lanes, and the target does not have."""
     dtype = family.operands[-1].dtype.name
@@ -55,6 +62,7 @@ def missing_primitives(
     update = update_primitive(family.operation.operator)
     if rows is not None:
         needed |= row_primitives(family, lanes, rows)
+    needed |= {STREAM, FENCE} if streamed else set()
     missing = needed - _entries(target, dtype, lanes).keys()
     if rows is not None and rows.kind == REDUCTION and update is not None:
         missing |= {TYPE, update} - _entries(target, dtype, 1).keys()

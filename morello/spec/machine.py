@@ -66,7 +66,7 @@ class Kernel:
     """A microkernel: a checked declaration. Its meaning is the operator that it matches.
 
     ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
-    operands and results.
+    operands and results. ``streamed``: it is written so that the output is stored past the caches.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Kernel:
     guards: tuple[ast.Expr, ...]
     cost: ast.Expr
     flushes: bool
+    streamed: bool
     template: str | None
     declaration: ast.KernelDecl = field(compare=False, repr=False)
 

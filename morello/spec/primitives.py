@@ -66,7 +66,10 @@ def exchanges(lanes: int) -> list[str]:
     return [f"exchange_{1 << bit}" for bit in reversed(range(lanes.bit_length() - 1))]
 
 
-ROW_PRIMITIVES = (LOAD, STORE, LOAD_FIRST, STORE_FIRST, SELECT_FIRST, FIRST_LANE)
+STREAM, FENCE = "stream", "fence"
+"""To a pointer that is aligned, past the caches; and what makes others see all that was."""
+
+ROW_PRIMITIVES = (LOAD, STORE, LOAD_FIRST, STORE_FIRST, SELECT_FIRST, FIRST_LANE, STREAM, FENCE)
 
 
 def update_primitive(operator: Operator) -> str | None:

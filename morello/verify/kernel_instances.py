@@ -181,7 +181,7 @@ def _operands(
     levels = [target.level_by_name[name] for name in pattern.levels]
     if match.kind in ROW_KINDS:
         in_memory = [level for level in levels if level.addressable]
-        levels = [level for level in levels if level not in in_memory[1:]]
+        levels = [level for level in levels if level not in in_memory[:-1]]
     for level, order in product(levels, _orders(pattern, rank)):
         for vector in _vectors(pattern, level):
             yield Operand(dtype, level, order, vector)

@@ -18,12 +18,14 @@ from morello.program.tree import KernelCall
 from morello.spec.machine import Target
 from morello.spec.primitives import (
     CONSTANT,
+    FENCE,
     FIRST_LANE,
     LOAD,
     LOAD_FIRST,
     SELECT_FIRST,
     STORE,
     STORE_FIRST,
+    STREAM,
     TYPE,
     exchanges,
     update_primitive,
@@ -60,11 +62,11 @@ SKEW_BYTES = 512
 class _Place:
     """A vector of the row: ``start`` is its first element, beyond ``variable`` if that is given.
 
-    ``lanes`` of it are in the row.
+    ``lanes`` of it are in the row, a number or a C expression.
     """
 
     start: int
-    lanes: int
+    lanes: int | str
     variable: str = ""
 
 
@@ -82,7 +84,8 @@ def row_lines(target: Target, call: KernelCall, operands: Sequence[COperand]) ->
             f"'{call.operation}' cannot be written in vectors along a dimension",
             help="the program tree is malformed; report the kernel that was called",
         )
-    return RowWriter(target, call, operands, rows, vector).lines()
+    writer = StreamedWriter if call.kernel.streamed else RowWriter
+    return writer(target, call, operands, rows, vector).lines()
 
 
 class RowWriter(MeaningWriter):
@@ -111,6 +114,9 @@ class RowWriter(MeaningWriter):
         self._broadcast: dict[str, str] = {}
         self._loaded: dict[str, str] = {}
         self._place = _Place(0, lanes)
+        self._size = self._sizes[rows.dim]
+        self._base = ""
+        self._store = STORE
 
     def lines(self) -> list[str]:
         """All of the row."""
@@ -120,8 +126,11 @@ class RowWriter(MeaningWriter):
         if self._rows.kind == REDUCTION:
             self._reduction()
         else:
-            self._vectors(UNROLLED, self._pointwise)
+            self._whole_row()
         return self._lines
+
+    def _whole_row(self) -> None:
+        self._vectors(UNROLLED, self._pointwise)
 
     # ------------------------------------------------------------------- vectors of the row
 
@@ -130,7 +139,7 @@ class RowWriter(MeaningWriter):
 
         A long row first has a loop over several parts of it, side by side.
         """
-        size, lanes = self._sizes[self._rows.dim], self._lanes
+        size, lanes = self._size, self._lanes
         count, part = self._parts(unrolled)
         if part:
             starts = [s * part + v * lanes for s in range(count) for v in range(unrolled // count)]
@@ -159,13 +168,13 @@ class RowWriter(MeaningWriter):
 
     def _looped(self, begin: int, unrolled: int) -> int:
         """How many vectors a loop at run time does; registers cannot be chosen at run time."""
-        whole = (self._sizes[self._rows.dim] - begin) // self._lanes
+        whole = (self._size - begin) // self._lanes
         return whole - whole % unrolled if self._in_memory and whole > 2 * unrolled else 0
 
     def _parts(self, unrolled: int) -> tuple[int, int]:
         """In how many parts side by side a row is done, and their elements; 0 if in none."""
         target, element = self._target, self._dtype.bytes
-        size, operands = self._sizes[self._rows.dim], sum(self._is_along.values())
+        size, operands = self._size, sum(self._is_along.values())
         count = min(STREAMS, target.farthest.streams // operands, unrolled)
         if not self._in_memory or size * element < STREAMED_BYTES or count < 2:
             return 0, 0
@@ -195,7 +204,7 @@ class RowWriter(MeaningWriter):
             return
         pointer = self._pointer(operand)
         if place.lanes == self._lanes:
-            store = self._apply(STORE, (pointer, value))
+            store = self._apply(self._store, (pointer, value))
         else:
             store = self._apply(STORE_FIRST, (pointer, value, str(place.lanes)))
         self._lines.append(f"{store};")
@@ -213,7 +222,7 @@ class RowWriter(MeaningWriter):
 
         def add(number: int) -> None:
             value, result = self._value(), results[number % len(results)]
-            if self._place.lanes < self._lanes:
+            if self._place.lanes != self._lanes:
                 value = self._apply(SELECT_FIRST, (value, identity, str(self._place.lanes)))
             if result in begun:
                 value = self._apply(update, (result, value))
@@ -282,12 +291,47 @@ class RowWriter(MeaningWriter):
     def _pointer(self, operand: COperand) -> str:
         """C pointer to the first element of an operand at this place."""
         place = self._place
-        if not place.variable:
+        moving = [part for part in (self._base, place.variable) if part]
+        if not moving:
             return operand.pointer(*self._index(operand, place.start))
-        start = f" + {place.start}" if place.start else ""
-        return f"{operand.pointer(*self._index(operand, 0))} + {place.variable}{start}"
+        moving += [str(place.start)] if place.start else []
+        return " + ".join((operand.pointer(*self._index(operand, 0)), *moving))
 
     @staticmethod
     def _index(operand: COperand, position: int) -> tuple[int, ...]:
         fastest = view_fastest(operand.view)
         return tuple(position if d == fastest else 0 for d in range(len(operand.view.sizes)))
+
+
+class StreamedWriter(RowWriter):
+    """Writes one kernel call along a row whose output is stored past the caches.
+
+    Such stores are of whole vectors that are aligned in memory. Where that begins is known when the
+    row is there; what comes before, and after the last whole vector, is stored as usual.
+    """
+
+    def _whole_row(self) -> None:
+        size, lanes, element = self._size, self._lanes, self._dtype.bytes
+        if size < lanes:
+            super()._whole_row()
+            return
+        operand = self._operands[self._output]
+        address = f"(uintptr_t){operand.pointer(*self._index(operand, 0))}"
+        self._lines.append(
+            f"const int head_ = (int)((0 - {address}) % {lanes * element} / {element});"
+        )
+        self._if("head_ > 0", _Place(0, "head_"))
+        whole = (size - lanes + 1) // lanes * lanes
+        self._base, self._size, self._store = "head_", whole, STREAM
+        self._vectors(UNROLLED, self._pointwise)
+        self._lines.append(f"const int rest_ = {size - whole} - head_;")
+        self._if("rest_ > 0", _Place(whole, f"(rest_ < {lanes} ? rest_ : {lanes})"))
+        self._if(f"rest_ > {lanes}", _Place(whole + lanes, f"(rest_ - {lanes})"))
+        self._lines.append(f"{self._entries.text(FENCE)};")
+
+    def _if(self, condition: str, place: _Place) -> None:
+        """A vector of which some lanes are in the row, if any are."""
+        outer, self._lines = self._lines, []
+        self._at(place, 0, self._pointwise)
+        inner, self._lines = self._lines, outer
+        self._lines += [f"if ({condition}) {{", *(f"  {line}" for line in inner), "}"]

@@ -220,6 +220,7 @@ def test_kernel() -> None:
         guards,
         binary(n, "*", name("fma_f32")),
         False,
+        False,
         template,
         span=AT,
     )
@@ -303,3 +304,9 @@ def test_meaning_has_no_template() -> None:
 def test_what_counts_as_0_is_said_after_the_cost() -> None:
     assert not kernel("g(A: f32[n] at reg)").flushes
     assert kernel("g(A: f32[n] at reg)", "cost n flushes subnormals emit meaning").flushes
+
+
+def test_what_passes_the_caches_is_said_last() -> None:
+    text = "pointwise op (f32[..., n] at mem vector 64)"
+    assert not kernel(text, "cost n emit meaning").streamed
+    assert kernel(text, "cost n emit meaning streamed").streamed
