@@ -3,9 +3,10 @@
  *   cc -O2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -fopenmp coefficients.c -o coefficients
  *   ./coefficients
  *
- * A chain of dependent additions, one cycle each on every x86 processor, gives the length of a
- * cycle. Each line printed is the least of several repeats: NAME CYCLES. The numbers are copied into
- * targets/x86/ *.mtarget by hand, with the processor beside them; fitting them is another program's.
+ * A chain of dependent additions of registers, one cycle each on every x86 processor (constants take no
+ * time on some), gives the length of a cycle. Each line printed is the least of several repeats: NAME
+ * CYCLES. The numbers are copied into targets/x86/ *.mtarget by hand, with the processor beside them;
+ * fitting them is another program's.
  */
 #define _POSIX_C_SOURCE 200112L
 #include <immintrin.h>
