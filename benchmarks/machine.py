@@ -16,7 +16,7 @@ from typing import Any
 
 from morello.toolchain.compilers import Compiler
 
-PACKAGES = ("morello", "numpy")
+PACKAGES = ("morello", "numpy", "torch")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
