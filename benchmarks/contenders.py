@@ -85,7 +85,13 @@ _ONEDNN_LINK = (
     "-ldnnl",
     "-lstdc++",
 )
-_HELD_ONEDNN = {"x86.avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2"}}
+_HELD_ONEDNN = {
+    "x86.avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2"},
+    "x86.avx512": {  # with its extensions, but for tiles of matrices
+        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16",
+        "DNNL_MAX_CPU_ISA": "AVX512_CORE_BF16",
+    },
+}
 
 
 def _blas(prefix: str, about: str) -> tuple[str, ...]:
@@ -138,7 +144,10 @@ PEERS = (
         flags=("-isystem{headers}",),
         link=_mkl("sequential"),
         link_threads=_mkl("gnu_thread", "-lgomp"),
-        environment={"x86.avx2": {"MKL_ENABLE_INSTRUCTIONS": "AVX2"}},
+        environment={
+            "x86.avx2": {"MKL_ENABLE_INSTRUCTIONS": "AVX2"},
+            "x86.avx512": {"MKL_ENABLE_INSTRUCTIONS": "AVX512_E3"},
+        },
     ),
     Contender(
         name="LIBXSMM",
