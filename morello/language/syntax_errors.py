@@ -59,6 +59,7 @@ _CHARACTERS = {
 
 _HOMES: dict[str, tuple[Kind, ...]] = {
     "rule": ("rules",),
+    "undivided": ("rules",),
     "op": ("rules", "target"),
     "target": ("target", "mspec"),
     "primitives": ("target",),

@@ -167,7 +167,7 @@ def _vectors(
         return (0,)
     f = _operation_of(scope)
     dtype = dtype or tensor.operand.dtype
-    patterns = (wish.pattern for wish in _wishes(scope, f, tensor, dtype))
+    patterns = (wish.pattern for wish in _wishes(scope, f, tensor, dtype) if wish.reused)
     wanted = {
         p.vector
         for p in patterns
@@ -194,7 +194,8 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     What a graph's elementwise operations read is small beside that, and is theirs to bring nearer.
     """
     operation = f.family.operation
-    again = any(not tensor.indexed_by(dim) for dim in operation.divisible_dims)
+    dims = (d for d in operation.dims if d not in operation.whole_dims)
+    again = any(not tensor.indexed_by(dim) for dim in dims)
     if not operation.operator.composite:
         return again
     assert operation.operator.composition is not None

@@ -131,7 +131,8 @@ def _boxes(
     context: Context, node: Node, waiting: _Needs, alone: bool
 ) -> Iterator[tuple[Variant, Box]]:
     """The variants of a family with their boxes; more may come to wait meanwhile."""
-    dims = frozenset(node.family.operation.dims)
+    operation = node.family.operation
+    dims = node.divided if operation.operator.undivided else frozenset(operation.dims)
     if not waiting:
         return
     union = [set[int]().union(*values) for values in zip(*waiting.values(), strict=True)]
@@ -147,14 +148,12 @@ def _boxes(
 
 def _divided(context: Context, node: Node, variant: Variant) -> Set[str]:
     """Dimensions that loops may divide so that the parts are of the same variant."""
-    loops = (a for a in node.alternatives if a.axis is not None and node.family in a.children)
-    dims = {value for loop in loops for _, value in loop.choices if isinstance(value, str)}
     packed = [
         tensor
         for tensor in spec_ref(node.family, variant.packing).tensors
         if context.target.moves_lines_from(tensor.operand.level)
     ]
-    return {dim for dim in dims if all(stays_packed(tensor, dim) for tensor in packed)}
+    return {dim for dim in node.divided if all(stays_packed(tensor, dim) for tensor in packed)}
 
 
 def _box(context: Context, node: Node, need: list[set[int]], closed: Set[str]) -> Box:

@@ -388,7 +388,7 @@ class _Indexing:
             name = self._names[position, dim]
             for inner, times in self._values.get(name, OperandIndex(((name, 1),))).terms:
                 terms[inner] = terms.get(inner, 0) + factor * times
-        return OperandIndex(tuple(terms.items()))
+        return OperandIndex(tuple(terms.items()), index.low, index.high)
 
     # ------------------------------------------------------------------ windows
 
@@ -403,7 +403,10 @@ class _Indexing:
                 (dim, _), *_ = index.terms
                 name = self._names[position, dim]
                 seen = self._reads(node.output, place)
-                if len(seen) == 1 and name not in self._values and self._may_follow(name, seen):
+                framed = index.margins or any(i.margins for i in seen)
+                if len(seen) != 1 or framed or name in self._values:
+                    continue
+                if self._may_follow(name, seen):
                     self._values[name] = seen.pop()
 
     def _reads(self, tensor: str, place: int) -> set[OperandIndex]:
@@ -509,7 +512,7 @@ class _Indexing:
 
     def parameter(self, tensor: str) -> ast.TensorParameter:
         """The operator's parameter for an input or the output."""
-        indices = tuple(ast.Index(i.terms, span=self.span) for i in self.access(tensor))
+        indices = tuple(index.written(self.span) for index in self.access(tensor))
         return ast.TensorParameter(tensor, str(self.graph.dtype(tensor)), indices, span=self.span)
 
     def statement(self) -> tuple[ast.Statement, bool]:
