@@ -32,10 +32,10 @@ from morello.rewriting.references import (
     registers,
 )
 from morello.rewriting.views import view_of
-from morello.spec.graph import sizes_from
 from morello.spec.layout import Layout, Packing, packed, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator, is_whole
+from morello.spec.sizes import sizes_from
 from morello.spec.spec import Family, Operand
 from morello.spec.views import sight
 

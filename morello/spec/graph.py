@@ -13,10 +13,9 @@ statement, as that of a declared operator is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
 
 from morello.language import ast
 from morello.spec.dtypes import DType
@@ -242,6 +241,7 @@ def _operator(graph: Graph) -> Operator:
         scalars=(),
         statement=statement,
         declaration=graph.nodes[-1].operation.operator.declaration,
+        stated=tuple(indexing.stated()),
         composition=Composition(
             graph, indexing.locals, indexing.pinned, tuple(indexing.alike()), complete
         ),
@@ -510,6 +510,14 @@ class _Indexing:
             found.append(first if alone else OperandIndex(((f"{tensor}_{place}", 1),)))
         return tuple(found)
 
+    def stated(self) -> Iterator[tuple[str, int]]:
+        """Dimensions whose size the declaration of a node states."""
+        for position, node in enumerate(self.graph.nodes):
+            for dim, size in node.operation.stated:
+                plain = self._in_own(position, OperandIndex(((dim, 1),))).alone
+                if plain is not None:
+                    yield plain, size
+
     def parameter(self, tensor: str) -> ast.TensorParameter:
         """The operator's parameter for an input or the output."""
         indices = tuple(index.written(self.span) for index in self.access(tensor))
@@ -554,22 +562,6 @@ def _unused(wanted: str, taken: set[str]) -> str:
     return next(n for n in (wanted, *numbered) if n not in taken)
 
 
-# --------------------------------------------------------------------------- sizes
-
-
-def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Sizes of an operation's dimensions from the shapes of its operands, inputs first.
-
-    That of the output may be left out.
-    """
-    found: dict[str, Any] = {}
-    for access, shape in zip(operation.operands, extents, strict=False):
-        for index, extent in zip(access, shape, strict=True):
-            if (plain := index.alone) is not None:
-                found.setdefault(plain, extent)
-    return found
-
-
 __all__ = [
     "Access",
     "Composition",
@@ -580,5 +572,4 @@ __all__ = [
     "graph_of",
     "operation_of",
     "part_of",
-    "sizes_from",
 ]

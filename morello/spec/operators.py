@@ -233,6 +233,11 @@ class Operation:
         return dict(self.scalars)
 
     @cached_property
+    def stated(self) -> tuple[tuple[str, int], ...]:
+        """Dimensions whose size the declaration states, with that of whole operands."""
+        return tuple((dim, self._whole(size)) for dim, size in self.operator.stated)
+
+    @cached_property
     def operands(self) -> tuple[tuple[OperandIndex, ...], ...]:
         """Indices of each operand, inputs first, output last."""
         return tuple(self.expand(p.indices) for p in self.operator.parameters)
