@@ -72,6 +72,24 @@ def declared_sizes(
     return tuple(found.items())
 
 
+def declared_divisions(declaration: ast.OperatorDecl, collector: Collector) -> tuple[str, ...]:
+    """Dimensions that a declaration says rules for any operation may divide, O017."""
+    parameters = (*declaration.inputs, declaration.output)
+    scalars = {s.id for s in declaration.scalars}
+    every = {d for p in parameters for i in p.indices for d, _ in i.terms if not i.group} - scalars
+    found: list[str] = []
+    for name in declaration.divided:
+        if name.id not in every:
+            message = f"'{name.id}' is not a dimension of '{declaration.name}'"
+            help = suggestion(name.id, every)
+            collector.error("O017", message, name.span, "not a dimension", help)
+        elif name.id in found:
+            collector.error("O017", f"'{name.id}' is named twice", name.span, "again")
+        else:
+            found.append(name.id)
+    return tuple(found)
+
+
 def _size(expr: ast.Expr) -> tuple[str, ast.Factor] | None:
     """``size(r) == window`` or ``size(r) == 2`` as a pair."""
     match expr:

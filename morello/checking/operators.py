@@ -13,7 +13,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
 
-from morello.checking.extents import check_elsewhere, check_index, declared_sizes
+from morello.checking.extents import (
+    check_elsewhere,
+    check_index,
+    declared_divisions,
+    declared_sizes,
+)
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -71,6 +76,7 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
     *before, last = declaration.statements
     known = {p.name: p for p in declaration.inputs}
     stated = declared_sizes(declaration, collector)
+    divided = declared_divisions(declaration, collector)
     parts = []
     for statement in before:
         _local(declaration, statement, known, collector)
@@ -78,9 +84,9 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         parameter = ast.TensorParameter(
             target.tensor, declaration.output.dtype, target.indices, span=target.span
         )
-        parts.append(_part(declaration, statement, known, parameter, stated))
+        parts.append(_part(declaration, statement, known, parameter, stated, divided))
         known.setdefault(target.tensor, parameter)
-    parts.append(_part(declaration, last, known, declaration.output, stated))
+    parts.append(_part(declaration, last, known, declaration.output, stated, divided))
     poisoned = False
     for part in parts:
         _target(part, collector)
@@ -103,7 +109,7 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         declaration=declaration,
         parts=tuple(parts),
         stated=stated,
-        undivided=declaration.undivided,
+        divided=divided,
     )
 
 
@@ -113,6 +119,7 @@ def _part(
     known: Mapping[str, ast.TensorParameter],
     output: ast.TensorParameter,
     stated: Sequence[tuple[str, ast.Factor]],
+    divided: Sequence[str],
 ) -> Operator:
     """One statement as an operator, of what it reads."""
     alone = len(declaration.statements) == 1
@@ -128,7 +135,7 @@ def _part(
         statement=statement,
         declaration=declaration,
         stated=tuple(pair for pair in stated if pair[0] in dims),
-        undivided=declaration.undivided,
+        divided=tuple(name for name in divided if name in dims),
     )
     used = _names_in(statement).union(part.least)
     scalars = tuple(s.id for s in declaration.scalars if alone or s.id in used)

@@ -134,10 +134,10 @@ class Statement(Node):
 
 @dataclass(frozen=True, slots=True)
 class OperatorDecl(Node):
-    """``[undivided] op name(inputs; scalars) -> output [where sizes] { statements }``.
+    """``op name(inputs; scalars) -> output [divided names] [where sizes] { statements }``.
 
-    ``sizes`` say what size a dimension has: ``size(r) == window``. ``undivided``: rules for any
-    operation do not divide its dimensions.
+    ``sizes`` say what size a dimension has: ``size(r) == window``. Rules for any
+    operation divide the dimensions ``divided`` only, or all if none are named.
     """
 
     name: str
@@ -148,7 +148,7 @@ class OperatorDecl(Node):
     output: TensorParameter
     statements: tuple[Statement, ...]
     sizes: tuple[Expr, ...] = ()
-    undivided: bool = False
+    divided: tuple[Name, ...] = ()
 
 
 # --------------------------------------------------------------------------- rules

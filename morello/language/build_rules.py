@@ -31,7 +31,7 @@ def rules_file(builder: Builder, tree: Tree[Token]) -> ast.RulesFile:
 
 def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
     parts: list[Any] = tree.children
-    undivided, _, name, inputs, scalars, output, doc, sizes, statements = parts
+    _, name, inputs, scalars, output, divided, doc, sizes, statements = parts
     builder = replace(builder, scalars=frozenset(names(children(scalars))))
     return ast.OperatorDecl(
         name=str(name),
@@ -41,7 +41,7 @@ def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
         scalars=tuple(_name(builder, scalar) for scalar in children(scalars)),
         output=_parameter(builder, output),
         sizes=expressions(builder, children(sizes)),
-        undivided=undivided is not None,
+        divided=tuple(_name(builder, dim) for dim in children(divided)),
         statements=tuple(_statement(builder, statement) for statement in children(statements)),
         span=builder.span(tree),
     )

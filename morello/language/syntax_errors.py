@@ -59,7 +59,6 @@ _CHARACTERS = {
 
 _HOMES: dict[str, tuple[Kind, ...]] = {
     "rule": ("rules",),
-    "undivided": ("rules",),
     "op": ("rules", "target"),
     "target": ("target", "mspec"),
     "primitives": ("target",),

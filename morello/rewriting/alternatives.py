@@ -126,6 +126,9 @@ class Context:
     target: Target
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
+    _wished: dict[tuple[Family, str, DType], tuple[Wish, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def applied_to_views(self, f: SpecRef) -> Iterator[Leaf]:
         """What rules for this operator apply to views of its operands, whatever the sizes are."""
@@ -135,9 +138,16 @@ class Context:
                 making = Instantiation(self.target, self.operators, f, None, None)
                 yield making.applied(step, {rule.declaration.match.variable: f})
 
-    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> Iterator[Wish]:
-        """What kernels want of a tensor of an operation, in an element type."""
-        return wishes(self.target, self.applied_to_views, f, tensor, dtype)
+    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> tuple[Wish, ...]:
+        """What kernels want of a tensor of an operation, in an element type.
+
+        Kept, since every rule asks for each level.
+        """
+        key = (f.family, tensor.key, dtype)
+        if key not in self._wished:
+            found = wishes(self.target, self.applied_to_views, f, tensor, dtype)
+            self._wished[key] = tuple(found)
+        return self._wished[key]
 
     def same_definitions(self, other: Context) -> bool:
         """Whether both use the very same target, operators and rules."""

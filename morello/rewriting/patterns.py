@@ -30,7 +30,7 @@ def implements(kernel: Kernel, operator: Operator) -> bool:
     match = kernel.match
     if operator.composite:
         return False
-    if operator.undivided and match.kind != "named":
+    if operator.divided and match.kind != "named":
         return False  # such a kernel is for parts
     match match.kind:
         case "named":

@@ -16,6 +16,7 @@ import numpy as np
 from morello.spec.layout import Packing, contiguity, packed, panel
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
+from morello.spec.sizes import with_hidden
 from morello.spec.spec import Family, Operand, Variant
 from morello.spec.views import Sight
 
@@ -136,7 +137,7 @@ def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Poin
     dims = variant.family.operation.dims
     used = coordinates[len(dims) :]
     return Point(
-        dict(zip(dims, coordinates, strict=False)),
+        with_hidden(variant.family.operation, dict(zip(dims, coordinates, strict=False))),
         {level.name: grains for level, grains in zip(target.bounded, used, strict=True)},
         variant.packing,
     )

@@ -72,8 +72,6 @@ class Rule:
             return False
         if match.kind == "elementwise" and not operator.elementwise:
             return False
-        if operator.undivided and self.requires_dimensions:
-            return False
         if self.requires_conversion and not any(
             p.dtype != operator.output.dtype for p in operator.inputs
         ):
@@ -85,13 +83,6 @@ class Rule:
                 return False
             return self.required_identity in (None, IDENTITIES[operator.reduction])
         return True
-
-    @cached_property
-    def requires_dimensions(self) -> bool:
-        """Whether it chooses a dimension of the operation to divide."""
-        domains = (choice.domain for choice in self.declaration.choices)
-        lists = ("output_dims", "reduced_dims")
-        return any(isinstance(d, ast.Call) and d.function in lists for d in domains)
 
     @cached_property
     def requires_conversion(self) -> bool:

@@ -420,7 +420,8 @@ class Instantiation:
         dimensions = tensor.indexed_by(dim)
         if not dimensions or not self.target.moves_lines_from(tensor.operand.level):
             return tensor
-        packing = less_contiguous(tensor, sizes, dimensions, self.target.page)
+        ones = self.f.family.operation.operator.restricted
+        packing = less_contiguous(tensor, sizes, dimensions, self.target.page, ones=ones)
         return replace(tensor, packing=packing)
 
     def _inside(

@@ -29,7 +29,8 @@ class Wish:
     """What a kernel wants of an operand, or of a view of it along ``axes``.
 
     ``reused``: no view is around it, or one that is read again for another value of what it leaves
-    out. Otherwise nothing is gained by registers that hold it outside of the view.
+    out. Otherwise nothing is gained by registers that hold it outside of the view. ``read``: the
+    kernel reads it, so that it may gain by panels; what is only written does not.
     """
 
     kernel: Kernel
@@ -37,6 +38,7 @@ class Wish:
     pattern: ast.KernelOperand
     axes: tuple[Axis, ...]
     reused: bool
+    read: bool
 
     @property
     def possible(self) -> bool:
@@ -107,7 +109,8 @@ def _wishes(
 ) -> Iterator[Wish]:
     name, key = f.family.operation.names[position], f.tensors[position].key
     for kernel, pattern in wanted_patterns(target, f, position, dtype):
-        yield Wish(kernel, name, pattern, axes, reused)
+        read = f.family.operation.reads(position)
+        yield Wish(kernel, name, pattern, axes, reused, read)
     for leaf in applied(f):
         below = spec_ref(leaf.family)
         for own, tensor in enumerate(leaf.tensors):

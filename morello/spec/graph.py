@@ -243,7 +243,12 @@ def _operator(graph: Graph) -> Operator:
         declaration=graph.nodes[-1].operation.operator.declaration,
         stated=tuple(indexing.stated()),
         composition=Composition(
-            graph, indexing.locals, indexing.pinned, tuple(indexing.alike()), complete
+            graph,
+            indexing.locals,
+            indexing.pinned,
+            tuple(indexing.alike()),
+            complete,
+            tuple(indexing.hidden()),
         ),
     )
 
@@ -257,6 +262,8 @@ class Composition:
         locals: How the operator's dimensions index each tensor that is computed on the way.
         pinned: Dimensions that no loop may divide while the graph is whole.
         alike: Groups of dimensions that always have the same size.
+        hidden: Where some dimension is in no operand, what always has the same extent: the indices
+            of one dimension of a tensor. Such a dimension is never divided.
         complete: Whether the operator's statement says all that the graph computes.
     """
 
@@ -265,6 +272,7 @@ class Composition:
     pinned: frozenset[str]
     alike: tuple[tuple[str, ...], ...]
     complete: bool
+    hidden: tuple[Access, ...] = ()
     _parts: dict[tuple[str, bool], tuple[Part, Part]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -274,7 +282,8 @@ class Composition:
         """Tensors that may be computed first, to be read by the rest.
 
         Nothing is gained by keeping what elementwise operations hand to each other: they are one
-        expression, unless some of them would evaluate it again and again for elements of its own.
+        expression, unless one leaves margins, or some of them would evaluate it again and again for
+        elements of its own.
         And no sum is computed twice: what both parts need of one has to be there before.
         """
         return tuple(
@@ -314,6 +323,7 @@ class Composition:
         graph, node = self.graph, self.graph.computed[name]
         return all(
             reader.operation.operator.reduction is None
+            and not reader.operation.framed
             and len(reader.operation.dims) == len(node.operation.dims)
             and graph.dtype(reader.output) == graph.dtype(name)
             for reader, _ in graph.occurrences(name)
@@ -458,12 +468,29 @@ class _Indexing:
                     if tensor not in self.graph.computed:
                         yield f"{tensor}_{place}"
         yield from self._recomputing()
+        for position, node in enumerate(self.graph.nodes):
+            if node.operation.operator.restricted:
+                for dim in set(node.operation.dims).difference(node.operation.divisible_dims):
+                    whole = self._in_own(position, OperandIndex(((dim, 1),)))
+                    yield from (inner for inner, _ in whole.terms)
         outputs = {self._names[len(self.graph.nodes) - 1, d] for d in self._last.output_dims}
         for position, node in enumerate(self.graph.nodes):
             for dim in node.operation.reduced_dims:
                 for inner, _ in self._in_own(position, OperandIndex(((dim, 1),))).terms:
                     if node is not self.graph.nodes[-1] or inner in outputs:
                         yield inner
+
+    def hidden(self) -> Iterator[Access]:
+        """How nodes index dimensions of tensors, where that tells sizes that no operand does."""
+        operands = (*self.graph.inputs, self.graph.output)
+        known = {d for name in operands for index in self.access(name) for d, _ in index.terms}
+        inside = {d for name in self.graph.locals for i in self.access(name) for d, _ in i.terms}
+        if inside <= known:
+            return
+        ranks = {name: len(access) for name, _, access in self._uses()}
+        for tensor, rank in ranks.items():
+            for place in range(rank):
+                yield (*self._seen(tensor, place), self.access(tensor)[place])
 
     def alike(self) -> Iterator[tuple[str, ...]]:
         """Groups of different dimensions that index the same dimension of a tensor."""
@@ -554,7 +581,7 @@ class _Indexing:
         once = last.operation.operator.reduction is None or all(
             len(node.operation.dims) == len(last.operation.dims) for node in before
         )
-        return assigned and agreed and once
+        return assigned and agreed and once and not last.operation.framed
 
 
 def _unused(wanted: str, taken: set[str]) -> str:

@@ -37,8 +37,8 @@ class Operator:
     ``parts`` are the operators of a declaration's statements, where it has more than one. Such an
     operator is never searched for itself: a spec that uses it has a node for each part.
 
-    ``stated``: dimensions whose size is a number or the value of a scalar. ``undivided``: only
-    rules that name it divide its dimensions.
+    ``stated``: dimensions whose size is a number or the value of a scalar. Rules for
+    any operation divide the dimensions ``divided`` only, if any are named.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Operator:
     statement: ast.Statement
     declaration: ast.OperatorDecl = field(repr=False, compare=False)
     stated: tuple[tuple[str, ast.Factor], ...] = ()
-    undivided: bool = False
+    divided: tuple[str, ...] = ()
     parts: tuple[Operator, ...] = ()
     composition: Composition | None = field(default=None, repr=False, compare=False)
 
@@ -70,6 +70,13 @@ class Operator:
         if self.composition is None:
             return bool(self.parts)
         return not self.composition.complete
+
+    @cached_property
+    def restricted(self) -> bool:
+        """Whether it says, or a part of it does, which of its dimensions may be divided."""
+        if self.composition is None:
+            return bool(self.divided)
+        return any(node.operation.operator.restricted for node in self.composition.graph.nodes)
 
     @cached_property
     def label(self) -> str:
@@ -272,6 +279,11 @@ class Operation:
         return not self.writes(operand) or self.accumulating
 
     @cached_property
+    def framed(self) -> bool:
+        """Whether the output has margins."""
+        return any(index.margins for index in self.operands[-1])
+
+    @cached_property
     def whole_dims(self) -> frozenset[str]:
         """Dimensions that no loop may divide.
 
@@ -286,9 +298,8 @@ class Operation:
     @cached_property
     def divisible_dims(self) -> tuple[str, ...]:
         """Dimensions that rules for any operation may divide."""
-        if self.operator.undivided:
-            return ()
-        return tuple(d for d in self.dims if d not in self.whole_dims)
+        named = self.operator.divided or self.dims
+        return tuple(d for d in self.dims if d in named and d not in self.whole_dims)
 
     @property
     def identity(self) -> float | None:

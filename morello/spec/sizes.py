@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from morello.spec.operators import OperandIndex, Operation
@@ -27,6 +27,24 @@ def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[s
         if dim not in found:
             found[dim] = size
             _follow_sums(indexed, found)
+    return found
+
+
+def with_hidden(operation: Operation, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With the sizes of dimensions that index only what a graph computes on the way."""
+    composition = operation.operator.composition
+    if composition is None or not composition.hidden:
+        return sizes
+    found = dict(sizes)
+    count = -1
+    while count < len(found):
+        count = len(found)
+        for alike in composition.hidden:
+            told = (i for i in alike if all(d in found for d, _ in i.terms))
+            known = next(told, None)
+            if known is not None:
+                extent = known.extent(found)
+                _follow_sums([(index, extent) for index in alike], found)
     return found
 
 

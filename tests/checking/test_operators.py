@@ -21,8 +21,7 @@ CONVOLUTION = """
 def test_shipped_operators_are_right() -> None:
     """Nothing is wrong with what the project ships, and nothing is lost."""
     text = "".join(path.read_text(encoding="utf-8") for path in RULES.glob("*.mrules"))
-    lines = (line.removeprefix("undivided ") for line in text.split("\n"))
-    declared = {line.split("(")[0][3:] for line in lines if line.startswith("op ")}
+    declared = {line.split("(")[0][3:] for line in text.split("\n") if line.startswith("op ")}
     assert declared == set(shipped_operators())
 
 
@@ -100,7 +99,7 @@ def test_sizes_are_scalars_that_nobody_gives() -> None:
 def test_scalars_that_are_whole_numbers() -> None:
     """Factors and sizes are at least 1; what only shifts an index may be 0."""
     text = """
-        undivided op windows(X: T[stride * i + r, j]; stride, window, value) -> Y: T[i, j]
+        op windows(X: T[stride * i + r, j]; stride, window, value) -> Y: T[i, j] divided j
           where size(r) == window
         {
           Y[i, j] max= X[stride * i + r, j] * value
@@ -109,7 +108,7 @@ def test_scalars_that_are_whole_numbers() -> None:
     operator = operators(text)["windows"]
     assert {"stride": 1, "window": 1} == operator.least
     assert (("r", "window"),) == operator.stated
-    assert operator.undivided
+    assert ("j",) == operator.divided
 
 
 def test_margins_have_the_values_of_scalars() -> None:

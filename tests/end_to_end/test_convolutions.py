@@ -153,7 +153,6 @@ CASES: dict[str, Case] = {
         (1, 18, 3, 4),
         _planes((1, 18, 3, 4), 2),
         (18, 2, 3, 3),
-        "x86.avx512",
     ),
     "groups": Case(
         "grouped_conv2d_nhwc(x, w, stride = 1, dilation = 1)",

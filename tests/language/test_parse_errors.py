@@ -48,7 +48,7 @@ CASES = (
     # a token out of place: what was expected, in words
     Case(
         "rules", "rulex a", "E003", "1:1", "rulex",
-        "expected 'op', 'rule', 'undivided' or the end of the file, found 'rulex'",
+        "expected 'op', 'rule' or the end of the file, found 'rulex'",
         "did you mean 'rule'?",
     ),
     Case(
@@ -105,7 +105,7 @@ CASES = (
     ),
     Case(
         "rules", "// a comment", "E003", "1:1", "//",
-        "expected 'op', 'rule', 'undivided' or the end of the file, found '//'",
+        "expected 'op', 'rule' or the end of the file, found '//'",
         "comments begin with '#'",
     ),
     Case(
@@ -219,7 +219,7 @@ kernel k on t
         "test:3:14: expected a text in quotes, found 'match'",
         "test:6:1: expected an operator, ',', 'cost' or 'yield', found 'rule'",
         "test:6:31: '$' has no meaning here",
-        "test:7:1: expected 'op', 'rule', 'undivided' or the end of the file, found 'kernel'",
+        "test:7:1: expected 'op', 'rule' or the end of the file, found 'kernel'",
         "test:8:33: expected an expression or ')', found the end of the file",
     ]
 

@@ -115,9 +115,9 @@ def test_scalars_in_indices(text: str) -> None:
 
 def test_what_a_declaration_says_of_sizes_and_of_the_rest() -> None:
     meaning = "{ Y[s + i] = X[i] elsewhere s }"
-    text = f"undivided op g(X: T[i]; s) -> Y: T[s + i] where size(i) == s {meaning}"
+    text = f"op g(X: T[i]; s) -> Y: T[s + i] divided i, j where size(i) == s {meaning}"
     [found] = parse(text).operators
-    assert found.undivided
+    assert (name("i"), name("j")) == found.divided
     assert (binary(call("size", name("i")), "==", name("s")),) == found.sizes
     assert name("s") == found.statements[0].elsewhere
 

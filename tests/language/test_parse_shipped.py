@@ -61,5 +61,4 @@ def test_specs(path: Path) -> None:
 
 
 def _declared(text: str, keyword: str) -> int:
-    lines = (line.removeprefix("undivided ") for line in text.splitlines())
-    return sum(line.startswith(f"{keyword} ") for line in lines)
+    return sum(line.startswith(f"{keyword} ") for line in text.splitlines())
