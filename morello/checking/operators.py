@@ -7,16 +7,23 @@ costs and how it is computed is not here.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
 
+from morello.checking.extents import (
+    check_elsewhere,
+    check_index,
+    declared_divisions,
+    declared_sizes,
+)
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.functions import ARITHMETIC, SPEC
+from morello.language.indices import text_of_index
 from morello.language.places import within
 from morello.language.traverse import children, names, subexpressions, with_children
 from morello.spec.dtypes import DTYPES
@@ -49,12 +56,7 @@ def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dic
 
 def show(indices: Sequence[ast.Index]) -> str:
     """Indices as they are written: ``b..., m, h + 2 * r``."""
-    return ", ".join(
-        f"{index.terms[0][0]}..."
-        if index.group
-        else " + ".join(d if factor == 1 else f"{factor} * {d}" for d, factor in index.terms)
-        for index in indices
-    )
+    return ", ".join(map(text_of_index, indices))
 
 
 def _duplicate(
@@ -73,6 +75,8 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
     _parameters(declaration, collector)
     *before, last = declaration.statements
     known = {p.name: p for p in declaration.inputs}
+    stated = declared_sizes(declaration, collector)
+    divided = declared_divisions(declaration, collector)
     parts = []
     for statement in before:
         _local(declaration, statement, known, collector)
@@ -80,16 +84,17 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         parameter = ast.TensorParameter(
             target.tensor, declaration.output.dtype, target.indices, span=target.span
         )
-        parts.append(_part(declaration, statement, known, parameter))
+        parts.append(_part(declaration, statement, known, parameter, stated, divided))
         known.setdefault(target.tensor, parameter)
-    parts.append(_part(declaration, last, known, declaration.output))
+    parts.append(_part(declaration, last, known, declaration.output, stated, divided))
     poisoned = False
     for part in parts:
         _target(part, collector)
         poisoned |= _value(part, known, collector)
+        check_elsewhere(part, collector)
         _dimensions(part, collector)
     if not poisoned:
-        _unused(declaration, collector)
+        _unused(declaration, {s for part in parts for s in part.least}, collector)
     parts = list(map(_with_sizes, parts))
     if not before:
         return parts[0]
@@ -103,6 +108,8 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         statement=parts[-1].statement,
         declaration=declaration,
         parts=tuple(parts),
+        stated=stated,
+        divided=divided,
     )
 
 
@@ -111,20 +118,34 @@ def _part(
     statement: ast.Statement,
     known: Mapping[str, ast.TensorParameter],
     output: ast.TensorParameter,
+    stated: Sequence[tuple[str, ast.Factor]],
+    divided: Sequence[str],
 ) -> Operator:
     """One statement as an operator, of what it reads."""
     alone = len(declaration.statements) == 1
     read = dict.fromkeys(e.tensor for e in subexpressions(statement.value) if _is_element(e))
-    used = names(statement.value)
-    return Operator(
+    inputs = declaration.inputs if alone else tuple(known[n] for n in read if n in known)
+    dims = {d for p in (*inputs, output) for i in p.indices for d, _ in i.terms}
+    part = Operator(
         name=declaration.name if alone else f"{declaration.name}.{output.name}",
         doc=declaration.doc,
-        inputs=declaration.inputs if alone else tuple(known[n] for n in read if n in known),
+        inputs=inputs,
         output=output,
-        scalars=tuple(s.id for s in declaration.scalars if alone or s.id in used),
+        scalars=(),
         statement=statement,
         declaration=declaration,
+        stated=tuple(pair for pair in stated if pair[0] in dims),
+        divided=tuple(name for name in divided if name in dims),
     )
+    used = _names_in(statement).union(part.least)
+    scalars = tuple(s.id for s in declaration.scalars if alone or s.id in used)
+    return replace(part, scalars=scalars)
+
+
+def _names_in(statement: ast.Statement) -> set[str]:
+    """Names in a statement's values."""
+    elsewhere = statement.elsewhere
+    return names(statement.value) | (set() if elsewhere is None else names(elsewhere))
 
 
 # --------------------------------------------------------------------------- the head
@@ -142,7 +163,8 @@ def _parameters(declaration: ast.OperatorDecl, collector: Collector) -> None:
         seen.add(name)
     for parameter in parameters:
         _dtype(parameter, collector)
-        _factors(parameter, collector)
+        for index in parameter.indices:
+            check_index(index, {s.id for s in declaration.scalars}, collector)
     _groups(declaration, parameters, collector)
     _output_indices(declaration.output, collector)
 
@@ -160,19 +182,6 @@ def _dtype(parameter: ast.TensorParameter, collector: Collector) -> None:
         "neither a dtype nor a variable",
         help=f"{close}; a variable that stands for any dtype is one capital letter, such as T",
     )
-
-
-def _factors(parameter: ast.TensorParameter, collector: Collector) -> None:
-    for index in parameter.indices:
-        for dimension, factor in index.terms:
-            if factor < 1:
-                message = f"dimension '{dimension}' has the factor {factor}; the least is 1"
-                collector.error("O005", message, index.span)
-        twice = [d for d, n in Counter(d for d, _ in index.terms).items() if n > 1]
-        for dimension in twice:
-            message = f"dimension '{dimension}' stands twice in one index"
-            help = f"write one term with a factor: 2 * {dimension}"
-            collector.error("O005", message, index.span, help=help)
 
 
 def _groups(
@@ -206,7 +215,7 @@ def _output_indices(output: ast.TensorParameter, collector: Collector) -> None:
         (dimension, factor), *more = index.terms
         if more or factor != 1:
             message = f"'{show([index])}' indexes the output; only one dimension alone can"
-            help = "every element of the output has to be reached exactly once"
+            help = "every element of the output has to be reached at most once"
             collector.error("O007", message, index.span, help=help)
         elif dimension in seen:
             message = f"dimension '{dimension}' indexes the output twice"
@@ -267,7 +276,8 @@ def _value(
             return f"'{name}...' stands for any number of dimensions"
         return ""
 
-    known = {d: Typed("dim") for d, i in _occurrences(operator.parameters) if not i.group}
+    dims = _occurrences(operator, operator.parameters)
+    known = {d: Typed("dim") for d, i in dims if not i.group}
     known |= dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
     functions = {**ARITHMETIC, SIZE: SPEC[SIZE]}
     scope = Scope(known, functions, element=element, advice=advice)
@@ -359,27 +369,35 @@ def _element(
 # --------------------------------------------------------------------------- dimensions and use
 
 
-def _occurrences(parameters: Sequence[ast.TensorParameter]) -> Iterator[tuple[str, ast.Index]]:
+def _occurrences(
+    operator: Operator, parameters: Sequence[ast.TensorParameter]
+) -> Iterator[tuple[str, ast.Index]]:
+    scalars = {s.id for s in operator.declaration.scalars}
     for parameter in parameters:
         for index in parameter.indices:
             for dimension, _ in index.terms:
-                yield dimension, index
+                if dimension not in scalars:  # that is an error of its own
+                    yield dimension, index
 
 
 def _dimensions(operator: Operator, collector: Collector) -> None:
-    direct = {
+    direct = {dimension for dimension, _ in operator.stated}
+    direct |= {
         d
-        for d, index in _occurrences(operator.parameters)
-        if index.group or index.terms == ((d, 1),)
+        for d, index in _occurrences(operator, operator.parameters)
+        if index.group or (index.terms == ((d, 1),) and not index.low and not index.high)
     }
-    output = dict(_occurrences([operator.output]))
+    output = dict(_occurrences(operator, [operator.output]))
     inputs: dict[str, ast.Index] = {}
-    for dimension, index in _occurrences(operator.inputs):
+    for dimension, index in _occurrences(operator, operator.inputs):
         inputs.setdefault(dimension, index)
     for dimension, index in inputs.items():
         if dimension not in direct:
             message = f"nothing tells the size of dimension '{dimension}'"
-            help = f"index some operand by '{dimension}' alone"
+            help = (
+                f"index some operand by '{dimension}' alone, or give it a size: "
+                f"where size({dimension}) == a scalar"
+            )
             collector.error("O011", message, index.span, "only part of a sum", help)
     if operator.inputs:
         for dimension in [d for d in output if d not in inputs]:
@@ -399,7 +417,9 @@ def _is_element(expr: ast.Expr) -> TypeGuard[ast.Element]:
     return isinstance(expr, ast.Element)
 
 
-def _unused(declaration: ast.OperatorDecl, collector: Collector) -> None:
+def _unused(
+    declaration: ast.OperatorDecl, in_indices: AbstractSet[str], collector: Collector
+) -> None:
     values = [s.value for s in declaration.statements]
     read = {e.tensor for v in values for e in subexpressions(v) if _is_element(e)}
     *before, _ = declaration.statements
@@ -409,7 +429,7 @@ def _unused(declaration: ast.OperatorDecl, collector: Collector) -> None:
         if name not in read:
             message = f"{what} '{name}' is never used"
             collector.error("O013", message, within(span, name), "unused")
-    used = set[str]().union(*map(names, values))
+    used = set[str]().union(in_indices, *map(_names_in, declaration.statements))
     for scalar in declaration.scalars:
         if scalar.id not in used:
             collector.error("O013", f"scalar '{scalar.id}' is never used", scalar.span, "unused")

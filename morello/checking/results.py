@@ -76,7 +76,8 @@ class ResultChecker:
 
     def _loop(self, loop: ast.ForLoop, kinds: Mapping[str, Typed]) -> None:
         dimension = self._expect(loop.dimension, "dim", kinds, "R013", "what a loop divides")
-        self._expect(loop.step, "size", kinds, "R013", "the step of a loop")
+        if not _is_positive(loop.step):
+            self._expect(loop.step, "size", kinds, "R013", "the step of a loop")
         if loop.parallel and dimension is not UNKNOWN:
             self._parallel(loop)
         self._block(loop.body, kinds)
@@ -84,6 +85,8 @@ class ResultChecker:
     def _parallel(self, loop: ast.ForLoop) -> None:
         # Threads that share an output element race; nothing that runs in one thread would show it.
         dimension = loop.dimension
+        if isinstance(dimension, ast.Attribute) and dimension.name in self._output_dims():
+            return
         domain = self.rule.domain(dimension.id) if isinstance(dimension, ast.Name) else None
         inside = [leaf for leaf in self.rule.leaves() if loop in leaf.around]
         if isinstance(domain, ast.Call) and domain.function == "output_dims":
@@ -95,6 +98,11 @@ class ResultChecker:
                 "a buffer made in the loop, and from there to the output in an 'ordered' step"
             )
             self.collector.error("R014", message, dimension.span, "may be reduced", help)
+
+    def _output_dims(self) -> set[str]:
+        """Dimensions of the output, of an operator that is matched by its name."""
+        operator = self.operators.get(self.rule.declaration.match.operator or "")
+        return {d for i in operator.output.indices for d, _ in i.terms} if operator else set()
 
     # ------------------------------------------------------------------------- buffers
 
@@ -278,6 +286,11 @@ class ResultChecker:
             if wanted != given:
                 message = f"'{operator.name}' takes {counted(wanted, what)}, {given} given"
                 self.collector.error("R018", message, step.span, f"{given} given", help)
+
+
+def _is_positive(step: ast.Expr) -> bool:
+    """Whether the step of a loop is written as a number."""
+    return isinstance(step, ast.Number) and isinstance(step.value, int) and step.value > 0
 
 
 def writes_privately(

@@ -219,11 +219,15 @@ class _RuleChecker:
 
 
 def _members(operator: Operator | None) -> tuple[tuple[str, str], ...]:
-    """What an operation of a known operator has by name: its operands and its scalars."""
+    """What an operation of a known operator has by name: operands, scalars and dimensions."""
     if operator is None:
         return ()
-    operands = ((p.name, "operand") for p in operator.parameters)
-    return (*operands, *((name, "number") for name in operator.given_scalars))
+    single = (i for p in operator.parameters for i in p.indices if not i.group)
+    return (
+        *((dim, "dim") for index in single for dim, _ in index.terms),
+        *((name, "number") for name in operator.given_scalars),
+        *((p.name, "operand") for p in operator.parameters),
+    )
 
 
 def _end_of_name(operand: ast.MatchOperand) -> int:

@@ -18,9 +18,9 @@ from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import Goal, GoalTensor
-from morello.spec.graph import sizes_from
 from morello.spec.layout import Layout, row_major
 from morello.spec.operators import Operator
+from morello.spec.sizes import sizes_from
 
 MAX_SIZE = 2**24
 """The largest size of one dimension."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 
@@ -11,12 +11,13 @@ from morello.checking.operators import show
 from morello.checking.sizes import Sizes
 from morello.language import ast
 from morello.language.diagnostics import suggestion
+from morello.language.evaluate import Value
 from morello.language.places import within
 from morello.language.source import Span
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import GoalTensor
 from morello.spec.layout import row_major
-from morello.spec.operators import Operation, Operator, size_name
+from morello.spec.operators import LARGEST_SCALAR, Operation, Operator, is_whole, size_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,16 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A size of a dimension, and the tensor that it comes from."""
+    """A size of a dimension, and where it comes from: a tensor's, or the declaration."""
 
     size: int
-    tensor: GoalTensor
-    position: int
+    source: str
+    position: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.size} in dimension {self.position + 1} of '{self.tensor.name}'"
+        if self.position is None:
+            return f"{self.size} by {self.source}"
+        return f"{self.size} in dimension {self.position + 1} of {self.source}"
 
 
 class CallChecker:
@@ -82,13 +85,14 @@ class CallChecker:
         operator, scalars = self.check_names()
         if operator is None:
             return None
+        wrong = len(self.collector.diagnostics) > before
         known = [] if isinstance(self.result, str) else [self.result]
         operands = [*self.inputs, *known]
         variables = self._dtypes(operator, operands)
         rank = self._group_rank(operator, operands)
-        if rank is None:
+        if rank is None or (wrong and operator.least):
             return None
-        operation = Operation(operator, rank)
+        operation = Operation(operator, rank, scalars=scalars)
         sizes = self._dimensions(operation, operands)
         if len(self.collector.diagnostics) > before or sizes is None:
             return None
@@ -122,7 +126,7 @@ class CallChecker:
             help = "declare it: local NAME: f32[...], and give it the value in a statement"
             self.collector.error("S037", message, self.call.operator_span, "which type?", help)
             return None
-        shape = tuple(sizes[d] for d in operation.output_dims)
+        shape = tuple(index.extent(sizes) for index in operation.operands[-1])
         return GoalTensor(name, "local", dtype, shape, row_major(len(shape)))
 
     def _operand_place(self, position: int) -> Span:
@@ -157,6 +161,8 @@ class CallChecker:
                 self.collector.error("S033", f"scalar '{name}' is given twice", place, "again")
             if value is not None and isnan(value):
                 self.collector.error("S033", f"scalar '{name}' is not a number", expr.span)
+            elif operator is not None and value is not None:
+                self._whole(operator, name, value, expr.span)
             given[name] = 0.0 if value is None else float(value)
             after = expr.span.end
         missing = [name for name in declared if name not in given]
@@ -166,6 +172,15 @@ class CallChecker:
             help = f"write {missing[0]} = ... after the tensors"
             self.collector.error("S033", message, self.call.operator_span, help=help)
         return tuple((name, given.get(name, 0.0)) for name in declared)
+
+    def _whole(self, operator: Operator, name: str, value: Value, place: Span) -> None:
+        """What stands in an index or is a size has to be a whole number."""
+        least = operator.least.get(name)
+        if least is None or is_whole(value, least):
+            return
+        message = f"scalar '{name}' of '{operator.name}' is {value}"
+        help = f"it must be a whole number from {least} to {LARGEST_SCALAR}"
+        self.collector.error("S038", message, place, "not possible", help)
 
     # ------------------------------------------------------------------------- dtypes and ranks
 
@@ -218,24 +233,54 @@ class CallChecker:
         self, operation: Operation, operands: list[GoalTensor]
     ) -> dict[str, int] | None:
         """Size of each dimension; where operands disagree, the first one's."""
-        bound: dict[str, _Bound] = {}
+        bound = dict(self._stated(operation))
         for i, (indices, tensor) in enumerate(zip(operation.operands, operands, strict=False)):
             for position, index in enumerate(indices):
                 if index.alone is None:
                     continue
-                here = _Bound(tensor.shape[position], tensor, position)
+                here = _Bound(tensor.shape[position], f"'{tensor.name}'", position)
                 first = bound.setdefault(index.alone, here)
                 if first.size != here.size:
-                    self._mismatch(index.alone, first, here, i)
-        sums_are_known = len(bound) == len(operation.dims)
-        if sums_are_known:
-            self._sums(operation, operands, bound)
-        return {d: bound[d].size for d in operation.dims} if sums_are_known else None
+                    self._mismatch(index.alone, first, here, i, tensor)
+        self._reached(operation, operands, bound)
+        if len(bound) < len(operation.dims):
+            return None
+        self._sums(operation, operands, bound)
+        return {d: bound[d].size for d in operation.dims}
 
-    def _mismatch(self, dimension: str, first: _Bound, here: _Bound, operand: int) -> None:
+    def _stated(self, operation: Operation) -> Iterator[tuple[str, _Bound]]:
+        """Dimensions whose size the declaration states."""
+        for dimension, value in operation.operator.stated:
+            if isinstance(value, str):
+                yield dimension, _Bound(int(operation.values[value]), f"'{value}'")
+            else:
+                yield dimension, _Bound(value, "its declaration")
+
+    def _reached(
+        self, operation: Operation, operands: list[GoalTensor], bound: dict[str, _Bound]
+    ) -> None:
+        """Sizes that follow from sums, such as the rows of a result from those that it reads.
+
+        Where a sum with one dimension of unknown size does not reach all that there is, it is as
+        large as possible; what is wrong then is said of the sum.
+        """
+        for indices, tensor in zip(operation.operands, operands, strict=False):
+            for position, index in enumerate(indices):
+                unknown = [(d, f) for d, f in index.terms if d not in bound]
+                if len(unknown) != 1:
+                    continue
+                [(dimension, factor)] = unknown
+                known = {d: bound[d].size for d, _ in index.terms if d in bound}
+                rest = tensor.shape[position] - index.extent({**known, dimension: 1})
+                size = max(1 + rest // factor, 1)
+                bound[dimension] = _Bound(size, f"'{tensor.name}'", position)
+
+    def _mismatch(
+        self, dimension: str, first: _Bound, here: _Bound, operand: int, tensor: GoalTensor
+    ) -> None:
         message = f"dimension '{dimension}' of '{self.call.operator}' is {first} but {here}"
-        label = f"{here.size} here, {first.size} in '{first.tensor.name}'"
-        help = f"the shape of '{here.tensor.name}' is {list(here.tensor.shape)}"
+        label = f"{here.size} here, {first.size} in {first.source}"
+        help = f"the shape of '{tensor.name}' is {list(tensor.shape)}"
         self.collector.error("S036", message, self._operand_place(operand), label, help)
 
     def _sums(
@@ -246,7 +291,7 @@ class CallChecker:
             for position, index in enumerate(indices):
                 extent = index.extent({d: bound[d].size for d, _ in index.terms})
                 if index.alone is None and extent != tensor.shape[position]:
-                    here = _Bound(tensor.shape[position], tensor, position)
+                    here = _Bound(tensor.shape[position], f"'{tensor.name}'", position)
                     terms = ", ".join(f"'{d}' is {bound[d]}" for d, _ in index.terms)
                     message = (
                         f"'{self.call.operator}' reaches {extent} elements where there is {here}"

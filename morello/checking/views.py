@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from morello.checking.operators import show
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
+from morello.language.indices import with_scalars
 from morello.language.places import within
 from morello.spec.operators import OperandIndex, Operation, Operator
-from morello.spec.views import axes_of
+from morello.spec.views import sight
 
 GROUP_RANK = 1
 """Rank of the matched operator's group at which ranks and dimensions are held together."""
@@ -69,6 +70,7 @@ def _indexed(
     index: ast.Index, parameter: ast.TensorParameter, matched: Operator, collector: Collector
 ) -> ast.Index | None:
     """The declared index that an index of a view is all or a part of; none after an error."""
+    index = with_scalars(index, matched.scalars)
     dims = [dim for dim, _ in index.terms]
     known = [d for p in matched.parameters for i in p.indices for d, _ in i.terms]
     for dim in dims:
@@ -85,7 +87,7 @@ def _indexed(
         message = f"'{show([index])}' {times} '{parameter.name}'"
     elif index.group != found[0].group:
         message = f"'{dims[0]}' is {'a group' if found[0].group else 'no group'} of dimensions"
-    elif index.terms != ((dims[0], 1),) and not {*index.terms} <= {*found[0].terms}:
+    elif not _is_part(index, found[0]):
         message = f"'{show([index])}' is not a part of '{show(found)}'"
     if not message:
         return found[0]
@@ -94,9 +96,18 @@ def _indexed(
     return None
 
 
+def _is_part(index: ast.Index, declared: ast.Index) -> bool:
+    """Whether an index is one dimension of a declared one, or some of its terms."""
+    margins = (index.low, index.high)
+    if margins not in (((), ()), (declared.low, declared.high)):
+        return False
+    alone = len(index.terms) == 1 and index.terms[0][1] == 1 and not any(margins)
+    return alone or {*index.terms} <= {*declared.terms}
+
+
 def _together(step: ast.Apply, operator: Operator, matched: Operator, collector: Collector) -> None:
     """Whether the views make operands of the ranks that the operator has, and dimensions agree."""
-    before = Operation(matched, GROUP_RANK if matched.group else 0)
+    before = _example(matched, GROUP_RANK if matched.group else 0)
     operands = step.arguments[: len(operator.parameters)]
     indices = [_indices(before, operand) for operand in operands]
     if any(found is None for found in indices):
@@ -109,10 +120,12 @@ def _together(step: ast.Apply, operator: Operator, matched: Operator, collector:
         message = f"'{operator.name}' cannot have operands of {ranks} dimensions"
         collector.error("R025", message, step.span, help=f"it has {form}")
         return
-    for dim, first, other in _contradictions(Operation(operator, rank), seen):
-        message = f"dimension '{dim}' of '{operator.name}' would be both '{first}' and '{other}'"
-        collector.error("R025", message, step.span, "two dimensions in one")
-        return
+    _dimensions(step, _example(operator, rank), seen, collector)
+
+
+def _example(operator: Operator, rank: int) -> Operation:
+    """The operator with some values of its scalars."""
+    return Operation(operator, rank, scalars=tuple((name, 1.0) for name in operator.scalars))
 
 
 def _indices(matched: Operation, operand: ast.Expr | ast.View) -> tuple[OperandIndex, ...] | None:
@@ -124,19 +137,43 @@ def _indices(matched: Operation, operand: ast.Expr | ast.View) -> tuple[OperandI
     position = len(matched.names) - 1 if name == "out" else matched.names.index(name)
     if not isinstance(operand, ast.View):
         return matched.operands[position]
-    return axes_of(matched, position, operand.indices)[0]
+    return sight(matched, position, operand.indices).indices
 
 
-def _contradictions(
-    operation: Operation, seen: list[tuple[OperandIndex, ...]]
-) -> Iterator[tuple[str, str, str]]:
-    """Dimensions of an operation that operands make of different dimensions."""
+def _dimensions(
+    step: ast.Apply,
+    operation: Operation,
+    seen: list[tuple[OperandIndex, ...]],
+    collector: Collector,
+) -> None:
+    """Whether operands make each dimension of an operation of one of the matched one's.
+
+    A sum is the same sum of others, term by term.
+    """
+    name = operation.operator.name
     found: dict[str, str] = {}
     for indices, given in zip(operation.operands, seen, strict=True):
         for index, own in zip(indices, given, strict=True):
-            if index.alone is None:
-                continue
-            text = " + ".join(d if f == 1 else f"{f} * {d}" for d, f in own.terms)
-            first = found.setdefault(index.alone, text)
-            if first != text:
-                yield index.alone, first, text
+            for dim, text in _pairs(index, own):
+                first = found.setdefault(dim, text)
+                if first != text:
+                    message = f"dimension '{dim}' of '{name}' would be both '{first}' and '{text}'"
+                    collector.error("R025", message, step.span, "two dimensions in one")
+                    return
+    for dim in (d for d in operation.dims if d not in found):
+        message = f"nothing tells the size of dimension '{dim}' of '{name}'"
+        help = "see an operand by the same sum: f.X[h + r]"
+        collector.error("R025", message, step.span, "no size", help)
+        return
+
+
+def _pairs(index: OperandIndex, own: OperandIndex) -> Iterator[tuple[str, str]]:
+    """Dimensions of an index, each with what an operand makes it."""
+    if index.alone is not None:
+        yield index.alone, _text(own)
+    elif len(index.terms) == len(own.terms):
+        yield from zip((d for d, _ in index.terms), (d for d, _ in own.terms), strict=True)
+
+
+def _text(index: OperandIndex) -> str:
+    return " + ".join(d if f == 1 else f"{f} * {d}" for d, f in index.terms)

@@ -85,19 +85,26 @@ class Element(Node):
     indices: tuple[Index, ...]
 
 
+Factor = int | str
+"""Of a dimension in an index: a number, or the name of a scalar."""
+
 Expr = Number | Name | Attribute | Call | Unary | Binary | Conditional | Element
 
 
 @dataclass(frozen=True, slots=True)
 class Index(Node):
-    """One index of a tensor: a sum of dimensions with integer factors, or a group ``b...``.
+    """One index of a tensor: a sum of dimensions with factors, or a group ``b...``.
 
-    ``terms`` holds (dimension, factor) pairs, e.g. ``h + 2 * r`` is (("h", 1), ("r", 2)).
-    For a group, ``terms`` is ((group name, 1),) and ``group`` is true.
+    ``terms`` holds (dimension, factor) pairs, e.g. ``h + 2 * r`` is (("h", 1), ("r", 2)). A factor
+    is a number or the name of a scalar. For a group, ``terms`` is ((group name, 1),) and ``group``
+    is true. ``low`` and ``high`` are scalars or numbers, with factors, before and after the
+    dimensions: elements that are not reached, of ``low + i + high``.
     """
 
-    terms: tuple[tuple[str, int], ...]
+    terms: tuple[tuple[str, Factor], ...]
     group: bool = False
+    low: tuple[tuple[Factor, Factor], ...] = ()
+    high: tuple[tuple[Factor, Factor], ...] = ()
 
 
 # --------------------------------------------------------------------------- operators
@@ -114,16 +121,24 @@ class TensorParameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class Statement(Node):
-    """``C[m, n] += value``. ``update`` is ``=``, ``+=``, ``max=`` or ``min=``."""
+    """``C[m, n] += value``. ``update`` is ``=``, ``+=``, ``max=`` or ``min=``.
+
+    ``elsewhere`` is the value of elements that no index reaches.
+    """
 
     target: Element
     update: str
     value: Expr
+    elsewhere: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorDecl(Node):
-    """``op name(inputs; scalars) -> output { statements }``."""
+    """``op name(inputs; scalars) -> output [divided names] [where sizes] { statements }``.
+
+    ``sizes`` say what size a dimension has: ``size(r) == window``. Rules for any
+    operation divide the dimensions ``divided`` only, or all if none are named.
+    """
 
     name: str
     name_span: Span = field(compare=False, repr=False)
@@ -132,6 +147,8 @@ class OperatorDecl(Node):
     scalars: tuple[Name, ...]
     output: TensorParameter
     statements: tuple[Statement, ...]
+    sizes: tuple[Expr, ...] = ()
+    divided: tuple[Name, ...] = ()
 
 
 # --------------------------------------------------------------------------- rules

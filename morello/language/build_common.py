@@ -26,10 +26,14 @@ Item = Tree[Token] | Token
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Turns pieces of a lark tree into plain values, and notes errors."""
+    """Turns pieces of a lark tree into plain values, and notes errors.
+
+    ``scalars`` are those of the operator that is being built.
+    """
 
     source: Source
     errors: Collector = field(default_factory=Collector)
+    scalars: frozenset[str] = frozenset()
 
     def span(self, first: Item, last: Item | None = None) -> Span:
         """From the start of ``first`` to the end of ``last``, or of ``first`` itself."""

@@ -9,6 +9,7 @@ from lark import Token, Tree
 
 from morello.language import ast
 from morello.language.build_common import Builder, children, kind_of
+from morello.language.indices import with_scalars
 
 
 def expression(builder: Builder, tree: Tree[Token]) -> ast.Expr:
@@ -63,15 +64,18 @@ def _index(builder: Builder, tree: Tree[Token]) -> ast.Index:
     if kind_of(tree) == "group":
         return ast.Index(((str(tree.children[0]), 1),), group=True, span=span)
     terms = (part for part in tree.children if isinstance(part, Tree))
-    return ast.Index(tuple(_term(builder, term) for term in terms), span=span)
+    index = ast.Index(tuple(_term(builder, term) for term in terms), span=span)
+    return with_scalars(index, builder.scalars)
 
 
-def _term(builder: Builder, tree: Tree[Token]) -> tuple[str, int]:
-    """``r``, ``2 * r`` or ``r * 2``."""
+def _term(builder: Builder, tree: Tree[Token]) -> tuple[str, ast.Factor]:
+    """``r``, ``2 * r``, ``r * 2`` or ``stride * r``."""
     tokens = [part for part in tree.children if isinstance(part, Token)]
-    name = next(str(token) for token in tokens if token.type == "NAME")
-    factors = [builder.integer(token) for token in tokens if token.type == "INTEGER"]
-    return name, factors[0] if factors else 1
+    *factors, name = (str(token) for token in tokens if token.type == "NAME")
+    if factors:
+        return name, factors[0]
+    numbers = [builder.integer(token) for token in tokens if token.type == "INTEGER"]
+    return name, numbers[0] if numbers else 1
 
 
 def order(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lark import Token, Tree
@@ -30,7 +31,8 @@ def rules_file(builder: Builder, tree: Tree[Token]) -> ast.RulesFile:
 
 def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
     parts: list[Any] = tree.children
-    _, name, inputs, scalars, output, doc, statements = parts
+    _, name, inputs, scalars, output, divided, doc, sizes, statements = parts
+    builder = replace(builder, scalars=frozenset(names(children(scalars))))
     return ast.OperatorDecl(
         name=str(name),
         name_span=builder.span(name),
@@ -38,6 +40,8 @@ def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
         inputs=tuple(_parameter(builder, parameter) for parameter in children(inputs)),
         scalars=tuple(_name(builder, scalar) for scalar in children(scalars)),
         output=_parameter(builder, output),
+        sizes=expressions(builder, children(sizes)),
+        divided=tuple(_name(builder, dim) for dim in children(divided)),
         statements=tuple(_statement(builder, statement) for statement in children(statements)),
         span=builder.span(tree),
     )
@@ -54,11 +58,13 @@ def _parameter(builder: Builder, tree: Tree[Token]) -> ast.TensorParameter:
 
 
 def _statement(builder: Builder, tree: Tree[Token]) -> ast.Statement:
-    target, update, value = children(tree)
+    parts: list[Any] = tree.children
+    target, update, value, elsewhere = parts
     return ast.Statement(
         element(builder, target),
         str(update),
         expression(builder, value),
+        optional(builder, elsewhere),
         span=builder.span(tree),
     )
 

@@ -80,6 +80,9 @@ SPEC: dict[str, Signature] = {
     "composite": Signature(
         ("operation",), "truth", "Whether no kernel computes it as one: it has several statements."
     ),
+    "restricted": Signature(
+        ("operation",), "truth", "Whether loops divide some dimensions only: parts have kernels."
+    ),
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
     "writes": Signature(("operation", "operand"), "truth", "Whether it is the output."),
     "reused": Signature(

@@ -7,6 +7,7 @@ without units.
 from __future__ import annotations
 
 from morello.language import ast
+from morello.language.indices import text_of_index
 
 _CONDITIONAL, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _MINUS, _PRIMARY = range(9)
 
@@ -42,7 +43,7 @@ def _text(expr: ast.Expr) -> tuple[str, int]:
         case ast.Call(function=function, args=args):
             return f"{function}({', '.join(unparse(a) for a in args)})", _PRIMARY
         case ast.Element(tensor=tensor, indices=indices):
-            return f"{tensor}[{', '.join(_index(i) for i in indices)}]", _PRIMARY
+            return f"{tensor}[{', '.join(map(text_of_index, indices))}]", _PRIMARY
         case ast.Unary(operator="not", operand=operand):
             return f"not {_at(operand, _NOT)}", _NOT
         case ast.Unary(operator=operator, operand=operand):
@@ -54,9 +55,3 @@ def _text(expr: ast.Expr) -> tuple[str, int]:
         case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
             text = f"{_at(then, _OR)} if {_at(condition, _OR)}"
             return text + (f" else {unparse(otherwise)}" if otherwise else ""), _CONDITIONAL
-
-
-def _index(index: ast.Index) -> str:
-    if index.group:
-        return f"{index.terms[0][0]}..."
-    return " + ".join(name if factor == 1 else f"{factor} * {name}" for name, factor in index.terms)

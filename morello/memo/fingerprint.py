@@ -176,7 +176,7 @@ def _sorted(parts: Iterable[Canonical]) -> Canonical:
 
 def _operator(operator: Operator) -> Canonical:
     parts = (operator.inputs, operator.output, operator.scalars, operator.statement)
-    return (operator.name, canonical(parts))
+    return (operator.name, operator.divided, operator.stated, canonical(parts))
 
 
 def _kernel(kernel: Kernel) -> Canonical:

@@ -67,7 +67,8 @@ def buffer_of(source: View, operand: Operand, width: int, name: str) -> View:
         shape[dimension] = size
     layout = Layout(tuple(along[p] for p in operand.order), width)
     tensor = _buffer(name, operand, tuple(shape), layout)
-    return whole(tensor).seen(tuple(map(Axis, along)), source.sizes)
+    view = replace(whole(tensor), sizes=source.sizes, axes=tuple(map(Axis, along)))
+    return whole(tensor) if along == list(range(len(along))) else view
 
 
 def _buffer(name: str, operand: Operand, shape: tuple[int, ...], layout: Layout) -> Tensor:
@@ -124,7 +125,7 @@ class _Lowering:
         match step:
             case Leaf(tensors=tensors):
                 operands = tuple(
-                    views[t.key] if t.seen is None else views[t.key].seen(t.seen.axes, extents)
+                    views[t.key] if t.seen is None else views[t.key].seen(t.seen.sight, extents)
                     for t, extents in zip(tensors, step.extents, strict=True)
                 )
                 node = self.leaf(step, operands)
@@ -167,6 +168,8 @@ class _Lowering:
 
     def _tiled(self, step: Tiled, views: Mapping[str, View]) -> Node:
         count, tile, remainder = int(step.count), int(step.step), int(step.remainder)
+        if count == 1 and not remainder and not step.parallel:
+            return self.node(step.full, views)
         variable = self.names.fresh(step.dim)
         size = count * tile + remainder
         indices = _indices(step)

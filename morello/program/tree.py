@@ -15,6 +15,7 @@ from morello.spec.dtypes import DType
 from morello.spec.layout import Axis, Layout, Order
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operation
+from morello.spec.views import Sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,20 @@ class View:
         along = {self.axis(p).dimension: p for p in range(len(self.sizes))}
         return tuple(along[d] for d in self.tensor.layout.order if d in along)
 
-    def seen(self, axes: tuple[Axis, ...], sizes: tuple[int, ...]) -> View:
-        """The view of these sizes along dimensions of this one."""
-        own = [self.axis(a.dimension) for a in axes]
-        along = tuple(Axis(o.dimension, o.step * a.step) for o, a in zip(own, axes, strict=True))
-        same = along == tuple(map(Axis, range(len(self.tensor.shape))))
-        return replace(self, sizes=sizes, axes=None if same else along)
+    def seen(self, sight: Sight, sizes: tuple[int, ...]) -> View:
+        """What can be seen of it, with these sizes."""
+        offsets = list(self.offsets)
+        for position, start in enumerate(sight.starts):
+            own = self.axis(position)
+            offsets[own.dimension] = offsets[own.dimension].plus(Affine(own.step * start))
+        along = []
+        for axis in sight.axes:
+            own = self.axis(axis.dimension)
+            along.append(Axis(own.dimension, own.step * axis.step))
+        same = along == list(map(Axis, range(len(self.tensor.shape))))
+        return replace(
+            self, offsets=tuple(offsets), sizes=sizes, axes=None if same else tuple(along)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,20 @@ def mapped(function: Callable[[Array], Array], tensor: Array | Bounded) -> Any:
     return tensor.map(function) if isinstance(tensor, Bounded) else function(tensor)
 
 
+def framed(
+    tensor: Array | Bounded, margins: Sequence[tuple[int, int]], value: float
+) -> Array | Bounded:
+    """The tensor with so many more elements at both ends of its dimensions, of this value."""
+    if not isinstance(tensor, Bounded):
+        return np.pad(tensor, margins, constant_values=value)
+    error, specials = (
+        p if p.ndim == 0 else np.pad(np.broadcast_to(p, tensor.shape), margins)
+        for p in (tensor.error, tensor.specials)
+    )
+    values = np.pad(tensor.values, margins, constant_values=value)
+    return Bounded(values, error, specials, tensor.dtype)
+
+
 def bounded(values: Array, dtype: DType) -> Bounded:
     """Exact values: those of an array, as elements of ``dtype``."""
     wide = np.float64 if dtype.floating else dtype.numpy

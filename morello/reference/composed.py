@@ -12,6 +12,7 @@ from morello.reference.meaning import Meaning, Tensor
 from morello.spec.dtypes import DType
 from morello.spec.graph import Node
 from morello.spec.operators import Operation
+from morello.spec.sizes import with_hidden
 
 
 class Executable(Protocol):
@@ -53,7 +54,8 @@ class _Composed:
     ) -> Value:
         """See `Executable`."""
         graph = self._composition.graph
-        size = dict(zip(self._operation.dims, sizes, strict=True))
+        own = dict(zip(self._operation.dims, sizes, strict=True))
+        size = with_hidden(self._operation, own)
         tensors = dict(zip(graph.inputs, inputs, strict=True))
         if old_output is not None:
             tensors[graph.output] = old_output

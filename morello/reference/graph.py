@@ -19,7 +19,8 @@ from morello.reference.bounded import Bounded
 from morello.reference.errors import Errors
 from morello.reference.meaning import Meaning, Tensor
 from morello.spec.dtypes import DType
-from morello.spec.graph import Node, sizes_from
+from morello.spec.graph import Node
+from morello.spec.sizes import sizes_from
 
 
 class Nodes:

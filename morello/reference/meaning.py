@@ -15,7 +15,7 @@ is evaluated in blocks of the iteration space, so that memory stays bounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
@@ -27,10 +27,10 @@ from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
 from morello.reference.arithmetic import Arithmetic, Numbers, Products, Total
-from morello.reference.bounded import Bounded, mapped
+from morello.reference.bounded import Bounded, framed, mapped
 from morello.reference.expressions import elements, factors
 from morello.reference.views import ElementView, element_view, extents, part
-from morello.spec.constants import value_of
+from morello.spec.constants import elsewhere_of, value_of
 from morello.spec.conversion import Array
 from morello.spec.dtypes import DType
 from morello.spec.operators import Operation
@@ -84,6 +84,7 @@ class Meaning:
         self._scalars = {n: self._arithmetic.constant(v) for n, v in operation.scalars}
         self._elements = {e: element_view(operation, e) for e in elements(self._value)}
         self._target = element_view(operation, operation.operator.statement.target)
+        self._elsewhere = elsewhere_of(operation, output_dtype)
         self._factors = factors(self._value) if operation.operator.reduction == "+" else ()
         self._check_declaration()
 
@@ -104,19 +105,26 @@ class Meaning:
             old = None
             if self.operation.accumulating and old_output is not None:
                 old = self._arithmetic.operand(old_output)
-            shape = extents(self.operation, sizes, -1)
+            shape = tuple(size[d] for d in self.operation.output_dims)
             terms = prod(size[d] for d in self.operation.reduced_dims)
             if self._contracts(inputs, operands):
                 products = self._products(operands, prod(sizes), prod(shape))
                 return self._arithmetic.sum_of_products(products, shape, terms, old)
             total = self._arithmetic.total(self.operation.operator.reduction, shape, terms, old)
             self._evaluate_in_blocks(sizes, operands, total)
-            return total.result()
+            return self._framed(total.result())
+
+    def _framed(self, result: Value) -> Value:
+        """The output, with the value that elements have elsewhere around those that are reached."""
+        if self._elsewhere is None:
+            return result
+        margins = [(index.low, index.high) for index in self._target.indices]
+        return framed(result, margins, self._elsewhere)
 
     def _check_declaration(self) -> None:
         """The target must name every output element once, and only a reduction may reduce."""
         operation = self.operation
-        plain = all(len(i.terms) == 1 and i.terms[0][1] == 1 for i in self._target.indices)
+        plain = all(replace(i, low=0, high=0).alone for i in self._target.indices)
         if not plain or len(self._target.indices) != len(operation.output_dims):
             raise MorelloError(
                 f"'{operation}' cannot be executed: its output is not indexed by plain dimensions",

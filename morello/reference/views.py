@@ -41,7 +41,8 @@ class ElementView:
                 strides[dim] += factor * stride
         shape = [size[d] for d in self.dims]
         steps = [strides[d] for d in self.dims]
-        return np.lib.stride_tricks.as_strided(array, shape, steps)
+        reached = part(array, (slice(index.low, None) for index in self.indices))
+        return np.lib.stride_tricks.as_strided(reached, shape, steps)
 
 
 def part(array: Array, slices: Iterable[slice]) -> Array:
@@ -55,7 +56,8 @@ def _check_inside(
     index: OperandIndex, size: Mapping[str, int], axis: int, shape: Sequence[int]
 ) -> None:
     ends = [factor * (size[dim] - 1) for dim, factor in index.terms]
-    lowest, highest = sum(min(e, 0) for e in ends), sum(max(e, 0) for e in ends)
+    lowest = index.low + sum(min(e, 0) for e in ends)
+    highest = index.low + sum(max(e, 0) for e in ends)
     if lowest < 0 or highest >= shape[axis]:
         text = " + ".join(d if f == 1 else f"{f} * {d}" for d, f in index.terms)
         raise MorelloError(

@@ -49,7 +49,8 @@ class RuleAlternative:
 
     ``axis`` names the tile size that is still open. ``children`` are the families it leads to;
     ``consumes`` the levels whose capacity it needs to know. ``renames``: its result is the same
-    operation under another name, all of its operands seen in another order.
+    operation under another name, all of its operands seen in another order. ``divides`` is the
+    dimension that the open tile size is of.
     """
 
     rule: Rule
@@ -58,6 +59,7 @@ class RuleAlternative:
     children: tuple[Family, ...]
     consumes: frozenset[str]
     renames: bool = False
+    divides: str = ""
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -196,7 +198,13 @@ def _prepare(rule: Rule) -> _Prepared:
 class _Enumeration:
     """Makes the choices of one rule for one family."""
 
-    def __init__(self, context: Context, rule: Rule, f: SpecRef, refusals: list[Refusal] | None):
+    def __init__(
+        self,
+        context: Context,
+        rule: Rule,
+        f: SpecRef,
+        refusals: list[Refusal] | None,
+    ) -> None:
         self.context = context
         self.rule = rule
         self.f = f
@@ -262,14 +270,29 @@ class _Enumeration:
         )
         flat = flatten(step)
         if any(required is False for required in flat.required):
-            self._refuse(variables, "what is seen of an operand does not lie along its rows")
+            self._refuse(variables, "an operand cannot be seen like this, or a scalar not be given")
             return
         uses = flat.uses
         children = tuple(dict.fromkeys(u.leaf.family for u in uses))
         consumed = self.prepared.asked.union(*(u.consumed for u in uses)) & self.bounded
         free = self.rule.declaration.cost is None and not self.prepared.sized
         renames = free and is_renaming(self.f, step)
-        yield RuleAlternative(self.rule, self._chosen(variables), axis, children, consumed, renames)
+        yield RuleAlternative(
+            self.rule,
+            self._chosen(variables),
+            axis,
+            children,
+            consumed,
+            renames=renames,
+            divides="" if axis is None else self._divided(axis, variables),
+        )
+
+    def _divided(self, axis: str, variables: dict[str, Any]) -> str:
+        """The dimension that a tile size is of."""
+        domain = self.rule.domain(axis)
+        assert isinstance(domain, ast.Call)
+        scope = Scope(self.context.target, variables, {}, {})
+        return str(evaluate(domain.args[0], scope))
 
     def _chosen(self, variables: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
         order = (*self.rule.operand_variables, *self.rule.choice_variables)

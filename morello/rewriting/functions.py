@@ -107,13 +107,14 @@ def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
     """Where an intermediate may be: not where only arguments are.
 
     In registers it is handed from one kernel to another, so that both parts have to be single
-    operations. What is small beside all that reads it, as a statistic of rows is, is in the nearest
-    cache or in memory.
+    operations that loops divide along all dimensions. What is small beside all that reads it, as a
+    statistic of rows is, is in the nearest cache or in memory.
     """
     composition = _operation_of(scope).family.operation.operator.composition
     assert composition is not None
     parts = composition.parts(tensor.name)
-    handed = not any(part.operation.operator.composite for part in parts)
+    operators = [part.operation.operator for part in parts]
+    handed = not any(operator.composite or operator.restricted for operator in operators)
     caches = [level for level in scope.target.levels if level.cache]
     skipped = caches[1:] if composition.is_statistic(tensor.name) else []
     return tuple(
@@ -149,7 +150,7 @@ def _layouts(
             wanted.add(Layout(wish.order(rank)))
         elif wish.plain and near and level.name in levels:
             wanted.add(row_major(rank))
-        if near and scope.target.moves_lines_from(level) and wish.possible:
+        if near and wish.read and scope.target.moves_lines_from(level) and wish.possible:
             wanted.update(wish.in_panels(rank))
     return tuple(sorted(wanted))
 
@@ -167,7 +168,7 @@ def _vectors(
         return (0,)
     f = _operation_of(scope)
     dtype = dtype or tensor.operand.dtype
-    patterns = (wish.pattern for wish in _wishes(scope, f, tensor, dtype))
+    patterns = (wish.pattern for wish in _wishes(scope, f, tensor, dtype) if wish.reused)
     wanted = {
         p.vector
         for p in patterns
@@ -189,7 +190,7 @@ def _writes(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
 
 
 def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
-    """Whether it is read again; by a graph, in some sum.
+    """Whether some loop reads it again; by a graph, in some sum.
 
     What a graph's elementwise operations read is small beside that, and is theirs to bring nearer.
     """
@@ -349,6 +350,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "layouts": _layouts,
     "vectors": _vectors,
     "composite": lambda _, f: f.family.operation.operator.composite,
+    "restricted": lambda _, f: f.family.operation.operator.restricted,
     "reads": _reads,
     "writes": _writes,
     "reused": _reused,

@@ -128,6 +128,8 @@ def _operation_refusal(kernel: Kernel, family: Family) -> str:
         return "it computes one statement: an intermediate has to be computed first"
     if match.kind == "named" and operation.operator.name != match.operator:
         return f"it implements '{match.operator}'"
+    if match.kind != "named" and operation.operator.divided:
+        return "it implements rows of operations, and this one is divided by rules of its own"
     if match.kind == "named" and operation.accumulating != match.accumulating:
         return "it accumulates" if match.accumulating else "it does not accumulate"
     starts = match.kind in ("named", REDUCTION)

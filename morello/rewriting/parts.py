@@ -6,6 +6,7 @@ here: that is `morello.rewriting.steps`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -31,15 +32,26 @@ def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
     return (width == 0) | (step % np.maximum(width, 1) == 0) | in_one
 
 
-def less_contiguous(tensor: TensorRef, sizes: Sizes, dimensions: list[int], page: int) -> Packing:
+def less_contiguous(
+    tensor: TensorRef, sizes: Sizes, dimensions: list[int], page: int, *, ones: bool = False
+) -> Packing:
     """Packing of a strict part along these dimensions, of which panels are not cut.
 
     Dimensions inside the tiled ones stay packed with them; those outside no longer are. Rows that
     were packed until now are apart by as much as they are long.
+
+    Args:
+        tensor: What the part is of.
+        sizes: Of the iteration dimensions.
+        dimensions: Logical ones, of the tensor.
+        page: Bytes.
+        ones: Whether dimensions of size 1 right outside the tiled ones stay packed, too.
     """
     order, packing = tensor.operand.order, tensor.packing
     rank, width, before = len(order), panel(packing), contiguity(packing)
     part = _packed_in_part(order, packing, dimensions)
+    if ones:
+        part = part + _ones_outside(tensor, sizes, dimensions)
     if np.all(before <= part):
         return packing
     smaller = pack(part, panel=width)
@@ -49,13 +61,35 @@ def less_contiguous(tensor: TensorRef, sizes: Sizes, dimensions: list[int], page
     return np.where(before > part, smaller + rows, packing)
 
 
-def stays_packed(tensor: TensorRef, dim: str) -> bool:
-    """Whether a strict part along a dimension may have the packing of the whole."""
+def stays_packed(tensor: TensorRef, dim: str, least: Sizes | None = None) -> bool:
+    """Whether a strict part along a dimension may have the packing of the whole.
+
+    ``least``: the smallest sizes, where dimensions of size 1 right outside stay packed.
+    """
     dimensions = tensor.indexed_by(dim)
     if not dimensions:
         return True
     order, packing = tensor.operand.order, tensor.packing
-    return bool(contiguity(packing) <= _packed_in_part(order, packing, dimensions))
+    part = _packed_in_part(order, packing, dimensions)
+    if least is not None:
+        part = part + _ones_outside(tensor, least, dimensions)
+    return bool(contiguity(packing) <= part)
+
+
+def _ones_outside(tensor: TensorRef, sizes: Sizes, dimensions: list[int]) -> Size:
+    """How many dimensions of size 1 there are right outside the innermost of these."""
+    order, extents = tensor.operand.order, tensor.extents(sizes)
+
+    def outside(tiled: Iterable[int]) -> Size:
+        ones: Any = True
+        count: Size = 0
+        for position in reversed(range(max(map(order.index, tiled), default=0))):
+            ones = ones & (extents[order[position]] == 1)
+            count = count + np.where(ones, 1, 0)
+        return count
+
+    within_panels = outside(d for d in dimensions if d != order[-1])
+    return np.where(panel(tensor.packing) > 0, within_panels, outside(dimensions))
 
 
 def _packed_in_part(order: Order, packing: Packing, dimensions: list[int]) -> Packing:

@@ -30,6 +30,8 @@ def implements(kernel: Kernel, operator: Operator) -> bool:
     match = kernel.match
     if operator.composite:
         return False
+    if operator.divided and match.kind != "named":
+        return False  # such a kernel is for parts
     match match.kind:
         case "named":
             return match.operator == operator.name

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.layout import Axis, Packing, contiguity, packed, panel
+from morello.spec.layout import Packing, contiguity, packed, panel
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
+from morello.spec.sizes import with_hidden
 from morello.spec.spec import Family, Operand, Variant
+from morello.spec.views import Sight
 
 Size = Any
 """An int, or an int64 array that broadcasts over the axes of a box."""
@@ -77,16 +79,19 @@ class TensorRef:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How a view sees its source: its own dimensions run along ``axes`` of the source."""
+    """How a view sees its source."""
 
     source: TensorRef
-    axes: tuple[Axis, ...]
+    sight: Sight
 
     @property
     def all(self) -> bool:
         """Whether it is all of the source, its dimensions perhaps in another order."""
-        rank = len(self.source.indices)
-        return len(self.axes) == rank and all(a.step == 1 for a in self.axes)
+        own, sight = self.source.indices, self.sight
+        return len(sight.axes) == len(own) and all(
+            axis.step == 1 and index.margins == own[axis.dimension].margins
+            for axis, index in zip(sight.axes, sight.indices, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,11 @@ class SpecRef:
         """The operand that is written."""
         return self.tensors[-1]
 
-    def member(self, name: str) -> TensorRef | float:
-        """An operand or a scalar as the operator declares it."""
+    def member(self, name: str) -> TensorRef | float | str:
+        """An operand, a scalar or a dimension by its name."""
         operation = self.family.operation
         operands = dict(zip(operation.names, self.tensors, strict=True))
-        return operands[name] if name in operands else dict(operation.scalars)[name]
+        return operands[name] if name in operands else operation.values.get(name, name)
 
     def intermediates(self, target: Target) -> Iterator[TensorRef]:
         """What may be computed on the way; as yet nowhere, which counts as the farthest level."""
@@ -132,7 +137,7 @@ def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Poin
     dims = variant.family.operation.dims
     used = coordinates[len(dims) :]
     return Point(
-        dict(zip(dims, coordinates, strict=False)),
+        with_hidden(variant.family.operation, dict(zip(dims, coordinates, strict=False))),
         {level.name: grains for level, grains in zip(target.bounded, used, strict=True)},
         variant.packing,
     )

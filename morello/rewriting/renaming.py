@@ -17,17 +17,22 @@ from morello.spec.operators import Operation
 
 def is_renaming(f: SpecRef, step: Step) -> bool:
     """Whether a rule's result is the same operation of another operator."""
-    if not isinstance(step, Leaf) or step.ahead or step.ordered:
+    if not isinstance(step, Leaf) or not _is_same(f, step):
         return False
-    before, after = f.family.operation, step.family.operation
+    return all(tensor.seen is None or tensor.seen.all for tensor in step.tensors)
+
+
+def _is_same(f: SpecRef, leaf: Leaf) -> bool:
+    """Whether it is of another operator with the same value, on the same operands."""
+    before, after = f.family.operation, leaf.family.operation
     if before.operator.composite or after.operator.composite:
         return False  # their statements are not all of their meaning
-    if before.operator.name == after.operator.name or before.accumulating != after.accumulating:
+    if leaf.ahead or leaf.ordered or before.operator.name == after.operator.name:
         return False
     names = dict(zip((tensor.key for tensor in f.tensors), before.names, strict=True))
-    if any(t.key not in names or (t.seen and not t.seen.all) for t in step.tensors):
+    if before.accumulating != after.accumulating or any(t.key not in names for t in leaf.tensors):
         return False
-    given = (names[tensor.key] for tensor in step.tensors)
+    given = (names[tensor.key] for tensor in leaf.tensors)
     return _means_the_same(before, after, dict(zip(after.names, given, strict=True)))
 
 

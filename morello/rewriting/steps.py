@@ -32,12 +32,12 @@ from morello.rewriting.references import (
     registers,
 )
 from morello.rewriting.views import view_of
-from morello.spec.graph import sizes_from
 from morello.spec.layout import Layout, Packing, packed, panel
 from morello.spec.machine import Level, Target
-from morello.spec.operators import Operation, Operator
+from morello.spec.operators import Operation, Operator, is_whole
+from morello.spec.sizes import sizes_from
 from morello.spec.spec import Family, Operand
-from morello.spec.views import axes_of
+from morello.spec.views import sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,13 +329,15 @@ class Instantiation:
         assert rank is not None, f"'{operator.name}' cannot take operands of these ranks"
         values = (float(self._value(e, state)) for e in _numbers(node.arguments[count:]))
         scalars = tuple(zip(operator.scalars, values, strict=True))
+        required: Any = all(
+            is_whole(dict(scalars)[n], least) for n, least in operator.least.items()
+        )
         operation = operation_at(operator, rank, node.accumulating, scalars)
         threads = 1 if node.ahead or node.ordered else self.f.family.threads
         child = Family(operation, tuple(t.operand for t in tensors), threads)
         sizes, used = None, None
         if not self.structural:
             sizes, used = _direct_sizes(operation, tensors, state), self._used(state)
-        required: Any = True
         for _, condition in seen:
             required = required & condition
         return Leaf(child, tensors, sizes, used, node.ahead, node.ordered, required)
@@ -346,10 +348,10 @@ class Instantiation:
             found: TensorRef = self._value(argument, state)
             return _not_ahead(state.tensors[found.key]), True
         found = self._value(argument.operand, state)
-        indices, axes = axes_of(self.f.family.operation, int(found.key), argument.indices)
+        seen = sight(self.f.family.operation, int(found.key), argument.indices)
         source = state.tensors[found.key]
         source = source if state.whole else _not_ahead(source)
-        return view_of(source, indices, axes, self.target, None if self.structural else state.sizes)
+        return view_of(source, seen, self.target, None if self.structural else state.sizes)
 
     # ------------------------------------------------------------------ with
 
@@ -397,12 +399,13 @@ class Instantiation:
         dim: str = self._value(node.dimension, state)
         unrolled = is_unrolled(self.f, dim)
         if self.structural:
+            divided = dim not in self.f.family.operation.whole_dims
             body = self._block(node.body, state.tile(state.tensors, state.sizes))
-            return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, True, body, body)
+            return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body)
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
         threads = self.f.family.threads if node.parallel else 1
-        guard = tile < size
+        guard = tile <= size if isinstance(node.step, ast.Number) else tile < size
         for tensor in state.tensors.values():
             guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
         parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
@@ -417,7 +420,8 @@ class Instantiation:
         dimensions = tensor.indexed_by(dim)
         if not dimensions or not self.target.moves_lines_from(tensor.operand.level):
             return tensor
-        packing = less_contiguous(tensor, sizes, dimensions, self.target.page)
+        ones = self.f.family.operation.operator.restricted
+        packing = less_contiguous(tensor, sizes, dimensions, self.target.page, ones=ones)
         return replace(tensor, packing=packing)
 
     def _inside(
@@ -491,8 +495,16 @@ def _not_ahead(tensor: TensorRef) -> TensorRef:
 def _direct_sizes(
     operation: Operation, tensors: tuple[TensorRef, ...], state: _State
 ) -> tuple[Size, ...]:
-    """Sizes of an operation's dimensions from the shapes of its operands."""
+    """Sizes of an operation's dimensions: from the shapes of its operands, or from like sums.
+
+    Where an index is a sum, that of the operand is the same sum of the matched one's dimensions.
+    """
     found = sizes_from(operation, [t.extents(state.sizes) for t in tensors])
+    for indices, tensor in zip(operation.operands, tensors, strict=True):
+        for index, own in zip(indices, tensor.indices, strict=True):
+            if len(index.terms) == len(own.terms):
+                for (dim, _), (matched, _) in zip(index.terms, own.terms, strict=True):
+                    found.setdefault(dim, state.sizes[matched])
     return tuple(found[d] for d in operation.dims)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from morello.language import ast
 from morello.rewriting.patterns import pattern_order, refuses_plain, wanted_patterns
 from morello.rewriting.references import SpecRef, TensorRef, spec_ref
+from morello.rewriting.renaming import is_renaming
 from morello.rewriting.steps import Leaf
 from morello.spec.dtypes import DType
 from morello.spec.graph import Graph, Node
@@ -25,12 +26,19 @@ Applied = Callable[[SpecRef], Iterator[Leaf]]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a kernel wants of an operand, or of a view of it along ``axes``."""
+    """What a kernel wants of an operand, or of a view of it along ``axes``.
+
+    ``reused``: no view is around it, or one that is read again for another value of what it leaves
+    out. Otherwise nothing is gained by registers that hold it outside of the view. ``read``: the
+    kernel reads it, so that it may gain by panels; what is only written does not.
+    """
 
     kernel: Kernel
     name: str
     pattern: ast.KernelOperand
     axes: tuple[Axis, ...]
+    reused: bool
+    read: bool
 
     @property
     def possible(self) -> bool:
@@ -66,7 +74,7 @@ def wishes(
     """
     axes = tuple(map(Axis, range(len(tensor.indices))))
     for use, position in _uses(target, f, tensor):
-        yield from _wishes(target, applied, use, position, dtype, axes)
+        yield from _wishes(target, applied, use, position, dtype, axes, reused=True)
 
 
 def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecRef, int]]:
@@ -96,16 +104,29 @@ def _wishes(
     position: int,
     dtype: DType,
     axes: tuple[Axis, ...],
+    *,
+    reused: bool,
 ) -> Iterator[Wish]:
     name, key = f.family.operation.names[position], f.tensors[position].key
     for kernel, pattern in wanted_patterns(target, f, position, dtype):
-        yield Wish(kernel, name, pattern, axes)
+        read = f.family.operation.reads(position)
+        yield Wish(kernel, name, pattern, axes, reused, read)
     for leaf in applied(f):
         below = spec_ref(leaf.family)
         for own, tensor in enumerate(leaf.tensors):
             if tensor.key == key:
-                along = axes if tensor.seen is None else _along(axes, tensor.seen.axes)
-                yield from _wishes(target, applied, below, own, dtype, along)
+                along = axes if tensor.seen is None else _along(axes, tensor.seen.sight.axes)
+                again = reused and _is_reused(f, leaf, tensor)
+                yield from _wishes(target, applied, below, own, dtype, along, reused=again)
+
+
+def _is_reused(f: SpecRef, leaf: Leaf, tensor: TensorRef) -> bool:
+    """Whether a view is the same for several values of a dimension that is left out."""
+    if is_renaming(f, leaf):
+        return True
+    kept = {d for t in leaf.tensors for index in t.indices for d, _ in index.terms}
+    gone = [d for d in f.family.operation.dims if d not in kept]
+    return any(not tensor.source.indexed_by(dim) for dim in gone)
 
 
 def _along(axes: Sequence[Axis], inner: Sequence[Axis]) -> tuple[Axis, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from morello.rewriting.alternatives import Alternative, Context, alternatives
+from morello.rewriting.alternatives import Alternative, Context, RuleAlternative, alternatives
 from morello.spec.spec import Family
 
 
@@ -20,6 +20,12 @@ class Node:
     family: Family
     alternatives: tuple[Alternative, ...]
     consumes: frozenset[str]
+
+    @property
+    def divided(self) -> frozenset[str]:
+        """Dimensions that loops divide so that the parts are of the same family."""
+        rules = (a for a in self.alternatives if isinstance(a, RuleAlternative))
+        return frozenset(a.divides for a in rules if a.divides and self.family in a.children)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ without leaving the variant; along the others, what was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -131,7 +131,8 @@ def _boxes(
     context: Context, node: Node, waiting: _Needs, alone: bool
 ) -> Iterator[tuple[Variant, Box]]:
     """The variants of a family with their boxes; more may come to wait meanwhile."""
-    dims = frozenset(node.family.operation.dims)
+    operation = node.family.operation
+    dims = node.divided if operation.operator.restricted else frozenset(operation.dims)
     if not waiting:
         return
     union = [set[int]().union(*values) for values in zip(*waiting.values(), strict=True)]
@@ -139,22 +140,27 @@ def _boxes(
     while waiting:
         packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
         variant = Variant(node.family, packing)
-        closed = _divided(context, node, variant) if alone else dims
+        closed = _divided(context, node, variant, union) if alone else dims
         own = _box(context, node, waiting.pop(packing), closed)
         least = _least_sizes(variant)
         yield variant, _like(_without_smaller(own, least), _without_smaller(family, least))
 
 
-def _divided(context: Context, node: Node, variant: Variant) -> Set[str]:
-    """Dimensions that loops may divide so that the parts are of the same variant."""
-    loops = (a for a in node.alternatives if a.axis is not None and node.family in a.children)
-    dims = {value for loop in loops for _, value in loop.choices if isinstance(value, str)}
+def _divided(context: Context, node: Node, variant: Variant, union: Sequence[Set[int]]) -> Set[str]:
+    """Dimensions that loops may divide so that the parts are of the same variant.
+
+    ``union``: all sizes that are needed.
+    """
+    operation = node.family.operation
+    least = None
+    if operation.operator.restricted:
+        least = {d: min(values) for d, values in zip(operation.dims, union, strict=False)}
     packed = [
         tensor
         for tensor in spec_ref(node.family, variant.packing).tensors
         if context.target.moves_lines_from(tensor.operand.level)
     ]
-    return {dim for dim in dims if all(stays_packed(tensor, dim) for tensor in packed)}
+    return {d for d in node.divided if all(stays_packed(tensor, d, least) for tensor in packed)}
 
 
 def _box(context: Context, node: Node, need: list[set[int]], closed: Set[str]) -> Box:

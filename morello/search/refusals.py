@@ -200,7 +200,7 @@ def _walk(step: Step, scope: Scope) -> tuple[list[str], list[Spec]]:
 
 
 def _walk_loop(step: Tiled, scope: Scope) -> tuple[list[str], list[Spec]]:
-    if step.step >= scope.sizes[step.dim]:
+    if step.step >= scope.sizes[step.dim] and not step.guard:
         return [], []  # nothing to divide: the rule leads nowhere, and no limit is to blame
     limits, below = _walk(step.full, scope)
     if step.remainder:

@@ -33,6 +33,16 @@ def value_of(operation: Operation, dtype: DType) -> ast.Expr:
     return _in_place(operation.operator.statement.value, operation.scalars, dtype)
 
 
+def elsewhere_of(operation: Operation, dtype: DType) -> float | None:
+    """The value, in this element type, of elements of the output that no index reaches."""
+    expr = operation.operator.statement.elsewhere
+    if expr is None:
+        return None
+    found = constant(_in_place(expr, operation.scalars, dtype))
+    assert found is not None
+    return convert_number(found, dtype)
+
+
 @lru_cache(maxsize=4096)
 def _in_place(expr: ast.Expr, scalars: tuple[tuple[str, float], ...], dtype: DType) -> ast.Expr:
     return _converted(expr, dict(scalars), dtype)

@@ -13,10 +13,9 @@ statement, as that of a declared operator is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
 
 from morello.language import ast
 from morello.spec.dtypes import DType
@@ -242,6 +241,7 @@ def _operator(graph: Graph) -> Operator:
         scalars=(),
         statement=statement,
         declaration=graph.nodes[-1].operation.operator.declaration,
+        stated=tuple(indexing.stated()),
         composition=Composition(
             graph,
             indexing.locals,
@@ -249,6 +249,7 @@ def _operator(graph: Graph) -> Operator:
             indexing.pinned,
             tuple(indexing.alike()),
             complete,
+            tuple(indexing.hidden()),
         ),
     )
 
@@ -263,6 +264,8 @@ class Composition:
         dims: The operator's dimensions that each operation is about, by the tensor it computes.
         pinned: Dimensions that no loop may divide while the graph is whole.
         alike: Groups of dimensions that always have the same size.
+        hidden: Where some dimension is in no operand, what always has the same extent: the indices
+            of one dimension of a tensor. Such a dimension is never divided.
         complete: Whether the operator's statement says all that the graph computes.
     """
 
@@ -272,6 +275,7 @@ class Composition:
     pinned: frozenset[str]
     alike: tuple[tuple[str, ...], ...]
     complete: bool
+    hidden: tuple[Access, ...] = ()
     _parts: dict[tuple[str, bool], tuple[Part, Part]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -281,10 +285,10 @@ class Composition:
         """Tensors that may be computed first, to be read by the rest.
 
         Nothing is gained by keeping what elementwise operations hand to each other: they are one
-        expression, unless some of them would evaluate it again and again for elements of its own.
-        No sum is computed twice: what both parts need of one has to be there before. What serves
-        another tensor alone, that has to be kept, is computed with it where loops over that one
-        divide all on the way.
+        expression, unless one leaves margins, or some of them would evaluate it again and again for
+        elements of its own. No sum is computed twice: what both parts need of one has to be there
+        before. What serves another tensor alone, that has to be kept, is computed with it where
+        loops over that one divide all on the way.
         """
         kept = [
             name
@@ -353,6 +357,7 @@ class Composition:
         graph, node = self.graph, self.graph.computed[name]
         return all(
             reader.operation.operator.reduction is None
+            and not reader.operation.framed
             and len(reader.operation.dims) == len(node.operation.dims)
             and graph.dtype(reader.output) == graph.dtype(name)
             for reader, _ in graph.occurrences(name)
@@ -427,7 +432,7 @@ class _Indexing:
             name = self._names[position, dim]
             for inner, times in self._values.get(name, OperandIndex(((name, 1),))).terms:
                 terms[inner] = terms.get(inner, 0) + factor * times
-        return OperandIndex(tuple(terms.items()))
+        return OperandIndex(tuple(terms.items()), index.low, index.high)
 
     # ------------------------------------------------------------------ windows
 
@@ -442,7 +447,10 @@ class _Indexing:
                 (dim, _), *_ = index.terms
                 name = self._names[position, dim]
                 seen = self._reads(node.output, place)
-                if len(seen) == 1 and name not in self._values and self._may_follow(name, seen):
+                framed = index.margins or any(i.margins for i in seen)
+                if len(seen) != 1 or framed or name in self._values:
+                    continue
+                if self._may_follow(name, seen):
                     self._values[name] = seen.pop()
 
     def _reads(self, tensor: str, place: int) -> set[OperandIndex]:
@@ -494,12 +502,29 @@ class _Indexing:
                     if tensor not in self.graph.computed:
                         yield f"{tensor}_{place}"
         yield from self._recomputing()
+        for position, node in enumerate(self.graph.nodes):
+            if node.operation.operator.restricted:
+                for dim in set(node.operation.dims).difference(node.operation.divisible_dims):
+                    whole = self._in_own(position, OperandIndex(((dim, 1),)))
+                    yield from (inner for inner, _ in whole.terms)
         outputs = {self._names[len(self.graph.nodes) - 1, d] for d in self._last.output_dims}
         for position, node in enumerate(self.graph.nodes):
             for dim in node.operation.reduced_dims:
                 for inner, _ in self._in_own(position, OperandIndex(((dim, 1),))).terms:
                     if node is not self.graph.nodes[-1] or inner in outputs:
                         yield inner
+
+    def hidden(self) -> Iterator[Access]:
+        """How nodes index dimensions of tensors, where that tells sizes that no operand does."""
+        operands = (*self.graph.inputs, self.graph.output)
+        known = {d for name in operands for index in self.access(name) for d, _ in index.terms}
+        inside = {d for name in self.graph.locals for i in self.access(name) for d, _ in i.terms}
+        if inside <= known:
+            return
+        ranks = {name: len(access) for name, _, access in self._uses()}
+        for tensor, rank in ranks.items():
+            for place in range(rank):
+                yield (*self._seen(tensor, place), self.access(tensor)[place])
 
     def alike(self) -> Iterator[tuple[str, ...]]:
         """Groups of different dimensions that index the same dimension of a tensor."""
@@ -557,9 +582,17 @@ class _Indexing:
             for position, node in enumerate(self.graph.nodes)
         }
 
+    def stated(self) -> Iterator[tuple[str, int]]:
+        """Dimensions whose size the declaration of a node states."""
+        for position, node in enumerate(self.graph.nodes):
+            for dim, size in node.operation.stated:
+                plain = self._in_own(position, OperandIndex(((dim, 1),))).alone
+                if plain is not None:
+                    yield plain, size
+
     def parameter(self, tensor: str) -> ast.TensorParameter:
         """The operator's parameter for an input or the output."""
-        indices = tuple(ast.Index(i.terms, span=self.span) for i in self.access(tensor))
+        indices = tuple(index.written(self.span) for index in self.access(tensor))
         return ast.TensorParameter(tensor, str(self.graph.dtype(tensor)), indices, span=self.span)
 
     def statement(self) -> tuple[ast.Statement, bool]:
@@ -593,28 +626,12 @@ class _Indexing:
         once = last.operation.operator.reduction is None or all(
             len(node.operation.dims) == len(last.operation.dims) for node in before
         )
-        return assigned and agreed and once
+        return assigned and agreed and once and not last.operation.framed
 
 
 def _unused(wanted: str, taken: set[str]) -> str:
     numbered = (f"{wanted}{n}" for n in range(2, len(taken) + 3))
     return next(n for n in (wanted, *numbered) if n not in taken)
-
-
-# --------------------------------------------------------------------------- sizes
-
-
-def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Sizes of an operation's dimensions from the shapes of its operands, inputs first.
-
-    That of the output may be left out.
-    """
-    found: dict[str, Any] = {}
-    for access, shape in zip(operation.operands, extents, strict=False):
-        for index, extent in zip(access, shape, strict=True):
-            if (plain := index.alone) is not None:
-                found.setdefault(plain, extent)
-    return found
 
 
 __all__ = [
@@ -627,5 +644,4 @@ __all__ = [
     "graph_of",
     "operation_of",
     "part_of",
-    "sizes_from",
 ]

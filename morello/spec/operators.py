@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from morello.language import ast
+from morello.language.source import Span
 
 if TYPE_CHECKING:
     from morello.spec.graph import Composition
@@ -35,6 +36,9 @@ class Operator:
 
     ``parts`` are the operators of a declaration's statements, where it has more than one. Such an
     operator is never searched for itself: a spec that uses it has a node for each part.
+
+    ``stated``: dimensions whose size is a number or the value of a scalar. Rules for
+    any operation divide the dimensions ``divided`` only, if any are named.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Operator:
     scalars: tuple[str, ...]
     statement: ast.Statement
     declaration: ast.OperatorDecl = field(repr=False, compare=False)
+    stated: tuple[tuple[str, ast.Factor], ...] = ()
+    divided: tuple[str, ...] = ()
     parts: tuple[Operator, ...] = ()
     composition: Composition | None = field(default=None, repr=False, compare=False)
 
@@ -66,6 +72,13 @@ class Operator:
         return not self.composition.complete
 
     @cached_property
+    def restricted(self) -> bool:
+        """Whether it says, or a part of it does, which of its dimensions may be divided."""
+        if self.composition is None:
+            return bool(self.divided)
+        return any(node.operation.operator.restricted for node in self.composition.graph.nodes)
+
+    @cached_property
     def label(self) -> str:
         """What it is called where people read it; its name also tells it apart."""
         return self.name if self.composition is None else self.composition.graph.formula()
@@ -84,6 +97,18 @@ class Operator:
     def reduction(self) -> str | None:
         """``+``, ``max``, ``min``, or none where every output element has one contribution."""
         return None if self.statement.update == "=" else self.statement.update.removesuffix("=")
+
+    @cached_property
+    def least(self) -> Mapping[str, int]:
+        """Scalars that have to be whole numbers, as they are in indices or sizes: the least each.
+
+        A factor or a size is at least 1; what only shifts an index may be 0.
+        """
+        indices = [i for p in self.parameters for i in p.indices]
+        terms = [t for i in indices for t in (*i.low, *i.high)]
+        factors = [f for _, f in (*terms, *(t for i in indices for t in i.terms), *self.stated)]
+        found = dict.fromkeys((name for name, _ in terms if isinstance(name, str)), 0)
+        return found | dict.fromkeys((f for f in factors if isinstance(f, str)), 1)
 
     @cached_property
     def group(self) -> str | None:
@@ -113,24 +138,48 @@ class Operator:
         return found.pop() if found else 0
 
 
+LARGEST_SCALAR = 1 << 24
+"""Of those that are whole numbers, in indices or sizes: what a tensor can have elements."""
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Whether a scalar may stand in an index or be a size."""
+    return bool(least <= value <= LARGEST_SCALAR and value == int(value))
+
+
 @dataclass(frozen=True, slots=True)
 class OperandIndex:
-    """One index of an operand: a sum of (dimension, factor)."""
+    """One index of an operand: a sum of (dimension, factor).
+
+    It begins at ``low``, and ``high`` elements lie beyond its end.
+    """
 
     terms: tuple[tuple[str, int], ...]
+    low: int = 0
+    high: int = 0
 
     @property
     def alone(self) -> str | None:
-        """The dimension that it is, if it is no sum and has no factor."""
+        """The dimension that it is, if it is no sum and has no factor and no margins."""
         (dim, factor), *more = self.terms
-        return dim if factor == 1 and not more else None
+        return dim if factor == 1 and not more and not self.margins else None
+
+    def written(self, span: Span) -> ast.Index:
+        """As an index of a declaration, with numbers."""
+        low, high = (((n, 1),) if n else () for n in (self.low, self.high))
+        return ast.Index(self.terms, low=low, high=high, span=span)
+
+    @property
+    def margins(self) -> int:
+        """How many elements it does not reach at both ends."""
+        return self.low + self.high
 
     def extent(self, sizes: Mapping[str, Any]) -> Any:
-        """How many elements it reaches where dimensions have these sizes, numbers or arrays."""
+        """How many elements there are where dimensions have these sizes, numbers or arrays."""
         (dim, factor), *more = self.terms
-        if factor == 1 and not more:
+        if factor == 1 and not more and not self.margins:
             return sizes[dim]
-        return 1 + sum(factor * (sizes[dim] - 1) for dim, factor in self.terms)
+        return 1 + self.margins + sum(factor * (sizes[dim] - 1) for dim, factor in self.terms)
 
 
 IDENTITIES: dict[str, float] = {"+": 0.0, "max": float("-inf"), "min": float("inf")}
@@ -167,15 +216,33 @@ class Operation:
         return ("accumulating " if self.accumulating else "") + self.operator.label
 
     def expand(self, indices: Iterable[ast.Index]) -> tuple[OperandIndex, ...]:
-        """Indices as they are written, at this rank: a group becomes its dimensions."""
+        """Indices as they are written, at this rank and with the values of the scalars."""
         result: list[OperandIndex] = []
         for index in indices:
             if index.group:
                 name = index.terms[0][0]
                 result += [OperandIndex(((f"{name}{i}", 1),)) for i in range(self.group_rank)]
             else:
-                result.append(OperandIndex(index.terms))
+                terms = tuple((dim, self._whole(factor)) for dim, factor in index.terms)
+                low, high = (
+                    sum(self._whole(name) * self._whole(factor) for name, factor in margin)
+                    for margin in (index.low, index.high)
+                )
+                result.append(OperandIndex(terms, low, high))
         return tuple(result)
+
+    def _whole(self, factor: ast.Factor) -> int:
+        return factor if isinstance(factor, int) else int(self.values[factor])
+
+    @cached_property
+    def values(self) -> Mapping[str, float]:
+        """Values of the scalars by name."""
+        return dict(self.scalars)
+
+    @cached_property
+    def stated(self) -> tuple[tuple[str, int], ...]:
+        """Dimensions whose size the declaration states, with that of whole operands."""
+        return tuple((dim, self._whole(size)) for dim, size in self.operator.stated)
 
     @cached_property
     def operands(self) -> tuple[tuple[OperandIndex, ...], ...]:
@@ -211,11 +278,28 @@ class Operation:
         """Whether its old contents matter: inputs, and the output of an accumulating operation."""
         return not self.writes(operand) or self.accumulating
 
-    @property
-    def divisible_dims(self) -> tuple[str, ...]:
-        """Dimensions that a loop may divide: all, but for those that a graph's nodes need whole."""
+    @cached_property
+    def framed(self) -> bool:
+        """Whether the output has margins."""
+        return any(index.margins for index in self.operands[-1])
+
+    @cached_property
+    def whole_dims(self) -> frozenset[str]:
+        """Dimensions that no loop may divide.
+
+        Those that a graph's nodes need whole, and those along which the output has margins: a part
+        of it would have them too.
+        """
         composition = self.operator.composition
-        return tuple(d for d in self.dims if composition is None or d not in composition.pinned)
+        pinned = frozenset[str]() if composition is None else composition.pinned
+        framed = (index for index in self.operands[-1] if index.margins)
+        return pinned.union(d for index in framed for d, _ in index.terms)
+
+    @cached_property
+    def divisible_dims(self) -> tuple[str, ...]:
+        """Dimensions that rules for any operation may divide."""
+        named = self.operator.divided or self.dims
+        return tuple(d for d in self.dims if d in named and d not in self.whole_dims)
 
     @property
     def identity(self) -> float | None:

@@ -70,4 +70,4 @@ def _along(indices: tuple[OperandIndex, ...], order: Order, dim: str) -> bool | 
     factors = {p: f for p, i in enumerate(indices) for d, f in i.terms if d == dim}
     if not factors:
         return False
-    return True if factors == {order[-1]: 1} else None
+    return True if factors == {order[-1]: 1} and not indices[order[-1]].margins else None

@@ -31,8 +31,13 @@ class Substitution:
     def statement(self, statement: ast.Statement) -> ast.Statement:
         """The whole statement."""
         target = self._element(statement.target)
+        elsewhere = statement.elsewhere
         return ast.Statement(
-            target, statement.update, self.expression(statement.value), span=statement.span
+            target,
+            statement.update,
+            self.expression(statement.value),
+            None if elsewhere is None else self.expression(elsewhere),
+            span=statement.span,
         )
 
     def expression(self, expr: ast.Expr) -> ast.Expr:
@@ -68,5 +73,5 @@ class Substitution:
 
     def _element(self, element: ast.Element) -> ast.Element:
         tensor = self.tensors[element.tensor]
-        indices = tuple(ast.Index(i.terms, span=element.span) for i in self.accesses[tensor])
+        indices = tuple(index.written(element.span) for index in self.accesses[tensor])
         return ast.Element(tensor, indices, span=element.span)

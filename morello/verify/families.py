@@ -22,6 +22,9 @@ SCALARS = (0.0, -2.5, float("inf"))
 WHOLE = 100.0
 """What a meaning is told is the size of a dimension: it may be applied to parts of that."""
 
+WHOLE_SCALARS = 3
+"""How many values are tried of a scalar that is a whole number: the least ones."""
+
 MARGIN = 2
 """Elements around the part of a larger tensor that an operand is."""
 
@@ -37,11 +40,22 @@ def group_ranks(operator: Operator) -> tuple[int, ...]:
 def operations(operator: Operator) -> Iterator[Operation]:
     """The operator at every such rank, plain and accumulating, with every value of its scalars."""
     forms = (False, True) if operator.reduction else (False,)
-    values = SCALARS if operator.given_scalars else (0.0,)
-    for rank, accumulating, value in product(group_ranks(operator), forms, values):
-        scalars = tuple((name, value) for name in operator.given_scalars)
-        scalars += tuple((size_name(dim), WHOLE) for dim in operator.sizes)
-        yield Operation(operator, rank, accumulating, scalars)
+    asked = tuple((size_name(dim), WHOLE) for dim in operator.sizes)
+    for rank, accumulating, given in product(group_ranks(operator), forms, _scalars(operator)):
+        yield Operation(operator, rank, accumulating, (*given, *asked))
+
+
+def _scalars(operator: Operator) -> Iterator[tuple[tuple[str, float], ...]]:
+    """Values of an operator's scalars: of those that are whole numbers, not all alike."""
+    if not operator.given_scalars:
+        yield ()
+        return
+    for turn, value in enumerate(SCALARS):
+        whole = (
+            (name, float(least + (turn + place) % WHOLE_SCALARS))
+            for place, (name, least) in enumerate(operator.least.items())
+        )
+        yield tuple((dict.fromkeys(operator.given_scalars, value) | dict(whole)).items())
 
 
 def dtype_choices(operator: Operator) -> list[tuple[DType, ...]]:

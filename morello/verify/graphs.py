@@ -66,7 +66,7 @@ class _Drawing:
 
     def _node(self, operator: Operator) -> Node | None:
         rank = self.random.choice(group_ranks(operator))
-        scalars = tuple((name, self.random.choice(SCALARS)) for name in operator.scalars)
+        scalars = tuple((name, self._scalar(operator, name)) for name in operator.scalars)
         operation = Operation(operator, rank, False, scalars)
         *inputs, output = (len(access) for access in operation.operands)
         if max(inputs, default=0) > MOST_DIMENSIONS:
@@ -79,6 +79,10 @@ class _Drawing:
             self.last if i == chosen else self._operand(wanted) for i, wanted in enumerate(inputs)
         ]
         return Node(operation, (*names, self._new(output)))
+
+    def _scalar(self, operator: Operator, name: str) -> float:
+        least = operator.least.get(name)
+        return self.random.choice(SCALARS if least is None else (least, least + 1.0))
 
     def _operand(self, rank: int) -> str:
         fitting = [name for name, own in self.ranks.items() if own == rank]

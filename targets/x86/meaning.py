@@ -21,7 +21,7 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.program.tree import KernelCall
-from morello.spec.constants import value_of
+from morello.spec.constants import elsewhere_of, value_of
 from morello.spec.conversion import convert, convert_number
 from morello.spec.dtypes import DType
 from morello.spec.machine import Target
@@ -101,10 +101,28 @@ class MeaningWriter:
         positions = (
             range(0, self._sizes[d], self._lanes if d == fastest else 1) for d in operation.dims
         )
+        self._elsewhere(fastest)
         for position in product(*positions):
             self._position = dict(zip(operation.dims, position, strict=True))
             self._statement()
         return self._lines
+
+    def _elsewhere(self, fastest: str | None) -> None:
+        """One statement for every vector, or element, of the output that no index reaches."""
+        value = elsewhere_of(self._operation, self._dtype)
+        if value is None:
+            return
+        name = self._operation.names[-1]
+        output, indices = self._operands[name], self._indices[name]
+        extents = [index.extent(self._sizes) for index in indices]
+        places = (
+            range(0, extent, self._lanes if index.alone == fastest else 1)
+            for extent, index in zip(extents, indices, strict=True)
+        )
+        for place in product(*places):
+            ends = zip(place, extents, indices, strict=True)
+            if not all(i.low <= at < extent - i.high for at, extent, i in ends):
+                self._lines.append(f"{output[place]} = {self._constant(value)};")
 
     def _vector_dimension(self) -> str | None:
         """The dimension along which lanes lie: in every operand the last one in memory order."""
@@ -174,7 +192,8 @@ class MeaningWriter:
     def _element(self, tensor: str) -> str:
         """An element in its own dtype; of the output, an lvalue."""
         index = tuple(
-            sum(factor * self._position[d] for d, factor in i.terms) for i in self._indices[tensor]
+            i.low + sum(factor * self._position[d] for d, factor in i.terms)
+            for i in self._indices[tensor]
         )
         return self._operands[tensor][index]
 
@@ -237,7 +256,8 @@ def _fastest_index(operand: COperand, indices: tuple[OperandIndex, ...]) -> str 
         return None
     ((name, factor), *more) = indices[fastest].terms
     others = {d for i, index in enumerate(indices) if i != fastest for d, _ in index.terms}
-    return name if factor == 1 and not more and name not in others else None
+    plain = factor == 1 and not more and not indices[fastest].margins
+    return name if plain and name not in others else None
 
 
 def without_parentheses(text: str) -> str:

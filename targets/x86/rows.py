@@ -76,7 +76,7 @@ def row_lines(target: Target, call: KernelCall, operands: Sequence[COperand]) ->
     Raises:
         MorelloError: The operands are no rows, or the target lacks a primitive.
     """
-    orders = tuple(operand.view.tensor.layout.order for operand in operands)
+    orders = tuple(operand.view.order for operand in operands)
     rows = rows_of(call.kernel.match.kind, call.operation, orders)
     vector = call.kernel.match.operands[0].vector
     if rows is None or vector is None:

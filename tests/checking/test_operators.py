@@ -94,3 +94,37 @@ def test_sizes_are_scalars_that_nobody_gives() -> None:
         spread.given_scalars,
     )
     assert [("size(j)",), ("limit", "size(j)")] == [part.scalars for part in spread.parts]
+
+
+def test_scalars_that_are_whole_numbers() -> None:
+    """Factors and sizes are at least 1; what only shifts an index may be 0."""
+    text = """
+        op windows(X: T[stride * i + r, j]; stride, window, value) -> Y: T[i, j] divided j
+          where size(r) == window
+        {
+          Y[i, j] max= X[stride * i + r, j] * value
+        }
+    """
+    operator = operators(text)["windows"]
+    assert {"stride": 1, "window": 1} == operator.least
+    assert (("r", "window"),) == operator.stated
+    assert ("j",) == operator.divided
+
+
+def test_margins_have_the_values_of_scalars() -> None:
+    """An operation knows numbers: where an index begins, and how many elements there are."""
+    text = """
+        op frame(X: T[i, j]; low, high, value) -> Y: T[low + i + 2 * high, j] {
+          Y[low + i + 2 * high, j] = X[i, j] elsewhere value
+        }
+    """
+    operator = operators(text)["frame"]
+    assert {"low": 0, "high": 0} == operator.least
+    scalars = (("low", 3.0), ("high", 1.0), ("value", 0.5))
+    [own, other] = Operation(operator, 0, False, scalars).operands[1]
+    assert (3, 2, None) == (own.low, own.high, own.alone)
+    assert 5 + 4 == own.extent({"i": 4, "j": 7})
+    assert "j" == other.alone
+    assert ("j",) == Operation(operator, 0, False, scalars).divisible_dims
+    nothing = tuple((name, 0.0) for name, _ in scalars)
+    assert ("i", "j") == Operation(operator, 0, False, nothing).divisible_dims

@@ -48,7 +48,8 @@ CASES = (
     # a token out of place: what was expected, in words
     Case(
         "rules", "rulex a", "E003", "1:1", "rulex",
-        "expected 'op', 'rule' or the end of the file, found 'rulex'", "did you mean 'rule'?",
+        "expected 'op', 'rule' or the end of the file, found 'rulex'",
+        "did you mean 'rule'?",
     ),
     Case(
         "rules", f"{RULE}\n wher a yield f", "E003", "2:2", "wher",
@@ -104,7 +105,8 @@ CASES = (
     ),
     Case(
         "rules", "// a comment", "E003", "1:1", "//",
-        "expected 'op', 'rule' or the end of the file, found '//'", "comments begin with '#'",
+        "expected 'op', 'rule' or the end of the file, found '//'",
+        "comments begin with '#'",
     ),
     Case(
         "mspec", "\n  kernel k", "E003", "2:3", "kernel",

@@ -91,6 +91,37 @@ def test_statements(update: str, separator: str) -> None:
     assert (expected, expected) == parse(text).operators[0].statements
 
 
+INDICES = {
+    "2 * i + j": ast.Index((("i", 2), ("j", 1)), span=AT),
+    "s * i + j": ast.Index((("i", "s"), ("j", 1)), span=AT),
+    "i * s": ast.Index((("i", "s"),), span=AT),
+    "i * x": ast.Index((("x", "i"),), span=AT),
+    "s + i": ast.Index((("i", 1),), low=(("s", 1),), span=AT),
+    "s + i + t": ast.Index((("i", 1),), low=(("s", 1),), high=(("t", 1),), span=AT),
+    "2 * s + i + t + j + s * t": ast.Index(
+        (("i", 1), ("j", 1)), low=(("s", 2), ("t", 1)), high=(("t", "s"),), span=AT
+    ),
+    "s": ast.Index((("s", 1),), span=AT),
+}
+
+
+@pytest.mark.parametrize("text", INDICES)
+def test_scalars_in_indices(text: str) -> None:
+    """Before a dimension a factor, added before or after the dimensions a margin."""
+    [found] = parse(f"op g(X: T[{text}]; s, t) -> Y: T[i] {{ Y[i] = X[{text}] }}").operators
+    assert (INDICES[text],) == found.inputs[0].indices
+    assert ast.Element("X", (INDICES[text],), span=AT) == found.statements[0].value
+
+
+def test_what_a_declaration_says_of_sizes_and_of_the_rest() -> None:
+    meaning = "{ Y[s + i] = X[i] elsewhere s }"
+    text = f"op g(X: T[i]; s) -> Y: T[s + i] divided i, j where size(i) == s {meaning}"
+    [found] = parse(text).operators
+    assert (name("i"), name("j")) == found.divided
+    assert (binary(call("size", name("i")), "==", name("s")),) == found.sizes
+    assert name("s") == found.statements[0].elsewhere
+
+
 # --------------------------------------------------------------------------- rules: match
 
 
@@ -192,6 +223,19 @@ RESULTS = {
     "fill(f.out, identity(f)); accumulating f": block(
         apply("fill", attribute(f, "out"), call("identity", f)),
         reapply("f", accumulating=True),
+    ),
+    "accumulating g(X)": block(apply("g", X, accumulating=True)),
+    "g(f.X[i, j + 2 * k, b...], f.out, f.s)": block(
+        apply(
+            "g",
+            ast.View(
+                attribute(f, "X"),
+                (dim("i"), index(("j", 1), ("k", 2)), group("b")),
+                span=AT,
+            ),
+            attribute(f, "out"),
+            attribute(f, "s"),
+        )
     ),
     "for d step t { f }": block(loop(block(reapply("f")))),
     "ahead copy(X, Y)": block(apply("copy", name("X"), name("Y"), ahead=True)),

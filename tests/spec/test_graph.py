@@ -20,9 +20,9 @@ from morello.spec.graph import (
     graph_of,
     operation_of,
     part_of,
-    sizes_from,
 )
 from morello.spec.operators import Operation, Operator
+from morello.spec.sizes import sizes_from, with_hidden
 
 F32, BF16 = DTYPES["f32"], DTYPES["bf16"]
 
@@ -39,6 +39,14 @@ op biased(X: T[i, j], B: T[j]) -> Y: T[i, j] "Sum of rows." { Y[i, j] = X[i, j] 
 op times(X: T[i...]; factor) -> Y: T[i...] "Multiple." { Y[i...] = X[i...] * factor }
 
 op largest(X: T[i, j]) -> Y: T[i] "Row maximum." { Y[i] max= X[i, j] }
+
+op framed(X: T[h]; edge) -> Y: T[edge + h + edge] "In a frame."
+{ Y[edge + h + edge] = X[h] elsewhere 0 }
+
+op rows(X: T[n, h + r], W: T[r]) -> Y: T[n, h] divided n "Correlations."
+{ Y[n, h] += X[n, h + r] * W[r] }
+
+op pairs(X: T[2 * h + r]; width) -> Y: T[h] where size(r) == width { Y[h] max= X[2 * h + r] }
 
 op window(X: T[h + r], W: T[r]) -> Y: T[h] "Correlation." { Y[h] += X[h + r] * W[r] }
 
@@ -256,3 +264,44 @@ def test_sizes(node: _Nodes) -> None:
     part, _ = _part(node("product", "a", "b", "c"), node("biased", "c", "v", "y"))
     found = sizes_from(part.operation, [(2, 3), (3, 5), (5,)])
     assert found == {"i": 2, "k": 3, "j": 5}
+
+
+def test_dimensions_of_no_operand_have_sizes(node: _Nodes) -> None:
+    """Of what is framed again, rows are in no operand; they follow from the first frame."""
+    part, composition = _part(
+        node("framed", "x", "p", edge=1),
+        node("window", "p", "v", "h"),
+        node("framed", "h", "q", edge=2),
+        node("window", "q", "w", "y"),
+    )
+    operation = part.operation
+    sizes = sizes_from(operation, [[10], [3], [5], [10]])
+    assert sizes.keys() == set(operation.dims)
+    every = with_hidden(operation, sizes)
+    extents = {t: [i.extent(every) for i in access] for t, access in composition.locals.items()}
+    assert extents == {"framed": [12], "window": [10], "framed2": [14]}
+    assert not operation.divisible_dims
+
+
+def test_stated_sizes_in_a_graph(node: _Nodes) -> None:
+    """That of a window is in no operand alone: sums tell it, or else the declaration."""
+    inner, outer = node("pairs", "x", "t", width=3), node("pairs", "t", "y", width=2)
+    operation = _part(inner, outer)[0].operation
+    assert {3, 2} == {size for _, size in operation.stated}
+    sizes = sizes_from(operation, [[13], [3]])
+    assert sorted(sizes.values()) == [2, 3, 3]
+    assert {"h": 5, "r": 3} == sizes_from(inner.operation, [[11]])
+
+
+def test_graphs_are_divided_as_their_parts_are(node: _Nodes) -> None:
+    part, composition = _part(node("rows", "x", "w", "t"), node("negate", "t", "y"))
+    assert part.operation.operator.restricted
+    assert len(part.operation.divisible_dims) == 1
+    assert composition.intermediates == ("rows",)
+
+
+def test_what_is_framed_may_be_computed_first(node: _Nodes) -> None:
+    """A frame is no part of an expression: what it surrounds is kept somewhere."""
+    _, composition = _part(node("negate", "x", "t", rank=1), node("framed", "t", "y", edge=1))
+    assert not composition.complete
+    assert composition.intermediates == ("negate",)

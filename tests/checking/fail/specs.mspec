@@ -184,3 +184,27 @@ spec dimensions(M = 2, K = 3, N = 5) {
   output c: f32[M, N]
   c = matmul(a, b) #! S036 3 dimension 'n' of 'matmul' is 3 in dimension 2 of 'b' but 5 in dimension 2 of 'c' #! S036 17 dimension 'k' of 'matmul' is 3 in dimension 2 of 'a' but 5 in dimension 1 of 'b'
 }
+
+spec strides(N = 4) {
+  input  x: f32[1, N, N, 2]
+  output y: f32[1, N - 1, N - 1, 2]
+  y = max_pool2d_nhwc(x, window = 2.5, stride = 0) #! S038 35 scalar 'window' of 'max_pool2d_nhwc' is 2.5 #! S038 49 scalar 'stride' of 'max_pool2d_nhwc' is 0
+}
+
+spec windows(N = 4) {
+  input  x: f32[1, N, N, 2]
+  output y: f32[1, N - 1, N - 1, 2]
+  y = max_pool2d_nhwc(x, window = 3, stride = 1) #! S036 23 'max_pool2d_nhwc' reaches 5 elements where there is 4 in dimension 2 of 'x' #! S036 23 'max_pool2d_nhwc' reaches 5 elements where there is 4 in dimension 3 of 'x'
+}
+
+spec frames(N = 4) {
+  input  x: f32[1, N, N, 2]
+  output y: f32[1, N + 2, N, 2]
+  y = pad2d_nhwc(x, top = 1, bottom = 1, left = 1, right = 0 - 1, value = 0) #! S038 60 scalar 'right' of 'pad2d_nhwc' is -1
+}
+
+spec framed(N = 4) {
+  input  x: f32[1, N, N, 2]
+  output y: f32[1, N + 2, N, 2]
+  y = pad2d_nhwc(x, top = 1, bottom = 1, left = 1, right = 0, value = 0) #! S036 3 'pad2d_nhwc' reaches 5 elements where there is 4 in dimension 3 of 'y'
+}
