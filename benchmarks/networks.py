@@ -64,6 +64,20 @@ def _softmax(rows: int, columns: int) -> Work:
     )
 
 
+def _convolution(side: int, channels: int) -> Work:
+    def prepared(torch: Any, x: Any, filters: Any) -> Callable[[], Any]:
+        """With channels last, which are fastest there too."""
+        last = torch.channels_last
+        picture = x.permute(0, 3, 1, 2)
+        filters = filters.permute(3, 2, 0, 1).contiguous(memory_format=last)
+        assert picture.is_contiguous(memory_format=last)
+        return lambda: torch.nn.functional.conv2d(picture, filters)
+
+    sizes = {"H": side, "W": side, "C": channels, "F": channels}
+    name = f"convolution {side} x {side} x {channels}, 3 x 3 to {channels}"
+    return Work(name, "convolution", sizes, prepared)
+
+
 def _attention(length: int) -> Work:
     def prepared(torch: Any, q: Any, k: Any, v: Any) -> Callable[[], Any]:
         keys = k.T.contiguous()  # as it likes them: one a row
@@ -88,6 +102,8 @@ WORKS = (
         {"M": 32, "K": 512, "N": 512},
         lambda torch, x, g, w: lambda: torch.nn.functional.rms_norm(x, x.shape[-1:], g, 1e-5) @ w,
     ),
+    _convolution(56, 64),
+    _convolution(28, 128),
     _attention(512),
     _attention(4096),
 )

@@ -23,6 +23,7 @@ SIZES: dict[str, dict[str, int]] = {
     "batched_matmul": {"B": 2, "M": 3, "K": 4, "N": 5},
     "bf16_matmul": {"M": 3, "K": 5, "N": 17},
     "column_major": {"M": 3, "K": 5, "N": 9},
+    "convolution": {"H": 3, "W": 5, "C": 4, "F": 17},
     "feed_forward": {"M": 3, "D": 4, "H": 17},
     "int8_linear": {"M": 3, "K": 5, "N": 17},
     "int8_matmul": {"M": 3, "K": 5, "N": 17},
@@ -30,6 +31,7 @@ SIZES: dict[str, dict[str, int]] = {
     "matmul": {"M": 3, "K": 5, "N": 17},
     "mixed_matmul": {"M": 3, "K": 5, "N": 17},
     "mlp": {"M": 3, "K": 5, "N": 17},
+    "resnet_block": {"H": 3, "W": 5, "C": 4},
     "rms_norm_matmul": {"M": 3, "K": 9, "N": 17},
     "threaded_matmul": {"M": 9, "K": 4, "N": 5},
     "vocabulary": {"B": 3, "V": 37},
@@ -42,6 +44,17 @@ CLOSE = 1e-4
 
 def _attention(torch: Any, q: Any, k: Any, v: Any) -> Any:
     return torch.softmax(q @ k * 0.125, dim=-1) @ v
+
+
+def _convolution(torch: Any, x: Any, filters: Any, **options: Any) -> Any:
+    """With channels last, in a picture and in filters."""
+    arguments = x.permute(0, 3, 1, 2), filters.permute(3, 2, 0, 1)
+    return torch.nn.functional.conv2d(*arguments, **options).permute(0, 2, 3, 1)
+
+
+def _resnet_block(torch: Any, x: Any, f: Any, b: Any, g: Any, c: Any) -> Any:
+    h = torch.relu(_convolution(torch, x, f, padding=1) + b)
+    return torch.relu(_convolution(torch, h, g, padding=1) + c + x)
 
 
 def _feed_forward(torch: Any, x: Any, g: Any, w: Any, v: Any) -> Any:
@@ -72,6 +85,7 @@ PYTORCH: dict[str, Callable[..., Any]] = {
     "batched_matmul": _matmul,
     "bf16_matmul": _matmul,
     "column_major": _matmul,
+    "convolution": _convolution,
     "feed_forward": _feed_forward,
     "int8_linear": _int8_linear,
     "int8_matmul": _matmul,
@@ -80,6 +94,7 @@ PYTORCH: dict[str, Callable[..., Any]] = {
     "mixed_matmul": _matmul,
     "mlp": _mlp,
     "relu": lambda torch, x: torch.relu(x),
+    "resnet_block": _resnet_block,
     "rms_norm_matmul": _rms_norm_matmul,
     "threaded_matmul": _matmul,
     "vocabulary": lambda torch, x: torch.softmax(x, dim=-1),
