@@ -27,7 +27,6 @@ GOALS = (
     ("tiny.flat", batched(2, 3, 5, 4)),
     ("tiny.cached", elementwise("add", 7, 5)),
     ("x86.avx512", matmul(9, 20, 33)),
-    ("x86.avx512_vnni", Wanted("matmul", (3, 9, 17), dtypes=("u8", "s8", "s32"))),
 )
 
 
