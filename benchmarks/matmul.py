@@ -29,7 +29,7 @@ from benchmarks.runs import Measured, Setting, environment_of, measure
 from morello import MorelloError
 from morello.compiler import NATIVE, native_target
 from morello.definitions import load_definitions
-from morello.reference.compare import reference
+from morello.reference.goals import goal_reference
 from morello.reference.inputs import make_all
 from morello.spec.dtypes import DTYPES
 from morello.spec.machine import Target
@@ -182,10 +182,9 @@ def _measure_case(
         for role in ("input", "weight")
     )
     built = {**libraries, **building.build_for_case(workshop, case, kernel, packed)}
-    goal = kernel.goal
     arguments = [(a.shape, a.dtype) for a in kernel.signature.inputs]
     a, b = make_all("random", arguments)
-    expected = reference(goal.operation, goal.sizes, [a, b], goal.operands[-1].dtype)
+    (expected,) = goal_reference(kernel.goal, {"a": a, "b": b})
     contenders = list(building.entrants(case, built))
     measured = measure(contenders, Problem(case.dtypes, a, b, expected), setting)
     for name, reason in measured.left_out.items():

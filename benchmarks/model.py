@@ -26,15 +26,16 @@ from benchmarks.model_report import summary, table
 from morello.calibration.fitting import require_libraries
 from morello.calibration.measuring import chain as chain_of_instructions
 from morello.calibration.measuring import cycles_by_turns
-from morello.compiler import Kernel, Writer, compile_spec
+from morello.compiler import Kernel, compile_spec
 from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
-from morello.goals import goal_spec
+from morello.goals import goal_specs
 from morello.memo.memo import Memo
 from morello.program.source import EmitOptions
 from morello.search.solution import Solution
 from morello.toolchain.compilers import find_compiler
 from morello.toolchain.timing import contender
+from morello.writer import Writer
 
 SIZES = tuple(
     Case(*sizes)
@@ -107,15 +108,18 @@ def entrants(case: Case, definitions: Definitions, options: Options) -> list[Ent
     """
     source = SPEC.format(m=case.m, k=case.k, n=case.n)
     first = compile_spec(source, target=options.target, definitions=definitions, memo=Memo())
-    target, solution = first.program.target, first.plan.answers
+    target, (tree,) = first.program.target, first.plan.trees
+    solution = tree.answers
     assert isinstance(solution, Solution)
     writer = Writer(first.goal, target, definitions.emitters[target.emitter], EmitOptions(False))
-    goal = goal_spec(target, first.goal)
-    best = writer.distinct(solution, goal, options.best)
+    (goal,) = goal_specs(target, first.goal)
+    solved = [(solution, goal)]
+    best = writer.distinct(solved, options.best)
     drawn = islice(draw(solution, goal, options.seed), DRAWS_A_PROGRAM * options.programs)
+    others = writer.programs(solved, ([root] for root in drawn))
     longest = max(LONGEST, 2 * len(first.source))
     found: dict[str, Entrant] = {}
-    for place, written in enumerate(chain(best, writer.programs(solution, drawn)), start=1):
+    for place, written in enumerate(chain(best, others), start=1):
         kernel = Kernel(first.goal, *written, first.statistics)
         if place > len(best) and len(kernel.source) > longest:
             continue

@@ -65,7 +65,8 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
     seconds, cpu_seconds = time.perf_counter() - loaded, time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     statistics = kernel.statistics
-    solution = kernel.plan.answers
+    (tree,) = kernel.plan.trees
+    solution = tree.answers
     assert isinstance(solution, Solution)
     return {
         "case": str(case),

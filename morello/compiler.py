@@ -10,10 +10,9 @@ less time than that.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,32 +21,30 @@ import numpy as np
 from morello.checking.specs import check_spec
 from morello.definitions import Definitions, check_target_of, load_definitions
 from morello.errors import MorelloError, UsageError
-from morello.goals import argument_tensors, context_for, goal_spec, title
+from morello.goals import context_for, goal_specs, title
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
 from morello.plan import Plan
-from morello.program.ahead import split_ahead
-from morello.program.lower import Names, lower_plan
-from morello.program.source import CSource, EmitOptions, Emitter
+from morello.program.source import CSource, EmitOptions
 from morello.program.tree import Program
 from morello.search.answers import Answers
 from morello.search.budget import Budget
-from morello.search.coarsening import Coarsening
+from morello.search.coarsening import Coarsening, together
 from morello.search.known import Counted, Known
-from morello.search.reconstruct import PlanNode, reconstruct
 from morello.search.search import UNLIMITED, Progress, search
 from morello.search.solution import Solution
 from morello.spec.goal import Goal
 from morello.spec.machine import Target
 from morello.spec.spec import Spec
 from morello.toolchain.signature import Signature, argument_of, signature_of
+from morello.writer import Writer
 
 if TYPE_CHECKING:
     from morello.measure import Measurement
-    from morello.toolchain.library import CompiledFunction, Passed
+    from morello.toolchain.library import CompiledFunction, Out, Passed
     from morello.toolchain.timing import Timing
     from morello.verify.program import VerificationReport
 
@@ -55,9 +52,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 NATIVE = "native"
 """In the place of a target's name: the best one that this machine can run."""
-
-PLANS_PER_PROGRAM = 25
-"""Plans that are looked at for every program that is to be measured."""
 
 __all__ = ["Budget", "Kernel", "Progress", "SearchStatistics", "compile_spec"]
 
@@ -129,7 +123,7 @@ class Kernel:
     @property
     def cost(self) -> float:
         """Predicted cycles of one call."""
-        return self.plan.root.cycles
+        return self.plan.cycles
 
     @property
     def flushes_subnormals(self) -> bool:
@@ -152,13 +146,17 @@ class Kernel:
 
         return build_function(self._source, self.signature)
 
-    def __call__(self, *inputs: Passed, out: Array | None = None) -> Any:
-        """Compute the output from numpy arrays.
+    def __call__(self, *inputs: Passed, out: Out | None = None) -> Any:
+        """Compute the outputs from numpy arrays.
 
         Args:
             inputs: Inputs and weights in the order of the spec, of exactly its dtypes, shapes and
                 layouts, or what `pack` gave. A weight that is an array is packed in every call.
-            out: Where to write; by default a new array.
+            out: Where to write: an array, or of several outputs a tuple or list of one for each, in
+                the order of the spec; by default new arrays.
+
+        Returns:
+            The output, or a tuple of them where the spec has several.
 
         Raises:
             UsageError: An argument does not fit, with what is wrong and what to do.
@@ -267,24 +265,32 @@ def compile_spec(
 
         check_contest(measure, goal.name, chosen.flags)
     context = context_for(definitions, chosen)
-    wanted = goal_spec(chosen, goal)
+    wanted = goal_specs(chosen, goal)
+    shared = replace(allowed, searches=len(wanted))
     memo = memo if memo is not None else process_memo()
-    counted = Counted()
+    counts: list[Counted] = []
 
-    def solve(known: Known) -> Solution:
-        return search(context, wanted, progress=progress, budget=allowed, known=counted.over(known))
+    def answers(spec: Spec) -> Answers:
+        """What the memo knows, or a search finds: all tables if programs are to be measured."""
+        counted = Counted()
+        counts.append(counted)
 
+        def solve(known: Known) -> Solution:
+            known = counted.over(known)
+            return search(context, spec, progress=progress, budget=shared, known=known)
+
+        ask = memo.answers if measure is None else memo.solution
+        return ask(context, spec, solve, full=allowed == UNLIMITED)
+
+    solved = [(answers(spec), spec) for spec in wanted]
     writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
-    full = allowed == UNLIMITED
-    if measure is None:
-        answers: Answers = memo.answers(context, wanted, solve, full=full)
-        found = list(writer.programs(answers, [reconstruct(answers, wanted)]))
-    else:
-        answers = solution = memo.solution(context, wanted, solve, full=full)
-        found = writer.distinct(solution, wanted, measure)
-    seconds = time.perf_counter() - started
+    found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure)
     statistics = SearchStatistics(
-        counted.families, counted.cells, seconds, answers.coarsening, counted.recalled_families
+        sum(counted.families for counted in counts),
+        sum(counted.cells for counted in counts),
+        time.perf_counter() - started,
+        together(known.coarsening for known, _ in solved),
+        sum(counted.recalled_families for counted in counts),
     )
     kernels = [Kernel(goal, *written, statistics) for written in found]
     if measure is None:
@@ -313,45 +319,6 @@ def _goal(
     goal = check_spec(file, spec, defines, definitions.operators, collector)
     collector.raise_if_any()
     return goal, _target(definitions, goal.target if target is None else target, goal)
-
-
-Written = tuple[Program, Plan, CSource]
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """Writes the programs of a goal's plans."""
-
-    goal: Goal
-    target: Target
-    emitter: Emitter
-    options: EmitOptions
-
-    def programs(self, answers: Answers, roots: Iterable[PlanNode]) -> Iterator[Written]:
-        """A program for each plan."""
-        arguments, views = argument_tensors(self.target, self.goal)
-        heading, threads = title(self.goal), self.goal.threads
-        for root in roots:
-            lowered = lower_plan(root, views, Names({t.name: 1 for t in arguments}))
-            body, packings = split_ahead(lowered)
-            program = Program(
-                self.goal.name, arguments, body, threads, self.target, heading, packings
-            )
-            yield program, Plan(root, answers), self.emitter.emit(program, self.options)
-
-    def distinct(self, solution: Solution, wanted: Spec, count: int) -> list[Written]:
-        """So many of the best programs whose texts differ, the cheapest first."""
-        # Imported here: most compiles take the best plan.
-        from morello.search.kbest import derivations  # noqa: PLC0415
-        from morello.search.likeness import MainParts  # noqa: PLC0415
-
-        best = islice(derivations(solution, wanted, MainParts()), count * PLANS_PER_PROGRAM)
-        found: dict[str, Written] = {}
-        for written in self.programs(solution, (derivation.plan for derivation in best)):
-            found.setdefault(written[2].source, written)
-            if len(found) == count:
-                break
-        return list(found.values())
 
 
 def _source(spec_file: str | Path | Source) -> Source:

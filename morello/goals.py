@@ -1,16 +1,20 @@
-"""From a goal, as a user states it, to a Spec with its context, and to a program's arguments."""
+"""From a goal, as a user states it, to Specs with their context, and to a program's tensors."""
 
 from __future__ import annotations
 
 from math import prod
 
 from morello.definitions import Definitions
-from morello.program.lower import whole
-from morello.program.tree import Tensor, View
+from morello.program.lower import Names, in_sequence, lower_plan, whole
+from morello.program.tree import Node, Origin, Tensor
 from morello.rewriting.alternatives import Context
-from morello.spec.goal import Goal
+from morello.search.reconstruct import PlanNode
+from morello.spec.goal import Computation, Goal, GoalTensor
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Operand, Spec
+
+SHARED = "shared"
+"""Whom a program names as the origin of a buffer that several computations need."""
 
 
 def context_for(definitions: Definitions, target: Target) -> Context:
@@ -18,47 +22,76 @@ def context_for(definitions: Definitions, target: Target) -> Context:
     return Context(target, definitions.operators, definitions.rules)
 
 
-def goal_spec(target: Target, goal: Goal) -> Spec:
-    """The Spec of a goal: all operands whole, where calls find them, nothing in use."""
+def goal_specs(target: Target, goal: Goal) -> tuple[Spec, ...]:
+    """The Spec of each computation: operands whole, where calls find them, nothing in use."""
+    return tuple(_spec(target, goal, computation) for computation in goal.computations)
+
+
+def _spec(target: Target, goal: Goal, computation: Computation) -> Spec:
     operands = tuple(
-        Operand(t.dtype, target.home(t.bytes), t.layout.order, weight=_packed_ahead(goal, i))
-        for i, t in zip(goal.operand_order, goal.operands, strict=True)
+        Operand(t.dtype, target.home(t.bytes), t.layout.order, weight=_packed_ahead(goal, t))
+        for t in computation.operands
     )
-    family = Family(goal.operation, operands, goal.threads)
-    packing = tuple(t.layout.packing(t.shape) for t in goal.operands)
-    return Spec(family, goal.sizes, (0,) * len(target.bounded), packing)
+    family = Family(computation.operation, operands, goal.threads)
+    packing = tuple(t.layout.packing(t.shape) for t in computation.operands)
+    return Spec(family, computation.sizes, (0,) * len(target.bounded), packing)
 
 
-def _packed_ahead(goal: Goal, tensor: int) -> bool:
+def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
     """Whether a tensor may be packed ahead of all calls: a weight that is read in one place.
 
     One that is read in several would have to be there in as many layouts.
     """
-    return goal.tensors[tensor].role == "weight" and goal.operand_order.count(tensor) == 1
+    places = sum(computation.operands.count(tensor) for computation in goal.computations)
+    return tensor.role == "weight" and places == 1
 
 
-def argument_tensors(target: Target, goal: Goal) -> tuple[tuple[Tensor, ...], tuple[View, ...]]:
-    """The function's arguments, inputs in order and then outputs, and a view for each operand."""
-    tensors = [
-        Tensor(t.name, t.dtype, t.shape, t.layout, target.home(t.bytes).name, 0, t.role)
-        for t in goal.tensors
+def arguments_of(target: Target, goal: Goal) -> tuple[Tensor, ...]:
+    """The function's arguments, inputs in order and then outputs."""
+    arguments = [tensor for tensor in goal.tensors if tensor.role != "local"]
+    ordered = sorted(arguments, key=lambda tensor: tensor.role == "output")
+    return tuple(_in_memory(target, tensor) for tensor in ordered)
+
+
+def _in_memory(target: Target, tensor: GoalTensor) -> Tensor:
+    t, role = tensor, "buffer" if tensor.role == "local" else tensor.role
+    return Tensor(t.name, t.dtype, t.shape, t.layout, target.home(t.bytes).name, 0, role)
+
+
+def lower_goal(target: Target, goal: Goal, plans: tuple[PlanNode, ...]) -> Node:
+    """The program of a plan for each computation: one after the other.
+
+    What several of them read and is no argument is a buffer.
+    """
+    tensors = {tensor: _in_memory(target, tensor) for tensor in goal.tensors}
+    names = Names({tensor.name: 1 for tensor in goal.tensors})
+    steps = [
+        (tensors[c.output], lower_plan(plan, tuple(whole(tensors[t]) for t in c.operands), names))
+        for c, plan in zip(goal.computations, plans, strict=True)
     ]
-    ordered = sorted(tensors, key=lambda t: t.role == "output")
-    views = tuple(whole(tensors[i]) for i in goal.operand_order)
-    return tuple(ordered), views
+    return in_sequence(steps, Origin(SHARED, goal.declaration))
 
 
 def title(goal: Goal) -> str:
     """One line that says what is computed."""
-    *inputs, output = (f"{t.name}: {t.dtype}{list(t.shape)}" for t in goal.operands)
-    operator = goal.operation.operator
+    known: set[GoalTensor] = set()
+    return "; ".join(_formula(computation, known) for computation in goal.computations)
+
+
+def _formula(computation: Computation, known: set[GoalTensor]) -> str:
+    """What one operation computes, with the types of tensors that are not known; now they are."""
+    texts = [t.name if t in known else str(t) for t in computation.operands]
+    news = [str(t) for t in dict.fromkeys(computation.inputs) if t not in known]
+    known.update(computation.operands)
+    *inputs, output = texts
+    operator = computation.operation.operator
     if operator.composition is None:
         return f"{output} = {operator.name}({', '.join(inputs)})"
-    names = dict(zip(goal.operation.names, (t.name for t in goal.operands), strict=True))
-    formula = operator.composition.graph.formula(tensors=names)
-    return f"{output} = {formula}, {', '.join(dict.fromkeys(inputs))}"
+    operands = zip(computation.operation.names, computation.operands, strict=True)
+    formula = operator.composition.graph.formula(tensors={n: t.name for n, t in operands})
+    return ", ".join([f"{output} = {formula}", *news])
 
 
 def iterations(goal: Goal) -> int:
-    """Size of the iteration space."""
-    return prod(goal.sizes)
+    """Size of the iteration spaces of all computations."""
+    return sum(prod(computation.sizes) for computation in goal.computations)

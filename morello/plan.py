@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,44 +29,20 @@ class CostShare:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What was chosen for a solved Spec and for those below it."""
+class Tree:
+    """What was chosen for one solved Spec and for those below it.
 
+    ``computes``: the tensor of the goal that it is for.
+    """
+
+    computes: str
     root: PlanNode
     answers: Answers = field(repr=False)
 
     @property
     def target(self) -> Target:
-        """Where it runs."""
+        """Where it runs, as the search saw it."""
         return self.answers.context.target
-
-    @property
-    def lines(self) -> list[tuple[PlanNode, int, int]]:
-        """Every use of a node in program order, with its depth and how often it runs."""
-        found: list[tuple[PlanNode, int, int]] = []
-        pending: list[tuple[PlanNode, int, int]] = [(self.root, 0, 1)]
-        while pending:
-            node, depth, count = pending.pop()
-            found.append((node, depth, count))
-            below = list(zip(node.children, node.counts, strict=True))
-            pending += [(child, depth + 1, n) for child, n in reversed(below)]
-        return found
-
-    @property
-    def kernels(self) -> tuple[Microkernel, ...]:
-        """The microkernels that it calls, each once, by name."""
-        options = (node.option.alternative for node, _ in _occurrences(self.root))
-        found = {a.match.kernel for a in options if isinstance(a, KernelAlternative)}
-        return tuple(sorted(found, key=lambda kernel: kernel.name))
-
-    def render(self) -> str:
-        """A numbered, indented tree: option, parameters, sizes, cycles; one line a node."""
-        lines = self.lines
-        width = len(str(len(lines)))
-        return "\n".join(
-            f"{number:>{width}}  {'  ' * depth}{_line(node, count)}"
-            for number, (node, depth, count) in enumerate(lines, start=1)
-        )
 
     def summary(self) -> str:
         """What most of the cycles are spent in, in a line: tiles, buffers, and the kernel."""
@@ -77,13 +54,97 @@ class Plan:
             node = node.children[shares.index(max(shares))]
         return ", ".join([*parts, node.option.name])
 
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A use of a node: in which tree, how deep, and how often it runs."""
+
+    tree: Tree
+    node: PlanNode
+    depth: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was chosen for a goal: a tree for each of its computations, in order."""
+
+    trees: tuple[Tree, ...]
+
+    @property
+    def cycles(self) -> float:
+        """Predicted cost: that of all trees."""
+        return sum(tree.root.cycles for tree in self.trees)
+
+    @property
+    def lines(self) -> list[Line]:
+        """Every use of a node in program order."""
+        found: list[Line] = []
+        pending = [Line(tree, tree.root, 0, 1) for tree in reversed(self.trees)]
+        while pending:
+            line = pending.pop()
+            found.append(line)
+            below = list(zip(line.node.children, line.node.counts, strict=True))
+            pending += [
+                Line(line.tree, child, line.depth + 1, count) for child, count in reversed(below)
+            ]
+        return found
+
+    @property
+    def kernels(self) -> tuple[Microkernel, ...]:
+        """The microkernels that it calls, each once, by name."""
+        options = (
+            node.option.alternative for tree in self.trees for node, _ in _occurrences(tree.root)
+        )
+        found = {a.match.kernel for a in options if isinstance(a, KernelAlternative)}
+        return tuple(sorted(found, key=lambda kernel: kernel.name))
+
+    def render(self) -> str:
+        """A numbered, indented tree: option, parameters, sizes, cycles; one line a node.
+
+        Of several trees, one after the other, each begins with what it computes.
+        """
+        lines = self.lines
+        width = len(str(len(lines)))
+        return "\n".join(
+            f"{number:>{width}}  {'  ' * line.depth}{self._named(line)}{_line(line)}"
+            for number, line in enumerate(lines, start=1)
+        )
+
+    def _named(self, line: Line) -> str:
+        return f"{line.tree.computes} = " if len(self.trees) > 1 and not line.depth else ""
+
+    def summary(self) -> str:
+        """What most of the cycles of each tree are spent in: tiles, buffers, and the kernel."""
+        return "; ".join(tree.summary() for tree in self.trees)
+
     def to_json(self) -> dict[str, Any]:
-        """The tree as nested dictionaries."""
-        return _json(self.root, 1)
+        """The tree as nested dictionaries; of several, the children of a sequence."""
+        trees = [_json(tree.root, 1) for tree in self.trees]
+        if len(trees) == 1:
+            return trees[0]
+        named = zip(self.trees, trees, strict=True)
+        return {
+            "operation": "",
+            "sizes": {},
+            "operands": {},
+            "kind": "sequence",
+            "name": "sequence",
+            "parameters": {},
+            "count": 1,
+            "cycles": self.cycles,
+            "own_cycles": 0.0,
+            "children": [{"computes": tree.computes, **below} for tree, below in named],
+        }
 
     def costs(self) -> list[CostShare]:
         """Shares of all coefficients, the largest first. They add up to the plan's cycles."""
-        return shares(self.target, self.root)
+        found: dict[str, CostShare] = {}
+        for share in (s for tree in self.trees for s in shares(tree.target, tree.root)):
+            before = found.get(share.coefficient)
+            count = share.count + (before.count if before else 0.0)
+            found[share.coefficient] = CostShare(share.coefficient, count, share.value)
+        return _sorted(found.values())
 
 
 def shares(target: Target, root: PlanNode) -> list[CostShare]:
@@ -93,7 +154,10 @@ def shares(target: Target, root: PlanNode) -> list[CostShare]:
         for name, own in own_features(target, node.spec, node.option).items():
             totals[name] = totals.get(name, 0.0) + own * count
     values = target.every_coefficient
-    found = [CostShare(n, c, values[n].value) for n, c in totals.items() if c]
+    return _sorted(CostShare(n, c, values[n].value) for n, c in totals.items() if c)
+
+
+def _sorted(found: Iterable[CostShare]) -> list[CostShare]:
     return sorted(found, key=lambda s: (-s.cycles, s.coefficient))
 
 
@@ -134,8 +198,8 @@ def _occurrences(root: PlanNode) -> list[tuple[PlanNode, float]]:
     return [(node, counts[id(node)]) for node in reversed(order)]
 
 
-def _line(node: PlanNode, count: int) -> str:
-    option = node.option
+def _line(line: Line) -> str:
+    node, count, option = line.node, line.count, line.node.option
     parameters = ", ".join(f"{n} = {v}" for n, v in option.parameters)
     name = f"{option.name}({parameters})" if parameters else option.name
     dims = zip(node.spec.family.operation.dims, node.spec.sizes, strict=True)

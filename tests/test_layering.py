@@ -41,7 +41,8 @@ LOADED = {*LOADING, "morello.calibration.profile", "morello.definitions"}
 RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
 SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
 VERIFIED = {*SOLVED, *RUN, "morello.verify"}
-API = {*VERIFIED, "morello.execution", "morello.memo", "morello.measure", "morello.compiler"}
+API = {*VERIFIED, "morello.execution", "morello.memo", "morello.measure", "morello.writer"}
+API |= {"morello.compiler"}
 
 # Layer -> layers that it may import, besides itself. A layer is the modules whose name begins so;
 # the longest such name counts.
@@ -69,6 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.why": {*SEARCH, "morello.plan"},
     "morello.verify": VERIFIED - {"morello.verify"},
     "morello.execution": RUN,
+    "morello.writer": SOLVED,
     "morello.measure": VERIFIED,
     "morello.compiler": API - {"morello.compiler"},
     "morello.calibration.profile": {*DEFINED, "morello.resources"},

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from morello.checking.computations import computations
 from morello.checking.kinds import counted
 from morello.checking.sizes import Sizes
-from morello.checking.statements import StatementsChecker, one_operation
+from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -20,7 +21,6 @@ from morello.spec.dtypes import DTYPES
 from morello.spec.goal import Goal, GoalTensor
 from morello.spec.layout import Layout, row_major
 from morello.spec.operators import Operator
-from morello.spec.sizes import sizes_from
 
 MAX_SIZE = 2**24
 """The largest size of one dimension."""
@@ -116,16 +116,14 @@ class _SpecChecker:
         self._unused_parameters()
         if not statements or threads is None or len(self.collector.diagnostics) > before:
             return None
-        operation, operands = one_operation(statements)
         arguments = [t for t in self.tensors.values() if t.role != "local"]
-        shapes = [self.tensors[name].shape for name in operands]
-        sizes = sizes_from(operation, shapes)
+        outputs = [t.name for t in arguments if t.role == "output"]
+        found = computations(statements, outputs)
+        shared = [c.output for c in found if c.output.role == "local"]
         return Goal(
             name=self.spec.name,
-            operation=operation,
-            tensors=tuple(arguments),
-            operand_order=tuple(arguments.index(self.tensors[name]) for name in operands),
-            sizes=tuple(sizes[d] for d in operation.dims),
+            computations=found,
+            tensors=(*arguments, *shared),
             threads=threads,
             target=target,
             declaration=self.spec.span,

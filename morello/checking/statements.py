@@ -1,12 +1,12 @@
 """Checks of what a spec computes: its statements, in order, and which tensors they read and write.
 
-Calls may be nested; each becomes a tensor of its own. What remains is a graph of operations, and of
-that one operation: see `morello.spec.graph`.
+Calls may be nested; each becomes a tensor of its own. What becomes of the calls is in
+`morello.checking.computations`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from morello.checking.sizes import Sizes
 from morello.checking.use import CallChecker, Checked
@@ -15,8 +15,7 @@ from morello.language.diagnostics import suggestion
 from morello.language.places import within
 from morello.language.source import Span
 from morello.spec.goal import GoalTensor
-from morello.spec.graph import Node, expanded, graph_of, operation_of
-from morello.spec.operators import Operation, Operator
+from morello.spec.operators import Operator
 
 
 class StatementsChecker:
@@ -52,15 +51,10 @@ class StatementsChecker:
                 help = f"the first statement is at {self.computed[use.result]}"
                 self.collector.error("S025", message, place, "second time", help)
             self.computed[use.result] = place
-        outputs = [n for n in self.declared.values() if n.role == "output"]
         if not self.spec.uses:
             message = f"spec '{self.spec.name}' computes nothing"
             help = "add a statement, such as: c = matmul(a, b)"
             self.collector.error("S024", message, self.spec.name_span, help=help)
-        elif len(outputs) > 1 and all(output.name in self.computed for output in outputs):
-            message = f"'{self.spec.name}' has {len(outputs)} outputs; this version computes one"
-            help = "split it into several specs"
-            self.collector.error("S027", message, outputs[1].span, "second output", help)
         return self.checked
 
     # ------------------------------------------------------------------------- tensors
@@ -77,8 +71,8 @@ class StatementsChecker:
         for node in self.declared.values():
             place = within(node.span, node.name, after=node.span.start + len(node.role))
             if node.role in ("output", "local") and node.name not in computed:
-                if node.role == "output" and not computed <= set(self.declared):
-                    continue
+                if node.role == "output" and not computed <= set(self.declared) | read:
+                    continue  # some result is unknown, most likely this one
                 message = f"{node.role} '{node.name}' is never computed"
                 help = f"add a statement: {node.name} = ..."
                 self.collector.error("S021", message, place, "no value", help)
@@ -159,20 +153,3 @@ def _names(call: ast.OperatorCall) -> Iterator[ast.Name]:
             yield from _names(argument)
         else:
             yield argument
-
-
-def one_operation(calls: Sequence[Checked]) -> tuple[Operation, tuple[str, ...]]:
-    """What computes the output, and the names of its operands."""
-    dtypes = {tensor.name: tensor.dtype for call in calls for tensor in call.tensors}
-    nodes: list[Node] = []
-    for call in calls:
-        names = tuple(tensor.name for tensor in call.tensors)
-        for node in expanded(Node(call.operation, names)):
-            nodes.append(node)
-            dtypes.setdefault(node.output, call.tensors[-1].dtype)
-    output = next(t.name for call in calls for t in call.tensors if t.role == "output")
-    graph = graph_of(nodes, output, dtypes)
-    if len(graph.nodes) == 1:
-        return graph.nodes[0].operation, graph.nodes[0].tensors
-    part = operation_of(graph)
-    return part.operation, part.tensors

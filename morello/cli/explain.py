@@ -35,7 +35,7 @@ MAIN_COSTS = 3
     metavar="LINE",
     type=click.IntRange(min=1),
     default=1,
-    help="Line of the plan whose alternatives and refusals are shown; 1, the goal, by default.",
+    help="Line of the plan whose alternatives and refusals are shown; the first by default.",
 )
 @json_option
 @click.pass_obj
@@ -51,8 +51,8 @@ def explain(session: Session, /, why: int, **request: Any) -> None:
         raise UsageError(
             f"there is no line {why}: the plan has {len(lines)}", help=f"choose 1 to {len(lines)}"
         )
-    node, _, _ = lines[why - 1]
-    reasons = Why(kernel.plan.answers, node.spec)
+    line = lines[why - 1]
+    reasons = Why(line.tree.answers, line.node.spec)
     if session.json:
         session.document(_document(kernel, reasons))
         return

@@ -22,6 +22,7 @@ from morello.memo.names import variant_text
 from morello.memo.page import Page
 from morello.memo.pages import Pages
 from morello.memo.slice import Slice, axes_of, cut, default_axes, pages_below
+from morello.rewriting.alternatives import Context
 from morello.search.graph import discover
 from morello.spec.spec import Variant
 
@@ -70,12 +71,12 @@ def picture(
     shown, fixed = _axes(axes), _fixed(at)
     with _memo_with_pages(session, Request(**request)) as memo:
         kernel = compile_request(session, Request(**request), memo=memo)
-        pages = _pages(kernel, memo)
+        pages, contexts = _pages(kernel, memo)
         if path is None or draw is None:
             _list(session, pages)
             return
         chosen = _chosen(list(pages), family)
-        named = axes_of(kernel.plan.answers.context, chosen.family, pages[chosen])
+        named = axes_of(contexts[chosen], chosen.family, pages[chosen])
         part = cut(pages[chosen], named, shown or default_axes(named), fixed)
         _write(session, path, draw, chosen, pages[chosen], part)
 
@@ -130,16 +131,27 @@ def _memo_with_pages(session: Session, request: Request) -> Iterator[Memo]:
         yield memo
 
 
-def _pages(kernel: Kernel, memo: Memo) -> dict[Variant, Page]:
-    """Pages of the goal's family and of those below it, in the order of the search."""
-    context, goal = kernel.plan.answers.context, kernel.plan.root.spec
+def _pages(kernel: Kernel, memo: Memo) -> tuple[dict[Variant, Page], dict[Variant, Context]]:
+    """Pages, and what they were solved under.
+
+    Those of the goal's own families come first, one for each of its computations; then those of
+    families below them, in the order of the searches.
+    """
     assert memo.store is not None
     pages = Pages(memo.store)
-    found = pages_below(pages, context, list(discover(context, goal.family).nodes))
-    own = pages.page(context, goal)
-    if own is None:
-        raise MorelloError("the memo has lost the page of the goal", help="try --no-memo")
-    return {goal.variant: own, **{v: page for v, page in found.items() if v != goal.variant}}
+    own: dict[Variant, Page] = {}
+    below: dict[Variant, Page] = {}
+    contexts: dict[Variant, Context] = {}
+    for tree in kernel.plan.trees:
+        context, goal = tree.answers.context, tree.root.spec
+        families = list(discover(context, goal.family).nodes)
+        page = pages.page(context, goal)
+        if page is None:
+            raise MorelloError("the memo has lost the page of the goal", help="try --no-memo")
+        own[goal.variant] = page
+        below = {**pages_below(pages, context, families), **below}
+        contexts = {**dict.fromkeys((*below, goal.variant), context), **contexts}
+    return {**own, **{v: page for v, page in below.items() if v not in own}}, contexts
 
 
 def _chosen(variants: Sequence[Variant], wanted: str | None) -> Variant:

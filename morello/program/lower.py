@@ -98,6 +98,23 @@ def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names) -> Node:
     return lower_step(plan.step, alternative, views, names, leaf)
 
 
+def in_sequence(steps: list[tuple[Tensor, Node]], origin: Origin) -> Node:
+    """Programs one after the other, each with the tensor that it computes.
+
+    A tensor that is a buffer lives from then on. ``origin``: what asks for the buffers.
+    """
+    done: list[Node] = []
+    for tensor, node in reversed(steps):
+        done = [node, *done]
+        if tensor.role == "buffer":
+            done = [Allocate(tensor, _block(done), origin)]
+    return _block(done)
+
+
+def _block(steps: list[Node]) -> Node:
+    return steps[0] if len(steps) == 1 else Block(tuple(steps))
+
+
 def lower_step(
     step: Step,
     alternative: RuleAlternative,

@@ -43,11 +43,16 @@ _LARGEST = 1e18
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a search may do; of several limits the smallest holds, and none is no limit."""
+    """What a search may do; of several limits the smallest holds, and none is no limit.
+
+    ``searches``: how many searches share it. Each has an equal part, so that what one finds does
+    not depend on what another one, or a memo, has left over.
+    """
 
     specs: int | None = None
     seconds: float | None = None
     bytes: int | None = None
+    searches: int = 1
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -73,27 +78,31 @@ class Budget:
         return cls(specs=whole) if kind == "specs" else cls(bytes=whole)
 
     def limit(self, families: int) -> int | None:
-        """Specs that may be solved if there are so many families; it may be 0."""
+        """Specs that a search may solve if it has so many families; it may be 0."""
         limits = []
         if self.specs is not None:
-            limits.append(self.specs)
+            limits.append(self.specs // self.searches)
         if self.seconds is not None:
-            left = self.seconds - families * SECONDS_A_FAMILY
+            left = self.seconds / self.searches - families * SECONDS_A_FAMILY
             limits.append(math.floor(left * SPECS_A_SECOND))
         if self.bytes is not None:
-            limits.append((self.bytes - families * BYTES_A_FAMILY) // BYTES_A_SPEC)
+            left_bytes = self.bytes // self.searches - families * BYTES_A_FAMILY
+            limits.append(left_bytes // BYTES_A_SPEC)
         return max(0, min(limits)) if limits else None
 
     def enough(self, families: int, specs: int) -> str:
-        """The smallest budget of the same kinds for so many Specs, as it can be written."""
+        """The smallest budget of the same kinds for so many Specs, as it can be written.
+
+        Where several searches share it, that is enough for as many of this size.
+        """
         parts = []
         if self.specs is not None:
-            parts.append(f"{specs} specs")
+            parts.append(f"{specs * self.searches} specs")
         if self.seconds is not None:
-            seconds = families * SECONDS_A_FAMILY + specs / SPECS_A_SECOND
+            seconds = (families * SECONDS_A_FAMILY + specs / SPECS_A_SECOND) * self.searches
             parts.append(f"{(math.ceil(seconds * 100) + 1) / 100} s")  # more, as rounding may lose
         if self.bytes is not None:
-            size = families * BYTES_A_FAMILY + specs * BYTES_A_SPEC
+            size = (families * BYTES_A_FAMILY + specs * BYTES_A_SPEC) * self.searches
             parts.append(f"{math.ceil(size / (1 << 20))} MiB")
         return " and ".join(parts)
 
@@ -105,4 +114,5 @@ class Budget:
             parts.append(f"{self.seconds:g} s")
         if self.bytes is not None:
             parts.append(f"{self.bytes / (1 << 20):,.4g} MiB")
-        return " and ".join(parts) or "no limit"
+        shared = f" for {self.searches} searches" if self.searches > 1 and parts else ""
+        return (" and ".join(parts) or "no limit") + shared

@@ -20,7 +20,7 @@ there might be no program at all. Registers stay exact, and so does what a kerne
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from morello.rewriting.sized import levels_asked
@@ -40,6 +40,15 @@ class Coarsening:
 
     def __str__(self) -> str:
         return f"coarsened to stay within {self.limit}: {', '.join(self.changes)}"
+
+
+def together(found: Iterable[Coarsening | None]) -> Coarsening | None:
+    """What is coarser in any of some searches within the same limit, if anything."""
+    known = [coarsening for coarsening in found if coarsening is not None]
+    if not known:
+        return None
+    changed = dict.fromkeys(change for coarsening in known for change in coarsening.changes)
+    return Coarsening(tuple(changed), known[0].limit)
 
 
 def coarser(

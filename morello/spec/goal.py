@@ -1,4 +1,4 @@
-"""What a spec asks for: one operation on tensors of known sizes. Nothing is decided here."""
+"""What a spec asks for: operations on tensors of known sizes. Nothing is decided here."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from morello.spec.operators import Operation
 class GoalTensor:
     """A tensor of the spec.
 
-    ``role`` is ``input``, ``weight`` or ``output``; ``shape`` is in elements by logical dimension;
-    ``layout`` is how its elements lie in memory.
+    ``role`` is ``input``, ``weight``, ``output`` or ``local``; ``shape`` is in elements by logical
+    dimension; ``layout`` is how its elements lie in memory.
     """
 
     name: str
@@ -35,6 +35,35 @@ class GoalTensor:
         """Size in memory."""
         return self.layout.elements(self.shape) * self.dtype.bytes
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """One operation of a goal, on whole tensors.
+
+    Attributes:
+        operation: What is computed, with the values of its scalars.
+        operands: The tensor of each operand of the operation, inputs first and the output last; two
+            inputs may be one tensor.
+        sizes: Size of each iteration dimension, in the order of ``operation.dims``.
+    """
+
+    operation: Operation
+    operands: tuple[GoalTensor, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def inputs(self) -> tuple[GoalTensor, ...]:
+        """What is read, in the order of the operands."""
+        return self.operands[:-1]
+
+    @property
+    def output(self) -> GoalTensor:
+        """What is computed."""
+        return self.operands[-1]
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -42,31 +71,22 @@ class Goal:
 
     Attributes:
         name: Name of the spec.
-        operation: What is computed, with the values of its scalars.
-        tensors: Tensors in the order of their declaration.
-        operand_order: For each operand of the operation, inputs first and the output last, the
-            index of its tensor in ``tensors``; two inputs may share one.
-        sizes: Size of each iteration dimension, in the order of ``operation.dims``.
+        computations: What computes the outputs, and the locals that several of these computations
+            read, in an order in which each tensor is computed before it is read.
+        tensors: Inputs, weights and outputs in the order of their declaration, then such locals.
         threads: How many threads may share the work, 1 or more.
         target: Name of the target, if the file says one.
         declaration: Where the spec is declared.
     """
 
     name: str
-    operation: Operation
+    computations: tuple[Computation, ...]
     tensors: tuple[GoalTensor, ...]
-    operand_order: tuple[int, ...]
-    sizes: tuple[int, ...]
     threads: int
     target: str | None
     declaration: Span = field(compare=False, repr=False)
 
     @property
-    def operands(self) -> tuple[GoalTensor, ...]:
-        """The tensor of each operand of the operation, inputs first and the output last."""
-        return tuple(self.tensors[i] for i in self.operand_order)
-
-    @property
-    def scalars(self) -> tuple[tuple[str, float], ...]:
-        """Values of the operator's scalars, in the order of their declaration."""
-        return self.operation.scalars
+    def outputs(self) -> tuple[GoalTensor, ...]:
+        """What callers get, in the order of their declaration."""
+        return tuple(t for t in self.tensors if t.role == "output")

@@ -165,15 +165,17 @@ def part_of(graph: Graph, output: str, given: Iterable[str] = (), *, accumulatin
     """
     left_out = set(given) - {output}
     nodes = (node for node in graph.nodes if node.output not in left_out)
-    smaller = graph_of(nodes, output, dict(graph.dtypes))
-    if len(smaller.nodes) == 1:
-        (node,) = smaller.nodes
-        return Part(_form(node.operation, accumulating), node.tensors)
-    return operation_of(smaller, accumulating=accumulating)
+    return operation_of(graph_of(nodes, output, dict(graph.dtypes)), accumulating=accumulating)
 
 
 def operation_of(graph: Graph, *, accumulating: bool = False) -> Part:
-    """The operation that a graph of several nodes is, and the tensors that it is on."""
+    """The operation that a graph is, and the tensors that it is on.
+
+    That of a single node is the node's own.
+    """
+    if len(graph.nodes) == 1:
+        (node,) = graph.nodes
+        return Part(_form(node.operation, accumulating), node.tensors)
     names = _canonical_names(graph)
     renamed = _renamed(graph, names)
     original = {new: old for old, new in names.items()}

@@ -45,6 +45,9 @@ class PackedWeight:
 Passed = Array | PackedWeight
 """What stands for an argument in a call."""
 
+Out = Array | tuple[Array, ...] | list[Array]
+"""Where results go: an array for each output, which may stand alone where there is one."""
+
 
 class CompiledFunction:
     """A function of a loaded library, called with numpy arrays.
@@ -65,16 +68,15 @@ class CompiledFunction:
         }
         self._local = threading.local()
 
-    def __call__(
-        self, *inputs: Passed, out: Array | tuple[Array, ...] | list[Array] | None = None
-    ) -> Array | tuple[Array, ...]:
+    def __call__(self, *inputs: Passed, out: Out | None = None) -> Array | tuple[Array, ...]:
         """Compute the outputs.
 
         Args:
             inputs: Arrays for the inputs and weights, in order, each of exactly the dtype, shape
                 and layout of the signature. For a weight, better what `pack` gave: an array is
                 packed in every call.
-            out: Where to write: an array, or one for each output. None allocates.
+            out: Where to write: an array, or of several outputs a tuple or list of one for each, in
+                order. None allocates.
 
         Returns:
             The output, or a tuple of them where there are several.
@@ -82,9 +84,14 @@ class CompiledFunction:
         Raises:
             UsageError: An argument does not fit, with what is wrong and what to do.
         """
+        outputs = self.results(*inputs, out=out)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def results(self, *inputs: Passed, out: Out | None = None) -> tuple[Array, ...]:
+        """The same with a tuple of the outputs, however many there are."""
         outputs = self._outputs(len(inputs), out)
         self._function(*self._pointers((*inputs, *outputs)), self._workspace())
-        return outputs[0] if len(outputs) == 1 else outputs
+        return outputs
 
     def pack(self, name: str, values: Array) -> Passed:
         """What to pass for an argument, for as many calls as one likes.
@@ -138,10 +145,8 @@ class CompiledFunction:
         workspace = _pointer(aligned_bytes(self.signature.workspace_bytes))
         return _Repeated(self._repeat, table, workspace, tuple(pointers))
 
-    def _outputs(
-        self, inputs: int, out: Array | tuple[Array, ...] | list[Array] | None
-    ) -> tuple[Array, ...]:
-        expected = self.signature.inputs
+    def _outputs(self, inputs: int, out: Out | None) -> tuple[Array, ...]:
+        expected, outputs = self.signature.inputs, self.signature.outputs
         if inputs != len(expected):
             names = ", ".join(a.name for a in expected) or "none"
             raise UsageError(
@@ -150,8 +155,19 @@ class CompiledFunction:
                 help="outputs are passed as out=...",
             )
         if out is None:
-            return tuple(allocate(a) for a in self.signature.outputs)
-        return tuple(out) if isinstance(out, tuple | list) else (out,)
+            return tuple(allocate(a) for a in outputs)
+        given = tuple(out) if isinstance(out, tuple | list) else (out,)
+        if len(given) != len(outputs):
+            names = ", ".join(a.name for a in outputs)
+            found = "one array"
+            if isinstance(out, tuple | list):
+                found = f"{len(given)} array{'' if len(given) == 1 else 's'}"
+            raise UsageError(
+                f"'{self.signature.name}' was given {found} as out; "
+                f"expected {len(outputs)}: {names}",
+                help=f"pass out={names if len(outputs) == 1 else f'({names})'}",
+            )
+        return given
 
     def _pointers(self, arrays: Sequence[Passed]) -> list[ctypes.c_void_p]:
         """Addresses of all arguments; each keeps its array alive."""

@@ -212,7 +212,7 @@ class TestCompile:
         """And may be replaced one by one."""
         file = EXAMPLES / "elementwise.mspec"
         kernel = morello.compile(file, spec="add", defines={"H": 3}, target="x86.scalar")
-        assert kernel.goal.operands[0].shape == (3, 50)
+        assert kernel.goal.tensors[0].shape == (3, 50)
 
 
 class TestDeterminism:

@@ -134,7 +134,7 @@ def test_it_passes_verification(case: tuple[morello.Kernel, Expected]) -> None:
     kernel, _ = case
     report = kernel.verify()
     assert set(KINDS) == set(report.kinds)
-    assert len(KINDS) * kernel.goal.operands[-1].elements == report.elements
+    assert len(KINDS) * kernel.goal.outputs[0].elements == report.elements
 
 
 def test_it_writes_where_it_is_told(case: tuple[morello.Kernel, Expected]) -> None:

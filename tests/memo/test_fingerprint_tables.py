@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from morello.memo.fingerprint import Fingerprints
-from morello.plan import Plan
 from morello.rewriting.alternatives import Context
 from morello.search.search import search
 from morello.search.solution import Solution
 from morello.spec.machine import Coefficient, Level, Target
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
-from tests.search.solved import plan_of, solved
+from tests.search.solved import one_tree, plan_of, solved
 
 PRODUCT = matmul(3, 4, 2)
 SHIPPED = "x86.avx512"
@@ -112,5 +111,5 @@ def test_every_coefficient_that_a_plan_pays_for_changes_it(target: str) -> None:
 
 @cache
 def _paid(target: str) -> frozenset[str]:
-    shares = Plan(plan_of(target, PRODUCT), solved(target, PRODUCT)).costs()
+    shares = one_tree(plan_of(target, PRODUCT), solved(target, PRODUCT)).costs()
     return frozenset(share.coefficient for share in shares)

@@ -18,7 +18,6 @@ from morello.memo.page import Choice, page_of
 from morello.memo.pages import Pages
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
-from morello.plan import Plan
 from morello.search.known import Counted, Known, Nothing
 from morello.search.reconstruct import reconstruct
 from morello.search.search import search
@@ -26,7 +25,7 @@ from morello.search.solution import Solution
 from morello.why import Why
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
-from tests.search.solved import cells, nodes, plan_of, solved
+from tests.search.solved import cells, nodes, one_tree, plan_of, solved
 
 CASES: tuple[tuple[str, Wanted], ...] = (
     ("tiny.cached", matmul(5, 4, 3, threads=3)),
@@ -74,8 +73,8 @@ def test_a_solved_goal_is_answered_without_a_search(
     with _filled(tmp_path, name, wanted) as store:
         found = Memo(store).answers(known, spec, _never)
         assert isinstance(found, Recalled)
-        assert Plan(plan_of(name, wanted), expected).to_json() == (
-            Plan(reconstruct(found, spec), found).to_json()
+        assert one_tree(plan_of(name, wanted), expected).to_json() == (
+            one_tree(reconstruct(found, spec), found).to_json()
         )
         assert Why(expected, spec).beginnings == Why(found, spec).beginnings
 
@@ -137,7 +136,7 @@ def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:
             known, spec, lambda memo: search(known, spec, known=counted.over(memo))
         )
         again = reconstruct(found, spec)
-    assert Plan(plan, solved(name, wanted)).to_json() == Plan(again, found).to_json()
+    assert one_tree(plan, solved(name, wanted)).to_json() == one_tree(again, found).to_json()
     assert counted.families > 0
 
 
@@ -176,4 +175,4 @@ def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
         again = reconstruct(found, spec)
     assert isinstance(found, Recalled)
     assert counted.families > 0
-    assert Plan(plan, solved(name, wanted)).to_json() == Plan(again, found).to_json()
+    assert one_tree(plan, solved(name, wanted)).to_json() == one_tree(again, found).to_json()

@@ -7,7 +7,9 @@ from functools import cache
 from itertools import product
 from math import inf, prod
 
+from morello.plan import Plan, Tree
 from morello.rewriting.alternatives import Context
+from morello.search.answers import Answers
 from morello.search.box import IRRELEVANT, Box
 from morello.search.reconstruct import PlanNode, reconstruct
 from morello.search.refusals import NoImplementationError
@@ -29,6 +31,11 @@ def solved(name: str, wanted: Wanted) -> Solution:
 def plan_of(name: str, wanted: Wanted) -> PlanNode:
     """The plan of a goal on a target by name."""
     return reconstruct(solved(name, wanted), wanted.spec(context(name).target))
+
+
+def one_tree(root: PlanNode, answers: Answers) -> Plan:
+    """The plan of one Spec."""
+    return Plan((Tree("out", root, answers),))
 
 
 def cost(used: Context, wanted: Wanted) -> float:

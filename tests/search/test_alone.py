@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from morello.memo.memo import Memo
-from morello.plan import Plan
 from morello.search.known import Known, Nothing
 from morello.search.reconstruct import reconstruct
 from morello.search.search import search
@@ -17,7 +16,7 @@ from morello.search.solve import NOTHING, Solved
 from morello.spec.layout import Layout
 from tests.search.goals import Wanted, batched, elementwise, matmul
 from tests.search.machines import context
-from tests.search.solved import solved
+from tests.search.solved import one_tree, solved
 
 GOALS = (
     ("tiny.cached", matmul(5, 4, 6)),
@@ -60,7 +59,7 @@ def test_the_program_is_that_of_a_full_search(name: str, wanted: Wanted) -> None
     """The same decisions, from fewer Specs."""
     alone, full = _solutions(name, wanted)
     spec = wanted.spec(context(name).target)
-    own, other = (Plan(reconstruct(found, spec), found) for found in (alone, full))
+    own, other = (one_tree(reconstruct(found, spec), found) for found in (alone, full))
     assert own.render() == other.render()
     assert alone.cells < full.cells
 

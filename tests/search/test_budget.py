@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import MorelloError, UsageError
-from morello.plan import Plan
 from morello.rewriting.alternatives import Context
 from morello.search import search as search_module
 from morello.search.budget import (
@@ -34,6 +33,7 @@ from morello.spec.machine import Target
 from tests.search.budget import examples
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities
+from tests.search.solved import one_tree
 
 PLENTY = 1 << 40
 
@@ -172,7 +172,7 @@ def test_the_same_budget_gives_the_same_program() -> None:
     first, second = (search(used, spec, budget=budget) for _ in range(2))
     assert first.coarsening == second.coarsening
     assert first.coarsening is not None
-    plans = [Plan(reconstruct(s, spec), s).to_json() for s in (first, second)]
+    plans = [one_tree(reconstruct(s, spec), s).to_json() for s in (first, second)]
     assert plans[0] == plans[1]
 
 

@@ -14,13 +14,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from morello.plan import Plan
 from morello.rewriting.alternatives import Context
 from morello.search.reconstruct import candidates, reconstruct
 from morello.search.search import search
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context
-from tests.search.solved import plan_of, solved
+from tests.search.solved import one_tree, plan_of, solved
 
 GOALS = (
     matmul(3, 2, 2, threads=2),
@@ -62,8 +61,8 @@ def test_order_changes_nothing(
         ):
             np.testing.assert_array_equal(expected, actual)
         np.testing.assert_array_equal(table, found.tables[family])
-    expected_plan = Plan(plan_of(name, goal), known).to_json()
-    assert expected_plan == Plan(reconstruct(found, spec), found).to_json()
+    expected_plan = one_tree(plan_of(name, goal), known).to_json()
+    assert expected_plan == one_tree(reconstruct(found, spec), found).to_json()
 
 
 def test_there_are_ties_to_break() -> None:

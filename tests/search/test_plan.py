@@ -13,7 +13,7 @@ from morello.plan import Plan
 from morello.search.reconstruct import PlanNode
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
-from tests.search.solved import nodes, plan_of, solved
+from tests.search.solved import nodes, one_tree, plan_of, solved
 
 CASES: tuple[tuple[str, Wanted], ...] = (
     ("tiny.cached", matmul(5, 4, 3, threads=3)),
@@ -26,7 +26,7 @@ IDS = [f"{name} {wanted}" for name, wanted in CASES]
 
 
 def _plan(name: str, wanted: Wanted) -> Plan:
-    return Plan(plan_of(name, wanted), solved(name, wanted))
+    return one_tree(plan_of(name, wanted), solved(name, wanted))
 
 
 @pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
@@ -34,7 +34,7 @@ def test_shares_add_up_to_the_cycles(name: str, wanted: Wanted) -> None:
     """Counts times values are all of the cost, be it linear or a maximum of several resources."""
     plan = _plan(name, wanted)
     shares = plan.costs()
-    assert isclose(plan.root.cycles, fsum(share.cycles for share in shares), rel_tol=1e-9)
+    assert isclose(plan.trees[0].root.cycles, fsum(share.cycles for share in shares), rel_tol=1e-9)
     assert len(shares) == len({share.coefficient for share in shares})
     assert all(share.count > 0 for share in shares)
     assert sorted(-share.cycles for share in shares) == [-share.cycles for share in shares]
@@ -55,13 +55,13 @@ def test_the_rendered_tree_has_a_line_for_every_use(name: str, wanted: Wanted) -
     """A number, two spaces a level, each line with option, sizes and cycles."""
     plan = _plan(name, wanted)
     numbered = plan.render().splitlines()
-    assert _uses(plan.root) == len(numbered) == len(plan.lines)
+    assert _uses(plan.trees[0].root) == len(numbered) == len(plan.lines)
     width = len(str(len(numbered)))
     assert list(range(1, len(numbered) + 1)) == [int(line[:width]) for line in numbered]
     lines = [line[width + 2 :] for line in numbered]
-    assert f"{plan.root.spec.family.operation} [" in lines[0]
-    assert f"{plan.root.option.name}" in lines[0]
-    assert lines[0].endswith(f"# {plan.root.cycles:,.0f} cycles")
+    assert f"{plan.trees[0].root.spec.family.operation} [" in lines[0]
+    assert f"{plan.trees[0].root.option.name}" in lines[0]
+    assert lines[0].endswith(f"# {plan.trees[0].root.cycles:,.0f} cycles")
     depths = [(len(line) - len(line.lstrip(" "))) // 2 for line in lines]
     assert 0 == depths[0]
     assert all(1 <= b <= a + 1 for a, b in pairwise(depths))
@@ -76,7 +76,7 @@ def test_json_says_what_the_plan_says(name: str, wanted: Wanted) -> None:
     plan = _plan(name, wanted)
     tree = json.loads(json.dumps(plan.to_json()))
     assert 1 == tree["count"]
-    _same(plan.root, tree)
+    _same(plan.trees[0].root, tree)
 
 
 def _same(node: PlanNode, tree: dict[str, Any]) -> None:
@@ -115,8 +115,8 @@ def test_the_summary_names_what_is_on_the_way_to_the_kernel(name: str, wanted: W
     """It ends with a kernel of the plan; what comes before is a loop or a buffer of the plan."""
     plan = _plan(name, wanted)
     *marks, kernel = plan.summary().split(", ")
-    assert kernel in {node.option.name for node in nodes(plan.root) if node.step is None}
-    dims = {dim for node in nodes(plan.root) for dim in node.spec.family.operation.dims}
+    assert kernel in {node.option.name for node in nodes(plan.trees[0].root) if node.step is None}
+    dims = {dim for node in nodes(plan.trees[0].root) for dim in node.spec.family.operation.dims}
     levels = {level.name for level in context(name).target.levels}
     for mark in marks:
         first, *_, last = mark.split(" ")

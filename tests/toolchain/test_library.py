@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,8 @@ def test_inputs_that_do_not_fit(
         (np.zeros(9, np.float32), r"'y' has shape \(9,\)"),
         (read_only(np.zeros(10, np.float32)), "'y' is read-only; an output is written"),
         (np.zeros(10, np.int32), "'y' has dtype int32"),
-        ([], "was given 2 arrays; expected 3: x, z, y"),
+        ([], "'add' was given 0 arrays as out; expected 1: y"),
+        ((np.zeros(10, np.float32),) * 2, "'add' was given 2 arrays as out; expected 1: y"),
         (5, "'y' is a int; expected a numpy array"),
     ],
 )
@@ -141,22 +143,47 @@ void transpose(const float *x, float *y, float *total, void *workspace) {
 """
 
 
-def test_layouts_and_several_outputs(compiler: Compiler, tmp_path: Path) -> None:
-    """The bytes are copied as they lie; the layouts make that the same matrix."""
+@pytest.fixture(scope="module")
+def transpose(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> CompiledFunction:
+    """Two outputs: a matrix, column by column, and the sum of its elements."""
     arguments = (
         argument("x", "input", (2, 3), (1, 0)),
         argument("y", "output", (2, 3), (1, 0)),
         argument("total", "output", ()),
     )
-    function = build_and_load(TRANSPOSE, Signature("transpose", arguments), compiler, tmp_path)
+    signature, place = Signature("transpose", arguments), tmp_path_factory.mktemp("transpose")
+    return build_and_load(TRANSPOSE, signature, compiler, place)
+
+
+def test_layouts_and_several_outputs(transpose: CompiledFunction) -> None:
+    """The bytes are copied as they lie; the layouts make that the same matrix."""
     matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
-    y, total = function(np.asfortranarray(matrix))
+    y, total = transpose(np.asfortranarray(matrix))
     assert y.flags.f_contiguous
     assert np.array_equal(matrix, y)
     assert total[()] == 15
     with pytest.raises(UsageError, match="expected column-major") as error:
-        function(matrix)
+        transpose(matrix)
     assert "np.asfortranarray(x)" in error.value.help
+
+
+def test_out_of_several_outputs(transpose: CompiledFunction) -> None:
+    """A tuple or a list, with an array for each, in order."""
+    x = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    own = (np.zeros_like(x), np.zeros((), np.float32))
+    assert all(map(operator.is_, transpose(x, out=own), own))
+    assert all(map(operator.is_, transpose(x, out=list(own)), own))
+    assert np.array_equal(x, own[0])
+    assert own[1][()] == 15
+    for out, found in ((own[0], "one array"), (own[:1], "1 array"), ([*own, x], "3 arrays")):
+        message = f"'transpose' was given {found} as out; expected 2: y, total"
+        with pytest.raises(UsageError, match=message) as error:
+            transpose(x, out=out)
+        assert error.value.help == "pass out=(y, total)"
+    with pytest.raises(UsageError, match="'y' has shape"):
+        transpose(x, out=own[::-1])
+    with pytest.raises(UsageError, match="'total' shares memory with 'y'"):
+        transpose(x, out=(own[0], own[0].T.reshape(-1)[:1].reshape(())))
 
 
 def test_the_advice_for_any_layout_works() -> None:

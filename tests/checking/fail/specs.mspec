@@ -110,12 +110,21 @@ spec untold(N = 2) {
   y = relu(copy(relu(x))) #! S037 12 nothing tells the element type of what 'copy' computes here
 }
 
-spec two(N = 2) {
+spec one_output_of_two(N = 2) {
   input x: f32[N]
   output y: f32[N]
-  output z: f32[N] #! S027 3 'two' has 2 outputs; this version computes one
-  y = relu(x)
-  z = relu(x)
+  output z: f32[N] #! S021 10 output 'z' is never computed
+  h = neg(x)
+  y = relu(h)
+}
+
+spec order_of_outputs(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  output z: f32[N]
+  y = add(x, z) #! S031 14 'z' is read before it is computed
+  z = relu(z) #! S031 12 'z' is input and output of the same operator
+  y = relu(x) #! S025 3 'y' is computed twice
 }
 
 spec unused(N = 2, M = 3) { #! S026 20 parameter 'M' is never used

@@ -1,0 +1,45 @@
+"""From the calls of a spec, all of them right, to the computations of its goal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from morello.checking.use import Checked
+from morello.spec.goal import Computation, GoalTensor
+from morello.spec.graph import Node, Part, expanded
+from morello.spec.layout import row_major
+from morello.spec.several import parts_for
+from morello.spec.sizes import sizes_from
+
+
+def computations(calls: Sequence[Checked], outputs: Sequence[str]) -> tuple[Computation, ...]:
+    """What computes the outputs, in an order in which each tensor is computed before it is read.
+
+    Args:
+        calls: Each after those whose results it reads.
+        outputs: Names of the outputs; each is the result of a call.
+    """
+    tensors = {tensor.name: tensor for call in calls for tensor in call.tensors}
+    nodes: list[Node] = []
+    for call in calls:
+        for node in expanded(Node(call.operation, tuple(t.name for t in call.tensors))):
+            nodes.append(node)
+            tensors.setdefault(node.output, _inside(call, node))
+    dtypes = {name: tensor.dtype for name, tensor in tensors.items()}
+    parts = parts_for(nodes, outputs, dtypes)
+    return tuple(_computation(part, [tensors[name] for name in part.tensors]) for part in parts)
+
+
+def _inside(call: Checked, node: Node) -> GoalTensor:
+    """What a statement of an operator computes for the statements after it."""
+    sizes = sizes_from(call.operation, [tensor.shape for tensor in call.tensors])
+    shape = tuple(index.extent(sizes) for index in node.operation.operands[-1])
+    dtype = call.tensors[-1].dtype
+    return GoalTensor(node.output, "local", dtype, shape, row_major(len(shape)))
+
+
+def _computation(part: Part, operands: Sequence[GoalTensor]) -> Computation:
+    sizes = sizes_from(part.operation, [tensor.shape for tensor in operands])
+    return Computation(
+        part.operation, tuple(operands), tuple(sizes[d] for d in part.operation.dims)
+    )

@@ -1,0 +1,82 @@
+"""From what was solved to programs in C: the best one, or several that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+
+from morello.goals import arguments_of, lower_goal, title
+from morello.plan import Plan, Tree
+from morello.program.ahead import split_ahead
+from morello.program.source import CSource, EmitOptions, Emitter
+from morello.program.tree import Program
+from morello.search.answers import Answers
+from morello.search.reconstruct import PlanNode, reconstruct
+from morello.spec.goal import Goal
+from morello.spec.machine import Target
+from morello.spec.spec import Spec
+
+PLANS_PER_PROGRAM = 25
+"""Plans that are looked at for every program that is wanted."""
+
+Written = tuple[Program, Plan, CSource]
+
+Solved = Sequence[tuple[Answers, Spec]]
+"""For each computation of a goal, where it was solved, and its Spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes the programs of a goal's plans."""
+
+    goal: Goal
+    target: Target
+    emitter: Emitter
+    options: EmitOptions
+
+    def best(self, solved: Solved) -> Written:
+        """The program of the best plans."""
+        roots = [reconstruct(answers, spec) for answers, spec in solved]
+        return next(self.programs(solved, [roots]))
+
+    def programs(self, solved: Solved, plans: Iterable[Sequence[PlanNode]]) -> Iterator[Written]:
+        """A program for each choice of a plan for every computation."""
+        arguments, outputs = arguments_of(self.target, self.goal), self.goal.computations
+        heading, threads = title(self.goal), self.goal.threads
+        for roots in plans:
+            body, packings = split_ahead(lower_goal(self.target, self.goal, tuple(roots)))
+            program = Program(
+                self.goal.name, arguments, body, threads, self.target, heading, packings
+            )
+            trees = tuple(
+                Tree(computation.output.name, root, answers)
+                for computation, root, (answers, _) in zip(outputs, roots, solved, strict=True)
+            )
+            yield program, Plan(trees), self.emitter.emit(program, self.options)
+
+    def distinct(self, solved: Solved, count: int) -> list[Written]:
+        """So many of the best programs whose texts differ, the cheapest first.
+
+        The n-th one that is looked at has the n-th best plan of each computation, or its best one
+        where it has fewer plans: so all of them are varied, the dearest too.
+        """
+        # Imported here: most compiles take the best plan.
+        from morello.search.kbest import derivations  # noqa: PLC0415
+        from morello.search.likeness import MainParts  # noqa: PLC0415
+        from morello.search.solution import Solution  # noqa: PLC0415
+
+        best = [reconstruct(answers, spec) for answers, spec in solved]
+        ranked: list[Iterator[PlanNode]] = []
+        for answers, spec in solved:
+            assert isinstance(answers, Solution), "plans other than the best need all tables"
+            ranked.append(d.plan for d in derivations(answers, spec, MainParts()))
+        rows = islice(zip_longest(*ranked), count * PLANS_PER_PROGRAM)
+        plans = ([p or b for p, b in zip(row, best, strict=True)] for row in rows)
+        found: dict[str, Written] = {}
+        for written in self.programs(solved, plans):
+            found.setdefault(written[2].source, written)
+            if len(found) == count:
+                break
+        first, *others = found.values()
+        return [first, *sorted(others, key=lambda written: written[1].cycles)]
