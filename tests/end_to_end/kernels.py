@@ -107,6 +107,52 @@ SPECS: dict[str, str] = {
       output y: s32[H, W]
       y = add(x, z)
     }""",
+    "rows of a product": """spec rows(M, K, N) {
+      input  a: f32[M, K]
+      input  b: f32[K, N]
+      output c: f32[M, N]
+      output r: f32[M]
+      c = matmul(a, b)
+      r = row_sum(c)
+    }""",
+    "one product for two": """spec shared(M, K, N) threads 2 {
+      input  a: f32[M, K]
+      weight b: f32[K, N]
+      input  v: f32[N]
+      output least: f32[M]
+      output most: f32[M]
+      h = add_bias(matmul(a, b), v)
+      most  = row_max(h)
+      least = row_min(h)
+    }""",
+    "nothing in common": """spec apart(N) {
+      input  x: f32[N]
+      output y: f32[N]
+      output z: s32[N] layout (0) panels 4
+      z = copy(x)
+      y = relu(x)
+    }""",
+    "one after the other": """spec chain(M, N) {
+      input  x: s32[M, N]
+      output z: s32[N]
+      output y: s32[M, N] layout (1, 0)
+      output w: s32[M, N]
+      y = neg(x)
+      z = column_sum(y)
+      w = add(relu(x), y)
+    }""",
+    "a weight for two": """spec layers(M, K, N) {
+      input  x: u8[M, K]
+      input  z: u8[M, K]
+      weight w: s8[K, N]
+      weight v: s8[K, N]
+      output a: s32[M, N]
+      output b: s32[M, N]
+      output c: s32[M, N]
+      a = matmul(x, w)
+      b = matmul(z, w)
+      c = matmul(z, v)
+    }""",
 }
 
 

@@ -15,10 +15,14 @@ from tests.end_to_end.kernels import runnable
 
 SIZES = (1, 2, 3, 5, 8, 17, 33)
 GRAPHS = 16
+SEVERAL = 8
 
 
-def _text(operation: Operation, random: Random) -> str:
-    """A spec of the graph, with sizes for its dimensions."""
+def _text(operation: Operation, random: Random, *, several: bool = False) -> str:
+    """A spec of the graph, with sizes for its dimensions.
+
+    ``several``: a tensor that is computed on the way is an output as well, or is read by one.
+    """
     composition = operation.operator.composition
     assert composition is not None
     size = {d: random.choice(SIZES) for d in operation.dims}
@@ -28,7 +32,7 @@ def _text(operation: Operation, random: Random) -> str:
     graph = composition.graph
     lines = []
     for name, access in zip(operation.names, operation.operands, strict=True):
-        extents = [1 + sum(f * (size[d] - 1) for d, f in index.terms) for index in access]
+        extents = [index.extent(size) for index in access]
         role = "output" if name == graph.output else random.choice(("input", "weight"))
         lines.append(f"{role} {name}_: f32[{', '.join(map(str, extents))}]")
     for node in graph.nodes:
@@ -38,6 +42,12 @@ def _text(operation: Operation, random: Random) -> str:
         arguments += [f"{name} = {scalars[name]}" for name in given]
         called = node.operation.operator.name
         lines.append(f"{node.output}_ = {called}({', '.join(arguments)})")
+    if several:
+        name = random.choice(graph.locals)
+        extents = [index.extent(size) for index in composition.locals[name]]
+        read, own = random.choice(((False, f"{name}_"), (True, "more_")))
+        lines.insert(random.choice((0, 1)), f"output {own}: f32[{', '.join(map(str, extents))}]")
+        lines += [f"{own} = neg({name}_)"] if read else []
     body = "\n".join(f"  {line}" for line in lines)
     threads = random.choice(("", " threads 2"))
     return f"spec graph(){threads} {{\n{body}\n}}\n"
@@ -52,3 +62,15 @@ def test_random_graph(definitions: Definitions, number: int, target: str) -> Non
     operation = next(random_graphs(single, DTYPES["f32"], random, 50))
     kernel = morello.compile(_text(operation, random), target=target)
     runnable(kernel).verify()
+
+
+@pytest.mark.parametrize("number", range(SEVERAL))
+def test_random_graph_with_several_outputs(definitions: Definitions, number: int) -> None:
+    """It compiles, and every output is what its operators compute one after the other."""
+    random = Random(100 + number)
+    single = {name: o for name, o in definitions.operators.items() if not o.parts}
+    operation = next(random_graphs(single, DTYPES["f32"], random, 50))
+    text = _text(operation, random, several=True)
+    kernel = runnable(morello.compile(text, target=random.choice(("x86.scalar", "x86.avx512"))))
+    assert len(kernel.goal.outputs) == 2
+    kernel.verify()

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from morello.checking.operators import check_operators
-from morello.language.diagnostics import Collector
-from morello.language.parse import parse_rules
-from morello.language.source import Source
 from morello.language.unparse import unparse
 from morello.spec.dtypes import DTYPES
 from morello.spec.graph import (
@@ -21,69 +15,16 @@ from morello.spec.graph import (
     operation_of,
     part_of,
 )
-from morello.spec.operators import Operation, Operator
+from morello.spec.operators import Operation
 from morello.spec.sizes import sizes_from, with_hidden
+from tests.spec.nodes import Nodes, declared
 
 F32, BF16 = DTYPES["f32"], DTYPES["bf16"]
 
-OPERATORS = """
-op product(A: T[b..., m, k], B: U[b..., k, n]) -> C: V[b..., m, n] "Product."
-{ C[b..., m, n] += A[b..., m, k] * B[b..., k, n] }
-
-op negate(X: T[i...]) -> Y: T[i...] "Negation." { Y[i...] = -X[i...] }
-
-op plus(X: T[i...], Z: T[i...]) -> Y: T[i...] "Sum." { Y[i...] = X[i...] + Z[i...] }
-
-op biased(X: T[i, j], B: T[j]) -> Y: T[i, j] "Sum of rows." { Y[i, j] = X[i, j] + B[j] }
-
-op times(X: T[i...]; factor) -> Y: T[i...] "Multiple." { Y[i...] = X[i...] * factor }
-
-op largest(X: T[i, j]) -> Y: T[i] "Row maximum." { Y[i] max= X[i, j] }
-
-op framed(X: T[h]; edge) -> Y: T[edge + h + edge] "In a frame."
-{ Y[edge + h + edge] = X[h] elsewhere 0 }
-
-op rows(X: T[n, h + r], W: T[r]) -> Y: T[n, h] divided n "Correlations."
-{ Y[n, h] += X[n, h + r] * W[r] }
-
-op pairs(X: T[2 * h + r]; width) -> Y: T[h] where size(r) == width { Y[h] max= X[2 * h + r] }
-
-op window(X: T[h + r], W: T[r]) -> Y: T[h] "Correlation." { Y[h] += X[h + r] * W[r] }
-
-op centred(X: T[i, j]) -> Y: T[i, j]
-  "What is left without the row maximum, over the sum of that."
-{
-  M[i] max= X[i, j]
-  D[i, j] = X[i, j] - M[i]
-  S[i] += D[i, j]
-  Y[i, j] = D[i, j] / S[i]
-}
-"""
-
 
 @pytest.fixture(scope="module")
-def operators() -> Mapping[str, Operator]:
-    collector = Collector()
-    found = check_operators([parse_rules(Source("test.mrules", OPERATORS))], collector)
-    collector.raise_if_any()
-    return found
-
-
-class _Nodes:
-    """Writes nodes shortly: ``nodes("product", "a", "b", "c")``."""
-
-    def __init__(self, operators: Mapping[str, Operator]) -> None:
-        self.operators = operators
-
-    def __call__(self, name: str, *tensors: str, rank: int = 2, **scalars: float) -> Node:
-        operator = self.operators[name]
-        own = {"product": 0}.get(name, rank if operator.group else 0)
-        return Node(Operation(operator, own, False, tuple(scalars.items())), tensors)
-
-
-@pytest.fixture(scope="module")
-def node(operators: Mapping[str, Operator]) -> _Nodes:
-    return _Nodes(operators)
+def node() -> Nodes:
+    return Nodes(declared())
 
 
 def _part(*nodes: Node) -> tuple[Part, Composition]:
@@ -102,7 +43,7 @@ def _indices(operation: Operation) -> dict[str, list[str]]:
     }
 
 
-def test_elementwise_is_one_statement(node: _Nodes) -> None:
+def test_elementwise_is_one_statement(node: Nodes) -> None:
     """Expressions are inlined, scalars are numbers, and what is read twice stands there twice."""
     part, composition = _part(
         node("plus", "x", "z", "s"),
@@ -119,7 +60,7 @@ def test_elementwise_is_one_statement(node: _Nodes) -> None:
     assert part.tensors == ("x", "z", "y")
 
 
-def test_epilogue(node: _Nodes) -> None:
+def test_epilogue(node: Nodes) -> None:
     """Rows and columns of a product are those of what is added; what it sums is left whole."""
     part, composition = _part(node("product", "a", "b", "c"), node("biased", "c", "v", "y"))
     operation = part.operation
@@ -142,7 +83,7 @@ def test_epilogue(node: _Nodes) -> None:
     )
 
 
-def test_chain_of_products(node: _Nodes) -> None:
+def test_chain_of_products(node: Nodes) -> None:
     """The last sum may be divided: its terms are columns of the first product. Rows may be too.
 
     Columns of the result may not: all of the first product would be computed for each tile.
@@ -153,7 +94,7 @@ def test_chain_of_products(node: _Nodes) -> None:
     assert operation.divisible_dims == ("m", "k")
 
 
-def test_own_square(node: _Nodes) -> None:
+def test_own_square(node: Nodes) -> None:
     """A tensor that is read along both of its dimensions at once is not divided."""
     part, composition = _part(node("product", "a", "a", "c"), node("negate", "c", "y"))
     assert _indices(part.operation)["A"] == ["A_0", "A_1"]
@@ -161,7 +102,7 @@ def test_own_square(node: _Nodes) -> None:
     assert {"A_0", "A_1", "i0", "i1"} <= set(composition.alike[0])
 
 
-def test_statements_of_a_body(node: _Nodes) -> None:
+def test_statements_of_a_body(node: Nodes) -> None:
     """Each statement is a node; a row is divided from others, and is not divided itself."""
     part, composition = _part(node("centred", "x", "y"))
     operation = part.operation
@@ -177,7 +118,7 @@ def test_statements_of_a_body(node: _Nodes) -> None:
     assert not sums.operator.composite
 
 
-def test_no_sum_twice(node: _Nodes) -> None:
+def test_no_sum_twice(node: Nodes) -> None:
     """What both parts need of a sum has to be there first."""
     _, composition = _part(
         node("product", "a", "b", "c"), node("largest", "c", "r"), node("biased", "c", "r", "y")
@@ -185,7 +126,7 @@ def test_no_sum_twice(node: _Nodes) -> None:
     assert composition.intermediates == ("product",)
 
 
-def test_computed_with_what_it_serves(node: _Nodes) -> None:
+def test_computed_with_what_it_serves(node: Nodes) -> None:
     """What serves one tensor alone, which is kept, is computed with that; so are epilogues."""
     rows, of_rows = _part(node("centred", "x", "n"), node("product", "n", "b", "y"))
     assert of_rows.intermediates == ("centred_Y",)
@@ -205,7 +146,7 @@ def test_computed_with_what_it_serves(node: _Nodes) -> None:
     assert "product" not in scaled.intermediates
 
 
-def test_kept_for_several(node: _Nodes) -> None:
+def test_kept_for_several(node: Nodes) -> None:
     """What several tensors need is there before them; what has more dimensions is on its own."""
     _, shared = _part(
         node("biased", "x", "v", "c"),
@@ -220,7 +161,7 @@ def test_kept_for_several(node: _Nodes) -> None:
     assert set(chain.intermediates) == {"product", "product2"}
 
 
-def test_window(node: _Nodes) -> None:
+def test_window(node: Nodes) -> None:
     """What is read through a window is computed there, unless it is read otherwise too."""
     part, composition = _part(node("negate", "x", "z", rank=1), node("window", "z", "w", "y"))
     assert _indices(part.operation) == {"X": ["h+r"], "W": ["r"], "window": ["h"]}
@@ -234,7 +175,7 @@ def test_window(node: _Nodes) -> None:
     assert "h" not in twice.operation.divisible_dims
 
 
-def test_same_graph_same_name(node: _Nodes) -> None:
+def test_same_graph_same_name(node: Nodes) -> None:
     """Names in a spec, and the order of independent statements, make no difference."""
     first = _part(
         node("negate", "a", "b"), node("times", "c", "d", factor=2.0), node("plus", "b", "d", "e")
@@ -249,10 +190,9 @@ def test_same_graph_same_name(node: _Nodes) -> None:
     assert first[0].operation != other[0].operation
 
 
-def test_another_type_is_no_expression(operators: Mapping[str, Operator]) -> None:
+def test_another_type_is_no_expression(node: Nodes) -> None:
     """What is rounded to a narrower type on the way is computed there."""
-    nodes = _Nodes(operators)
-    chain = [nodes("negate", "x", "h"), nodes("negate", "h", "y")]
+    chain = [node("negate", "x", "h"), node("negate", "h", "y")]
     dtypes = {"x": BF16, "h": BF16, "y": F32}
     composition = operation_of(graph_of(chain, "y", dtypes)).operation.operator.composition
     assert composition is not None
@@ -260,13 +200,13 @@ def test_another_type_is_no_expression(operators: Mapping[str, Operator]) -> Non
     assert composition.intermediates == ("negate",)
 
 
-def test_sizes(node: _Nodes) -> None:
+def test_sizes(node: Nodes) -> None:
     part, _ = _part(node("product", "a", "b", "c"), node("biased", "c", "v", "y"))
     found = sizes_from(part.operation, [(2, 3), (3, 5), (5,)])
     assert found == {"i": 2, "k": 3, "j": 5}
 
 
-def test_dimensions_of_no_operand_have_sizes(node: _Nodes) -> None:
+def test_dimensions_of_no_operand_have_sizes(node: Nodes) -> None:
     """Of what is framed again, rows are in no operand; they follow from the first frame."""
     part, composition = _part(
         node("framed", "x", "p", edge=1),
@@ -283,7 +223,7 @@ def test_dimensions_of_no_operand_have_sizes(node: _Nodes) -> None:
     assert not operation.divisible_dims
 
 
-def test_stated_sizes_in_a_graph(node: _Nodes) -> None:
+def test_stated_sizes_in_a_graph(node: Nodes) -> None:
     """That of a window is in no operand alone: sums tell it, or else the declaration."""
     inner, outer = node("pairs", "x", "t", width=3), node("pairs", "t", "y", width=2)
     operation = _part(inner, outer)[0].operation
@@ -293,14 +233,14 @@ def test_stated_sizes_in_a_graph(node: _Nodes) -> None:
     assert {"h": 5, "r": 3} == sizes_from(inner.operation, [[11]])
 
 
-def test_graphs_are_divided_as_their_parts_are(node: _Nodes) -> None:
+def test_graphs_are_divided_as_their_parts_are(node: Nodes) -> None:
     part, composition = _part(node("rows", "x", "w", "t"), node("negate", "t", "y"))
     assert part.operation.operator.restricted
     assert len(part.operation.divisible_dims) == 1
     assert composition.intermediates == ("rows",)
 
 
-def test_what_is_framed_may_be_computed_first(node: _Nodes) -> None:
+def test_what_is_framed_may_be_computed_first(node: Nodes) -> None:
     """A frame is no part of an expression: what it surrounds is kept somewhere."""
     _, composition = _part(node("negate", "x", "t", rank=1), node("framed", "t", "y", edge=1))
     assert not composition.complete

@@ -1,0 +1,118 @@
+"""Graphs with several results: what computes them, in which order, and what is kept for several."""
+
+from __future__ import annotations
+
+import pytest
+
+from morello.spec.dtypes import DTYPES
+from morello.spec.graph import Node, expanded
+from morello.spec.several import parts_for
+from tests.spec.nodes import Nodes, declared
+
+
+@pytest.fixture(scope="module")
+def node() -> Nodes:
+    return Nodes(declared())
+
+
+def _parts(outputs: str, *nodes: Node) -> dict[str, str]:
+    """What each result is computed from, as a formula in the tensors' own names, in order."""
+    every = [inner for node in nodes for inner in expanded(node)]
+    dtypes = {name: DTYPES["f32"] for one in every for name in one.tensors}
+    found = {}
+    for part in parts_for(every, outputs.split(), dtypes):
+        *inputs, output = part.tensors
+        operator = part.operation.operator
+        if operator.composition is None:
+            found[output] = f"{operator.name}({', '.join(inputs)})"
+        else:
+            names = dict(zip(part.operation.names, part.tensors, strict=True))
+            found[output] = operator.composition.graph.formula(tensors=names)
+    return found
+
+
+def test_one_result_is_one_operation(node: Nodes) -> None:
+    """Whatever it has inside; what it does not need is left out."""
+    found = _parts(
+        "y",
+        node("product", "a", "b", "c"),
+        node("largest", "c", "m"),
+        node("biased", "c", "m", "y"),
+        node("negate", "c", "unread"),
+    )
+    assert found == {"y": "product = product(a, b); biased(product, largest(product))"}
+
+
+def test_independent_results_are_in_their_order(node: Nodes) -> None:
+    nodes = (node("negate", "x", "y"), node("largest", "x", "m"))
+    assert list(_parts("y m", *nodes)) == ["y", "m"]
+    assert list(_parts("m y", *nodes)) == ["m", "y"]
+
+
+def test_a_result_is_there_before_it_is_read(node: Nodes) -> None:
+    """And ends the graph of what reads it, which computes no part of it again."""
+    found = _parts("m c", node("product", "a", "b", "c"), node("largest", "c", "m"))
+    assert found == {"c": "product(a, b)", "m": "largest(c)"}
+    assert list(found) == ["c", "m"]
+
+
+def test_a_shared_sum_is_a_result_too(node: Nodes) -> None:
+    """The last tensor that both need, with what is done to the sum element by element."""
+    found = _parts(
+        "m n",
+        node("product", "a", "b", "c"),
+        node("negate", "c", "h"),
+        node("largest", "h", "m"),
+        node("negate", "h", "n"),
+    )
+    assert found == {"h": "negate(product(a, b))", "m": "largest(h)", "n": "negate(h)"}
+    assert list(found) == ["h", "m", "n"]
+
+
+def test_what_has_no_sum_may_be_computed_twice(node: Nodes) -> None:
+    found = _parts(
+        "m n", node("plus", "x", "z", "h"), node("largest", "h", "m"), node("negate", "h", "n")
+    )
+    assert found == {"m": "largest(plus(x, z))", "n": "negate(plus(x, z))"}
+
+
+def test_sums_below_sums_that_are_shared(node: Nodes) -> None:
+    """Three users of one product, two of them of what becomes of it: both are kept."""
+    found = _parts(
+        "r s t",
+        node("product", "a", "b", "c"),
+        node("product", "c", "d", "e"),
+        node("negate", "e", "r"),
+        node("largest", "e", "s"),
+        node("largest", "c", "t"),
+    )
+    assert found == {
+        "c": "product(a, b)",
+        "e": "product(c, d)",
+        "r": "negate(e)",
+        "s": "largest(e)",
+        "t": "largest(c)",
+    }
+
+
+def test_what_the_kept_tensors_share(node: Nodes) -> None:
+    """A statistic of rows and the rows: what both come from is kept as well, in a second round."""
+    found = _parts(
+        "y m",
+        node("product", "a", "b", "c"),
+        node("largest", "c", "m0"),
+        node("biased", "c", "m0", "d"),
+        node("largest", "d", "s"),
+        node("biased", "d", "s", "y"),
+        node("plus", "m0", "s", "m", rank=1),
+    )
+    sums = [name for name, formula in found.items() if "product" in formula]
+    assert sums == ["c"]
+    assert sum(formula.count("largest") for formula in found.values()) == 2
+
+
+def test_statements_of_an_operator_may_be_kept(node: Nodes) -> None:
+    """An output that reads another one does not look into how that is computed."""
+    found = _parts("y n", node("centred", "x", "y"), node("negate", "y", "n"))
+    assert found["n"] == "negate(y)"
+    assert list(found) == ["y", "n"]
