@@ -101,6 +101,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "columns of the output": ("columns_c", (5, 7, 9), "x86.scalar", np.matmul),
     "batched": ("batched", (5, 3, 6), "x86.scalar", np.matmul),
     "transposed right": ("nt", (13, 37, 35), "x86.avx512", _transposed(False, True)),
+    "transposed right, by rows": ("nt", (2, 33, 3), "x86.avx512", _transposed(False, True)),
     "transposed left": ("tn", (13, 37, 35), "x86.avx2", _transposed(True, False)),
     "transposed both": ("tt", (5, 6, 11), "x86.scalar", _transposed(True, True)),
     "transposed integers": ("nt s32", (5, 6, 17), "x86.avx512", _transposed(False, True)),
