@@ -69,8 +69,8 @@ def test_random_graph_with_several_outputs(definitions: Definitions, number: int
     """It compiles, and every output is what its operators compute one after the other."""
     random = Random(100 + number)
     single = {name: o for name, o in definitions.operators.items() if not o.parts}
-    operation = next(random_graphs(single, DTYPES["f32"], random, 50))
+    operation = next(random_graphs(single, DTYPES["f32"], random, 50, largest=3))
     text = _text(operation, random, several=True)
-    kernel = runnable(morello.compile(text, target=random.choice(("x86.scalar", "x86.avx512"))))
+    kernel = runnable(morello.compile(text, target=random.choice(("x86.scalar", "x86.avx2"))))
     assert len(kernel.goal.outputs) == 2
     kernel.verify()
