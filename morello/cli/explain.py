@@ -44,6 +44,9 @@ def explain(session: Session, /, why: int, **request: Any) -> None:
 
     Where nothing implements the spec, the guards and limits that refused are shown instead, with
     their numbers. No file is written.
+
+    A spec with several outputs has a tree for each computation, one after the other. In the JSON
+    document these are the children of a node of the kind "sequence", and say what they compute.
     """
     kernel = compile_request(session, Request(**request))
     lines = kernel.plan.lines
