@@ -60,7 +60,8 @@ __all__ = ["Budget", "Kernel", "Progress", "SearchStatistics", "compile_spec"]
 class SearchStatistics:
     """What the search did: families, Specs in their tables, seconds until the program was there.
 
-    What was recalled from a memo is in neither; ``recalled`` is how many families the search found
+    Where the goal has several computations, families and Specs of all searches are added up. What
+    was recalled from a memo is in neither; ``recalled`` is how many families the search found
     there. ``coarsening`` says what was left out to stay within the budget or memory, if anything.
     """
 
@@ -242,10 +243,11 @@ def compile_spec(
         memo: Where to look for what is solved already, such as `Memo.open` gives; by default one
             for the process, in the user's file.
         budget: How much the search may do, such as ``2e6 specs``, ``10 s`` or ``500 MiB``; past
-            it, it is coarser. By default what memory there is.
+            it, it is coarser. Where the spec has several outputs, and so several searches, they
+            share it in equal parts. By default what memory there is.
         measure: How many programs to build, verify and time: the cheapest by prediction that are
-            not alike (see `morello.search.likeness`), or all, where there are fewer. The fastest
-            is returned. None trusts the prediction.
+            not alike (see `morello.search.likeness`, and `Writer.distinct` for several outputs),
+            or all, where there are fewer. The fastest is returned. None trusts the prediction.
 
     Raises:
         DiagnosticsError: The spec is wrong, with every place.

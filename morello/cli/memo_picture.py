@@ -71,14 +71,16 @@ def picture(
     shown, fixed = _axes(axes), _fixed(at)
     with _memo_with_pages(session, Request(**request)) as memo:
         kernel = compile_request(session, Request(**request), memo=memo)
-        pages, contexts = _pages(kernel, memo)
+        found = _pages(kernel, memo)
+        pages = {variant: page for variant, (page, _) in found.items()}
         if path is None or draw is None:
             _list(session, pages)
             return
         chosen = _chosen(list(pages), family)
-        named = axes_of(contexts[chosen], chosen.family, pages[chosen])
-        part = cut(pages[chosen], named, shown or default_axes(named), fixed)
-        _write(session, path, draw, chosen, pages[chosen], part)
+        page, context = found[chosen]
+        named = axes_of(context, chosen.family, page)
+        part = cut(page, named, shown or default_axes(named), fixed)
+        _write(session, path, draw, chosen, page, part)
 
 
 # ------------------------------------------------------------------------- what to draw
@@ -131,27 +133,26 @@ def _memo_with_pages(session: Session, request: Request) -> Iterator[Memo]:
         yield memo
 
 
-def _pages(kernel: Kernel, memo: Memo) -> tuple[dict[Variant, Page], dict[Variant, Context]]:
-    """Pages, and what they were solved under.
+def _pages(kernel: Kernel, memo: Memo) -> dict[Variant, tuple[Page, Context]]:
+    """Pages, each with what it was solved under.
 
     Those of the goal's own families come first, one for each of its computations; then those of
     families below them, in the order of the searches.
     """
     assert memo.store is not None
     pages = Pages(memo.store)
-    own: dict[Variant, Page] = {}
-    below: dict[Variant, Page] = {}
-    contexts: dict[Variant, Context] = {}
-    for tree in kernel.plan.trees:
-        context, goal = tree.answers.context, tree.root.spec
-        families = list(discover(context, goal.family).nodes)
+    found: dict[Variant, tuple[Page, Context]] = {}
+    searches = [(tree.answers.context, tree.root.spec) for tree in kernel.plan.trees]
+    for context, goal in searches:
         page = pages.page(context, goal)
         if page is None:
             raise MorelloError("the memo has lost the page of the goal", help="try --no-memo")
-        own[goal.variant] = page
-        below = {**pages_below(pages, context, families), **below}
-        contexts = {**dict.fromkeys((*below, goal.variant), context), **contexts}
-    return {**own, **{v: page for v, page in below.items() if v not in own}}, contexts
+        found[goal.variant] = page, context
+    for context, goal in searches:
+        below = pages_below(pages, context, list(discover(context, goal.family).nodes))
+        for variant, page in below.items():
+            found.setdefault(variant, (page, context))
+    return found
 
 
 def _chosen(variants: Sequence[Variant], wanted: str | None) -> Variant:

@@ -12,7 +12,7 @@ import pytest
 import morello
 from morello.memo.memo import Memo
 from morello.plan import Plan
-from morello.program.tree import Allocate, walk
+from morello.program.tree import Allocate, ParallelLoop, walk
 from morello.reference.compare import MismatchError
 from morello.reference.inputs import KINDS
 from morello.reference.interpreter import run_program
@@ -50,7 +50,12 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "one reads another": ("rows of a product", (5, 3, 19), "x86.avx512", _rows),
     "one reads another, scalar": ("rows of a product", (5, 3, 7), "x86.scalar", _rows),
     "both read a local": ("one product for two", (5, 3, 19), "x86.avx512", _extremes),
-    "a local in the workspace": ("one product for two", (67, 3, 19), "x86.scalar", _extremes),
+    "threads, and a local in the workspace": (
+        "one product for two",
+        (67, 60, 19),
+        "x86.scalar",
+        _extremes,
+    ),
     "nothing in common": ("nothing in common", (37,), "x86.avx512", _apart),
     "three of which one reads another": ("one after the other", (5, 7), "x86.scalar", _chain),
     "one weight twice": ("a weight for two", (3, 8, 5), "x86.scalar", _layers),
@@ -104,18 +109,20 @@ def test_out_is_written_and_returned() -> None:
 
 
 def test_no_sum_is_computed_twice() -> None:
-    """The product is computed once, into a buffer of the function; packed for one place."""
-    kernel = compiled("one product for two", (67, 3, 19), "x86.scalar")
+    """The product is computed once, by threads, into a buffer of the function."""
+    kernel = compiled("one product for two", (67, 60, 19), "x86.scalar")
     h, least, most = kernel.goal.computations
     assert (h.output.role, [t.name for t in (least.output, most.output)]) == (
         "local",
         ["least", "most"],
     )
-    buffers = [node.tensor for node in walk(kernel.program.body) if isinstance(node, Allocate)]
+    nodes = list(walk(kernel.program.body))
+    assert any(isinstance(node, ParallelLoop) for node in nodes)
+    buffers = [node.tensor for node in nodes if isinstance(node, Allocate)]
     assert [t.shape for t in buffers if t.name == h.output.name] == [(67, 19)]
     assert kernel.signature.workspace_bytes >= 67 * 19 * 4
     assert [tree.computes for tree in kernel.plan.trees] == ["h", "least", "most"]
-    assert "h: f32[67, 19] = add_bias(matmul(a, b), v), a: f32[67, 3]" in kernel.source
+    assert "h: f32[67, 19] = add_bias(matmul(a, b), v), a: f32[67, 60]" in kernel.source
 
 
 def test_a_weight_that_two_read_is_not_packed() -> None:
