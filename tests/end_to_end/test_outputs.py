@@ -94,6 +94,23 @@ def test_the_program_says_the_same(case: tuple[morello.Kernel, Expected]) -> Non
         np.testing.assert_array_equal(result, right)
 
 
+def test_what_is_rounded_is_read_rounded() -> None:
+    """An output of a narrower type has its values for what reads it, and for the reference."""
+    text = """spec narrow() {
+      input  x: f32[3, 7]
+      output y: bf16[3, 7]
+      output s: f32[3, 7]
+      y = copy(square(x))
+      s = copy(y)
+    }"""
+    kernel = runnable(morello.compile(text, target="x86.scalar"))
+    x = np.linspace(1, 2, 21, dtype=np.float32).reshape(3, 7)
+    y, s = kernel(x)
+    np.testing.assert_array_equal(s, y.astype(np.float32))
+    assert (s != x * x).any()
+    assert kernel.verify().elements == len(KINDS) * 42
+
+
 def test_out_is_written_and_returned() -> None:
     """A tuple or a list, in the order of the outputs."""
     kernel = runnable(compiled("rows of a product", (5, 3, 7), "x86.scalar"))

@@ -89,6 +89,17 @@ def test_seconds_and_bytes_are_converted_at_fixed_rates() -> None:
     assert Budget().limit(1000) is None
 
 
+def test_several_searches_share_a_budget() -> None:
+    """In equal parts; what would be enough is enough for all of them."""
+    assert Budget(specs=7, searches=2).limit(100) == 3
+    assert Budget(bytes=2 * (BYTES_A_FAMILY + 7 * BYTES_A_SPEC), searches=2).limit(1) == 7
+    seconds = Budget(seconds=3 + 3 * SECONDS_A_FAMILY, searches=3)
+    assert seconds.limit(1) == pytest.approx(SPECS_A_SECOND)
+    assert Budget(specs=1, searches=3).enough(2, 5) == "15 specs"
+    assert str(Budget(specs=7, searches=2)) == "7 Specs for 2 searches"
+    assert Budget(searches=2).limit(1000) is None
+
+
 @examples(100)
 @given(
     kind=st.sampled_from(["1 specs", "1 s", "1 MiB"]),
