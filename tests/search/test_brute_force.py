@@ -25,13 +25,13 @@ EVERYWHERE = (
 GOALS: dict[str, tuple[Wanted, ...]] = {
     "tiny.cached": (
         *EVERYWHERE,
-        matmul(5, 3, 7),
+        matmul(5, 2, 3),
         matmul(1, 3, 2, B=(1, 0)),
         matmul(3, 2, 2, threads=2),
         matmul(1, 2, 5, threads=2),
         matmul(1, 1, 5, threads=3),
         weighing(matmul(2, 5, 3), "B"),
-        weighing(matmul(3, 3, 2, threads=2, A=(1, 0), B=Layout((0, 1), 2)), "A", "B"),
+        weighing(matmul(2, 2, 2, threads=2, A=(1, 0), B=Layout((0, 1), 2)), "A", "B"),
         weighing(elementwise("add", 3, 2, Z=(1, 0)), "X", "Z"),
         copy(2, 5, X=Layout((0, 1), 2), Y=Layout((1, 0), 3)),
         matmul(2, 5, 3, B=Layout((0, 1), 2)),
@@ -39,9 +39,9 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
     "tiny.buffered": (
         *EVERYWHERE,
         matmul(4, 2, 3),
-        matmul(2, 4, 2),
+        matmul(2, 3, 1),
         matmul(2, 1, 4, "s32"),
-        matmul(1, 2, 5, "s32", threads=2),
+        matmul(1, 2, 3, "s32", threads=2),
         copy(2, 7, X=Layout((0, 1), 3)),
     ),
     "tiny.flat": (
