@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from morello.checking.use import Checked
+from morello.spec.composition import Part
 from morello.spec.goal import Computation, GoalTensor
-from morello.spec.graph import Node, Part, expanded
+from morello.spec.graph import Node, expanded
 from morello.spec.layout import row_major
 from morello.spec.several import parts_for
 from morello.spec.sizes import sizes_from

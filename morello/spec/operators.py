@@ -15,7 +15,7 @@ from morello.language import ast
 from morello.language.source import Span
 
 if TYPE_CHECKING:
-    from morello.spec.graph import Composition
+    from morello.spec.composition import Composition
 
 
 def size_name(dimension: str) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from morello.spec.composition import Part, operation_of
 from morello.spec.dtypes import DType
-from morello.spec.graph import Graph, Node, Part, graph_of, operation_of
+from morello.spec.graph import Graph, Node, graph_of
 
 
 def parts_for(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from random import Random
 
+from morello.spec.composition import operation_of
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.graph import Node, expanded, graph_of, operation_of
+from morello.spec.graph import Node, expanded, graph_of
 from morello.spec.operators import Operation, Operator
 from morello.verify.families import group_ranks
 

@@ -17,9 +17,10 @@ from morello.reference import inputs as test_inputs
 from morello.reference.bounded import Bounded, bounded
 from morello.reference.compare import MismatchError, check_close, reference
 from morello.reference.graph import graph_reference
+from morello.spec.composition import operation_of
 from morello.spec.conversion import Array
 from morello.spec.dtypes import BF16, F32, S8, S32, DType
-from morello.spec.graph import Node, expanded, graph_of, operation_of
+from morello.spec.graph import Node, expanded, graph_of
 from morello.spec.operators import Operation, Operator
 from morello.spec.sizes import sizes_from
 from tests.reference.simulate import Hardware

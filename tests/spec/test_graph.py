@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 
 from morello.language.unparse import unparse
+from morello.spec.composition import Composition, Part, operation_of, part_of
 from morello.spec.dtypes import DTYPES
-from morello.spec.graph import (
-    Composition,
-    Node,
-    Part,
-    expanded,
-    graph_of,
-    operation_of,
-    part_of,
-)
+from morello.spec.graph import Node, expanded, graph_of
 from morello.spec.operators import Operation
 from morello.spec.sizes import sizes_from, with_hidden
 from tests.spec.nodes import Nodes, declared

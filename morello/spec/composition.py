@@ -1,0 +1,224 @@
+"""Operators that stand for graphs, and the parts that graphs are taken apart into.
+
+A graph becomes one operator (`operation_of`), whose dimensions are those of its nodes, matched by
+how tensors are indexed (`morello.spec.indexing`). To make the output smaller along a dimension is
+to make every node smaller along it, if all agree on what that means; otherwise the dimension is
+*pinned*, and no loop divides it as long as the graph is whole.
+
+Where every node but the last assigns (``=``) in the element type of the output, the graph is also
+one statement, with the expressions of its nodes inlined. What it has to say is then all in the
+statement, as that of a declared operator is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from morello.spec.graph import Graph, Node, graph_of
+from morello.spec.indexing import Access, Indexing
+from morello.spec.operators import Operation, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An operation that is a part of a graph, and the tensors of the graph that it is on."""
+
+    operation: Operation
+    tensors: tuple[str, ...]
+
+
+def part_of(graph: Graph, output: str, given: Iterable[str] = (), *, accumulating: bool) -> Part:
+    """What computes a tensor of a graph where some of the others are given.
+
+    Args:
+        graph: The graph.
+        output: The tensor that is computed.
+        given: Computed tensors that count as inputs now.
+        accumulating: Whether the last operation adds to what the output holds.
+    """
+    left_out = set(given) - {output}
+    nodes = (node for node in graph.nodes if node.output not in left_out)
+    return operation_of(graph_of(nodes, output, dict(graph.dtypes)), accumulating=accumulating)
+
+
+def operation_of(graph: Graph, *, accumulating: bool = False) -> Part:
+    """The operation that a graph is, and the tensors that it is on.
+
+    That of a single node is the node's own.
+    """
+    if len(graph.nodes) == 1:
+        (node,) = graph.nodes
+        return Part(_form(node.operation, accumulating), node.tensors)
+    names = _canonical_names(graph)
+    renamed = _renamed(graph, names)
+    original = {new: old for old, new in names.items()}
+    tensors = tuple(original[name] for name in (*renamed.inputs, renamed.output))
+    return Part(Operation(_operator(renamed), 0, accumulating), tensors)
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What an operator that stands for a graph has beyond a declared one.
+
+    Attributes:
+        graph: The graph; its inputs and its output are named as the operator's operands.
+        locals: How the operator's dimensions index each tensor that is computed on the way.
+        dims: The operator's dimensions that each operation is about, by the tensor it computes.
+        pinned: Dimensions that no loop may divide while the graph is whole.
+        alike: Groups of dimensions that always have the same size.
+        hidden: Where some dimension is in no operand, what always has the same extent: the indices
+            of one dimension of a tensor. Such a dimension is never divided.
+        complete: Whether the operator's statement says all that the graph computes.
+    """
+
+    graph: Graph
+    locals: Mapping[str, Access]
+    dims: Mapping[str, frozenset[str]]
+    pinned: frozenset[str]
+    alike: tuple[tuple[str, ...], ...]
+    complete: bool
+    hidden: tuple[Access, ...] = ()
+    _parts: dict[tuple[str, bool], tuple[Part, Part]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @cached_property
+    def intermediates(self) -> tuple[str, ...]:
+        """Tensors that may be computed first, to be read by the rest.
+
+        Nothing is gained by keeping what elementwise operations hand to each other: they are one
+        expression, unless one leaves margins, or some of them would evaluate it again and again for
+        elements of its own. No sum is computed twice: what both parts need of one has to be there
+        before. What serves another tensor alone, that has to be kept, is computed with it where
+        loops over that one divide all on the way.
+        """
+        kept = [
+            name
+            for name in self.graph.locals
+            if not self._stays_inside(name) and not self._sums_twice(name)
+        ]
+        return tuple(name for name in kept if not any(self._serves(name, other) for other in kept))
+
+    def parts(self, name: str, *, accumulating: bool = False) -> tuple[Part, Part]:
+        """What computes an intermediate, and the rest."""
+        known = self._parts.get((name, accumulating))
+        if known is None:
+            graph = self.graph
+            known = self._parts[name, accumulating] = (
+                part_of(graph, name, accumulating=False),
+                part_of(graph, graph.output, [name], accumulating=accumulating),
+            )
+        return known
+
+    @property
+    def sums(self) -> int:
+        """How many of its operations reduce."""
+        return sum(n.operation.operator.reduction is not None for n in self.graph.nodes)
+
+    def occurrences(self, name: str) -> list[Node]:
+        """The operations that a tensor is an operand of."""
+        return [node for node, _ in self.graph.occurrences(name)]
+
+    def is_statistic(self, name: str) -> bool:
+        """Whether all that reads a tensor is elementwise, and reads its elements many times."""
+        readers = [n for n, _ in self.graph.occurrences(name) if n.output != name]
+        rank = len(self.locals[name])
+        return all(
+            reader.operation.operator.reduction is None and len(reader.operation.dims) > rank
+            for reader in readers
+        )
+
+    def _sums_twice(self, name: str) -> bool:
+        graph = self.graph
+        before = graph_of(graph.nodes, name, dict(graph.dtypes)).nodes
+        others = [node for node in graph.nodes if node.output != name]
+        after = graph_of(others, graph.output, dict(graph.dtypes)).nodes
+        return any(node in after for node in before if node.operation.operator.reduction)
+
+    def _serves(self, name: str, other: str) -> bool:
+        """Whether a tensor is there for another one alone, and with none but its dimensions.
+
+        The other one has to be kept: what reads it would evaluate it again and again. Or it is what
+        becomes of a sum, element by element.
+        """
+        own = {dim for index in self.locals[name] for dim, _ in index.terms}
+        readers = [n for n in self.occurrences(other) if n.output != other]
+        again = any(len(self.locals[other]) < len(n.operation.dims) for n in readers)
+        sums = self.graph.computed[name].operation.operator.reduction is not None
+        if name == other or not (again or (sums and own == self.dims[other])):
+            return False
+        dtypes = dict(self.graph.dtypes)
+        rest = (node for node in self.graph.nodes if node.output != other)
+        if name in graph_of(rest, self.graph.output, dtypes).computed:
+            return False
+        before = graph_of(self.graph.nodes, name, dtypes).computed
+        between = graph_of(self.graph.nodes, other, dtypes).computed.keys() - before.keys()
+        return own.union(*(self.dims[tensor] for tensor in between)) <= self.dims[other]
+
+    def _stays_inside(self, name: str) -> bool:
+        graph, node = self.graph, self.graph.computed[name]
+        return all(
+            reader.operation.operator.reduction is None
+            and not reader.operation.framed
+            and len(reader.operation.dims) == len(node.operation.dims)
+            and graph.dtype(reader.output) == graph.dtype(name)
+            for reader, _ in graph.occurrences(name)
+        )
+
+
+def _form(operation: Operation, accumulating: bool) -> Operation:
+    return Operation(operation.operator, operation.group_rank, accumulating, operation.scalars)
+
+
+def _canonical_names(graph: Graph) -> dict[str, str]:
+    """Names that depend on the graph's structure alone, by those that its tensors have.
+
+    An input is called as the first operation that reads it does, a computed tensor as what
+    computes it; both with a number where that is taken.
+    """
+    names: dict[str, str] = {}
+
+    def name(tensor: str, wanted: str) -> None:
+        if tensor not in names:
+            taken = set(names.values())
+            numbered = (f"{wanted}{n}" for n in range(2, len(taken) + 3))
+            names[tensor] = next(n for n in (wanted, *numbered) if n not in taken)
+
+    for node in graph.nodes:
+        for tensor, declared in zip(node.inputs, node.operation.names, strict=False):
+            name(tensor, declared)
+        name(node.output, node.operation.operator.name.replace(".", "_"))
+    return names
+
+
+def _renamed(graph: Graph, names: Mapping[str, str]) -> Graph:
+    nodes = tuple(Node(n.operation, tuple(names[t] for t in n.tensors)) for n in graph.nodes)
+    return Graph(nodes, tuple((names[t], dtype) for t, dtype in graph.dtypes))
+
+
+@lru_cache(maxsize=4096)
+def _operator(graph: Graph) -> Operator:
+    indexing = Indexing(graph)
+    statement, complete = indexing.statement()
+    *inputs, output = (indexing.parameter(t) for t in (*graph.inputs, graph.output))
+    return Operator(
+        name=graph.key,
+        doc="",
+        inputs=tuple(inputs),
+        output=output,
+        scalars=(),
+        statement=statement,
+        declaration=graph.nodes[-1].operation.operator.declaration,
+        stated=tuple(indexing.stated()),
+        composition=Composition(
+            graph,
+            indexing.locals,
+            indexing.dims(),
+            indexing.pinned,
+            tuple(indexing.alike()),
+            complete,
+            tuple(indexing.hidden()),
+        ),
+    )
