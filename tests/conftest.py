@@ -40,6 +40,14 @@ def _own_cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _memo_of_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """All processes of this run keep in one file what `tests.end_to_end.kernels` solves."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    os.environ["MORELLO_TEST_KERNELS"] = str(shared / "kernels.memo")
+
+
 @pytest.fixture(scope="session")
 def project() -> Path:
     """The checkout."""

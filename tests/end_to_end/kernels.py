@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from functools import cache
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.memo.memo import Memo
 from morello.toolchain.compilers import Compiler, describe
 from morello.toolchain.host import host_lacks
 
@@ -157,11 +159,18 @@ SPECS: dict[str, str] = {
 
 
 @cache
+def _memo() -> Memo:
+    """What was solved for one directory of tests, or by another process, is not solved again."""
+    return Memo.open(Path(os.environ["MORELLO_TEST_KERNELS"]))
+
+
+@cache
 def compiled(spec: str, sizes: tuple[int, ...], target: str = "x86.avx512") -> morello.Kernel:
     """One of `SPECS`, with sizes for its parameters in order."""
     text = SPECS[spec]
     parameters = re.findall(r"\w+", text[text.index("(") : text.index(")")])
-    return morello.compile(text, defines=dict(zip(parameters, sizes, strict=True)), target=target)
+    defines = dict(zip(parameters, sizes, strict=True))
+    return morello.compile(text, defines=defines, target=target, memo=_memo())
 
 
 def runnable(kernel: morello.Kernel) -> morello.Kernel:
