@@ -39,7 +39,7 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
     "tiny.buffered": (
         *EVERYWHERE,
         matmul(4, 2, 3),
-        matmul(2, 3, 1),
+        matmul(2, 4, 2),
         matmul(2, 1, 4, "s32"),
         matmul(1, 2, 3, "s32", threads=2),
         copy(2, 7, X=Layout((0, 1), 3)),

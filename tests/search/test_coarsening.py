@@ -37,11 +37,11 @@ def test_every_step_keeps_only_what_was_there(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_what_every_program_needs_stays(name: str) -> None:
-    """Size 1, the lanes of the vectors, and registers, one by one."""
+    """Size 1, the lanes of the vectors, sizes that kernels ask for, and registers, one by one."""
     target = context(name).target
     coarsest = _ladder(target)[-1]
     lanes = {v // 4 for level in target.levels for v in level.vectors}
-    assert {1, *lanes} == set(coarsest.sizes)
+    assert {1, *lanes, *_asked(target)} == set(coarsest.sizes)
     for fine, coarse in zip(target.levels, coarsest.levels, strict=True):
         if not fine.addressable:
             assert fine == coarse
@@ -49,10 +49,16 @@ def test_what_every_program_needs_stays(name: str) -> None:
             assert FEWEST_GRAINS <= (coarse.capacity or 0) < 2 * FEWEST_GRAINS
 
 
+def _asked(target: Target) -> set[int]:
+    """Sizes of kernels that are for no others."""
+    patterns = (pattern for kernel in target.kernels for pattern in kernel.match.operands)
+    return {size for pattern in patterns for size in pattern.shape if isinstance(size, int)}
+
+
 def test_vectors_of_narrow_types_are_kept_for_them() -> None:
     target = context("x86.avx512").target
     coarsest = list(coarser(target, [F32, U8]))[-1]
-    assert {1, 4, 16, 64} == set(coarsest.sizes)
+    assert {1, 4, 16, 64, *_asked(target)} == set(coarsest.sizes)
 
 
 def test_what_goes_in_which_order() -> None:
