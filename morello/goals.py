@@ -40,10 +40,22 @@ def _spec(target: Target, goal: Goal, computation: Computation) -> Spec:
 def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
     """Whether a tensor may be packed ahead of all calls: a weight that is read in one place.
 
-    One that is read in several would have to be there in as many layouts.
+    One that is read in several would have to be there in as many layouts. A graph may read an
+    operand in several places, too.
     """
-    places = sum(computation.operands.count(tensor) for computation in goal.computations)
+    places = sum(_places(computation, tensor) for computation in goal.computations)
     return tensor.role == "weight" and places == 1
+
+
+def _places(computation: Computation, tensor: GoalTensor) -> int:
+    """How many operands of a computation's single operations a tensor is."""
+    operation = computation.operation
+    pairs = zip(operation.names, computation.operands, strict=True)
+    names = [name for name, operand in pairs if operand == tensor]
+    composition = operation.operator.composition
+    if composition is None:
+        return len(names)
+    return sum(len(composition.occurrences(name)) for name in names)
 
 
 def arguments_of(target: Target, goal: Goal) -> tuple[Tensor, ...]:
