@@ -85,8 +85,6 @@ def kernel_instances(
     Without a budget `BUDGET`, or more where that is needed to see every operation `TURNS` times.
     """
     families = kernel_families(target, kernel, operators)
-    if budget is None:
-        budget = max(BUDGET, TURNS * len({match.f.family.operation for match in families}))
     queues = []
     for match in _in_turn(families, Random(kernel.name)):
         in_memory = any(not o.vector for o in match.f.family.operands)
@@ -98,6 +96,8 @@ def kernel_instances(
         ]
         if queue:
             queues.append(queue)
+    if budget is None:
+        budget = max(BUDGET, TURNS * len({queue[0].family.operation for queue in queues}))
     longest = max(map(len, queues), default=0)
     diagonals = (
         queue[(turn + i) % len(queue)]
