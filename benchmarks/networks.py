@@ -9,7 +9,7 @@ that takes it a microsecond or two. With one thread, time is what the process us
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -22,8 +22,6 @@ from benchmarks.machine import environment, save
 from morello.compiler import NATIVE
 from morello.toolchain.compilers import find_compiler
 from morello.toolchain.timing import Timing, contender, repeated, time_alternately
-
-Document = dict[str, Any]
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -152,35 +150,6 @@ def _record(work: Work, timings: dict[str, Timing], searched: float) -> dict[str
     }
 
 
-def run(threads: int, repeats: int, only: str = "") -> Document:
-    """The record of the works whose names contain a text, each printed when it is there."""
-    records = []
-    click.echo(_lines(_head()))
-    for work in WORKS:
-        if only in work.name:
-            records.append(_record(work, *measure(work, threads, repeats)))
-            click.echo(_line(_cells(records[-1])))
-    document = {"environment": environment(find_compiler()), "threads": threads}
-    return {**document, "repeats": repeats, "works": records}
-
-
-def table(document: Document) -> str:
-    """The record as a Markdown table."""
-    return _lines(_head()) + "".join(f"\n{_line(_cells(one))}" for one in document["works"])
-
-
-def _head() -> tuple[str, ...]:
-    return ("work", OURS, TORCH, "against it", "times the product alone", "search")
-
-
-def _lines(head: tuple[str, ...]) -> str:
-    return f"{_line(head)}\n| --- |{' ---: |' * (len(head) - 1)}"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _cells(record: dict[str, Any]) -> Iterator[str]:
     yield record["work"]
     yield f"{record['seconds'][OURS] * 1e6:,.1f} us"
@@ -198,9 +167,16 @@ def _cells(record: dict[str, Any]) -> Iterator[str]:
 @click.option("--json", "path", type=click.Path(path_type=Path), help="Where to write the record.")
 def main(threads: int, repeats: int, only: str, path: Path | None) -> None:
     """The command."""
-    document = run(threads, repeats, only)
+    head = ("work", OURS, TORCH, "against it", "times the product alone", "search")
+    click.echo(f"| {' | '.join(head)} |\n| --- |{' ---: |' * (len(head) - 1)}")
+    records = []
+    for work in WORKS:
+        if only in work.name:
+            records.append(_record(work, *measure(work, threads, repeats)))
+            click.echo(f"| {' | '.join(_cells(records[-1]))} |")
     if path is not None:
-        save(document, path)
+        document = {"environment": environment(find_compiler()), "threads": threads}
+        save({**document, "repeats": repeats, "works": records}, path)
 
 
 if __name__ == "__main__":

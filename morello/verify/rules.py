@@ -38,7 +38,10 @@ from morello.verify.rule_instances import Instance, rule_instances
 Array = np.ndarray[Any, np.dtype[Any]]
 
 BUDGET = 400
-"""Instances of a rule that are tried, unless the caller says otherwise."""
+"""Instances of a rule that are tried at least, unless the caller says otherwise."""
+
+TURNS = 6
+"""So many are tried for each operator that the rule may match, if that is more."""
 
 KINDS = ("random", "small", "huge", "nonfinite")
 """Kinds of inputs, in turn."""
@@ -71,13 +74,13 @@ class WrongRuleError(MorelloError):
         )
 
 
-def verify_rule(definitions: Definitions, rule: Rule, *, budget: int = BUDGET) -> RuleReport:
+def verify_rule(definitions: Definitions, rule: Rule, *, budget: int | None = None) -> RuleReport:
     """Execute both sides of a rule on many small Specs of every target.
 
     Args:
         definitions: Operators and targets to try it on, and the rules beside it.
         rule: A rule, one of ``definitions.rules``.
-        budget: The most instances that are tried.
+        budget: The most instances that are tried; by default `BUDGET`, or `TURNS` an operator.
 
     Returns:
         What was tried; nothing at all if no Spec that was drawn passes the guards.
@@ -86,6 +89,9 @@ def verify_rule(definitions: Definitions, rule: Rule, *, budget: int = BUDGET) -
         WrongRuleError: Both sides differ, or the result makes no progress.
     """
     ranks = operator_ranks(definitions.operators, definitions.rules)
+    if budget is None:
+        matched = sum(rule.may_match(operator) for operator in definitions.operators.values())
+        budget = max(BUDGET, TURNS * matched)
     tried: list[Spec] = []
     for number, instance in enumerate(rule_instances(definitions, rule, budget)):
         try:

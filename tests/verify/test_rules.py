@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from morello.definitions import Definitions, load_definitions
+from morello.language import ast
 from morello.language.source import Source
 from morello.rewriting.rule import Rule
 from morello.spec.dtypes import DTYPES
@@ -26,11 +27,16 @@ def test_both_sides_mean_the_same(name: str, definitions: Definitions) -> None:
     """On every operator that it may match, remainders included; a new rule needs no edit here."""
     rule = _rule(definitions, name)
     report = verify_rule(definitions, rule)
-    assert (report.rule, report.instances) == (name, BUDGET)
+    assert report.rule == name
+    assert report.instances >= BUDGET
     assert report.families > BUDGET // 4
     assert report.shapes > BUDGET // 4
     single = [o for o in definitions.operators.values() if not o.parts]
-    assert set(report.operators) == {o.name for o in single if rule.may_match(o)}
+    domains = [choice.domain for choice in rule.declaration.choices]
+    sums = any(isinstance(d, ast.Call) and d.function == "reduced_dims" for d in domains)
+    # What loops may divide in a restricted operator is no sum of it.
+    expected = {o.name for o in single if rule.may_match(o) and not (sums and o.restricted)}
+    assert set(report.operators) == expected
     match = rule.declaration.match
     assert report.graphs > 1 or match.kind != "op" or "composite" in str(rule.declaration.guards)
 
