@@ -40,7 +40,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 BUDGET = 400
 """Instances of a rule that are tried at least, unless the caller says otherwise."""
 
-TURNS = 6
+TURNS = 8
 """So many are tried for each operator that the rule may match, if that is more."""
 
 KINDS = ("random", "small", "huge", "nonfinite")
