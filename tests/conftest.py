@@ -34,18 +34,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests, and the processes that they start, neither read nor fill the user's caches."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
+    """Tests, and the processes that they start, neither read nor fill the user's caches.
 
-
-@pytest.fixture(scope="session", autouse=True)
-def _memo_of_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """All processes of this run keep in one file what `tests.end_to_end.kernels` solves."""
+    All processes of a run keep in one file what `tests.end_to_end.kernels` solves.
+    """
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    os.environ["MORELLO_TEST_KERNELS"] = str(shared / "kernels.memo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("MORELLO_TEST_KERNELS", str(shared / "kernels.memo"))
+        yield
 
 
 @pytest.fixture(scope="session")

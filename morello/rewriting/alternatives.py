@@ -198,13 +198,7 @@ def _prepare(rule: Rule) -> _Prepared:
 class _Enumeration:
     """Makes the choices of one rule for one family."""
 
-    def __init__(
-        self,
-        context: Context,
-        rule: Rule,
-        f: SpecRef,
-        refusals: list[Refusal] | None,
-    ) -> None:
+    def __init__(self, context: Context, rule: Rule, f: SpecRef, refusals: list[Refusal] | None):
         self.context = context
         self.rule = rule
         self.f = f

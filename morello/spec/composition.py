@@ -112,7 +112,7 @@ class Composition:
             )
         return known
 
-    @property
+    @cached_property
     def sums(self) -> int:
         """How many of its operations reduce."""
         return sum(n.operation.operator.reduction is not None for n in self.graph.nodes)
@@ -123,19 +123,25 @@ class Composition:
 
     def is_statistic(self, name: str) -> bool:
         """Whether all that reads a tensor is elementwise, and reads its elements many times."""
-        readers = [n for n, _ in self.graph.occurrences(name) if n.output != name]
         rank = len(self.locals[name])
         return all(
             reader.operation.operator.reduction is None and len(reader.operation.dims) > rank
-            for reader in readers
+            for reader in self._readers(name)
         )
 
+    def _readers(self, name: str) -> list[Node]:
+        return [node for node in self.occurrences(name) if node.output != name]
+
+    def _leading_to(self, name: str, without: str = "") -> Mapping[str, Node]:
+        """The operations that compute a tensor, by what they compute, where another is given."""
+        nodes = (node for node in self.graph.nodes if node.output != without)
+        return graph_of(nodes, name, dict(self.graph.dtypes)).computed
+
     def _sums_twice(self, name: str) -> bool:
-        graph = self.graph
-        before = graph_of(graph.nodes, name, dict(graph.dtypes)).nodes
-        others = [node for node in graph.nodes if node.output != name]
-        after = graph_of(others, graph.output, dict(graph.dtypes)).nodes
-        return any(node in after for node in before if node.operation.operator.reduction)
+        before, after = self._leading_to(name), self._leading_to(self.graph.output, without=name)
+        return any(
+            other in after and node.operation.operator.reduction for other, node in before.items()
+        )
 
     def _serves(self, name: str, other: str) -> bool:
         """Whether a tensor is there for another one alone, and with none but its dimensions.
@@ -144,17 +150,14 @@ class Composition:
         becomes of a sum, element by element.
         """
         own = {dim for index in self.locals[name] for dim, _ in index.terms}
-        readers = [n for n in self.occurrences(other) if n.output != other]
-        again = any(len(self.locals[other]) < len(n.operation.dims) for n in readers)
+        rank = len(self.locals[other])
+        again = any(rank < len(reader.operation.dims) for reader in self._readers(other))
         sums = self.graph.computed[name].operation.operator.reduction is not None
         if name == other or not (again or (sums and own == self.dims[other])):
             return False
-        dtypes = dict(self.graph.dtypes)
-        rest = (node for node in self.graph.nodes if node.output != other)
-        if name in graph_of(rest, self.graph.output, dtypes).computed:
+        if name in self._leading_to(self.graph.output, without=other):
             return False
-        before = graph_of(self.graph.nodes, name, dtypes).computed
-        between = graph_of(self.graph.nodes, other, dtypes).computed.keys() - before.keys()
+        between = self._leading_to(other).keys() - self._leading_to(name).keys()
         return own.union(*(self.dims[tensor] for tensor in between)) <= self.dims[other]
 
     def _stays_inside(self, name: str) -> bool:

@@ -109,6 +109,8 @@ PYTORCH: dict[str, Callable[..., Any]] = {
 }
 """The same in f64, which holds the integers here exactly; of several outputs a tuple."""
 
+PRODUCTS = {spec for spec, computed in PYTORCH.items() if computed is _matmul}
+
 
 def _examples() -> Iterator[tuple[str, str]]:
     """File and spec of every example."""
@@ -125,7 +127,7 @@ def example(request: pytest.FixtureRequest) -> tuple[str, morello.Kernel]:
     """
     file, spec = request.param
     sizes = SIZES.get(spec, {})
-    if PYTORCH[spec] is not _matmul:
+    if spec not in PRODUCTS:
         kernel = morello.compile(EXAMPLES / file, spec=spec, defines=sizes)
         if not host_lacks(kernel.c_source.flags):
             return spec, kernel
