@@ -1,4 +1,5 @@
-# One attention head. Of the scores, only those of some rows are there at a time.
+# One attention head. Of the scores, only those of some rows are there at a time; of long rows, only
+# those of a block of keys.
 
 target x86.avx512
 

@@ -134,7 +134,8 @@ class ResultChecker:
 
     def _held_by_cache(self, node: ast.With) -> None:
         """Without a layout no code moves the data, so the level has to be a cache."""
-        if node.operand in self.rule.intermediates:
+        operands = self.rule.declaration.operands
+        if node.operand in {o.variable for o in operands if o.kind == "intermediate"}:
             message = f"'{node.operand}' is computed here, so '{node.variable}' is a buffer"
             self.collector.error("R015", message, node.span, "no layout", "give it a layout")
             return
@@ -221,6 +222,7 @@ class ResultChecker:
         before = len(self.collector.diagnostics)
         self._counts(step, operator)
         self._no_sizes(step, operator)
+        self._one_statement(step, operator)
         if step.accumulating and operator.reduction is None:
             message = f"'{operator.name}' has no reduction, so it has no accumulating form"
             self.collector.error("R026", message, step.span, "never accumulating")
@@ -232,8 +234,22 @@ class ResultChecker:
             expr = argument.operand if isinstance(argument, ast.View) else argument
             self._expect(expr, kind, kinds, "R013", what)
         matched = self.operators.get(self.rule.declaration.match.operator or "")
+        self._somewhere(step, operands)
         if len(self.collector.diagnostics) == before:
             check_views(step, operator, matched, self.collector)
+
+    def _somewhere(self, step: ast.Apply, operands: int) -> None:
+        """What is computed on the way is nowhere, but in the buffers that the rule makes for it."""
+        pattern = self.rule.pattern
+        inputs = () if pattern is None else (p.name for p in pattern.parameters)
+        perhaps = {o.variable for o in self.rule.declaration.operands if o.member in inputs}
+        for argument in step.arguments[:operands]:
+            if not isinstance(argument, ast.Name):
+                continue
+            if argument.id in self.rule.intermediates - perhaps:
+                message = f"'{argument.id}' is computed on the way, so no operator can be on it"
+                help = f"make a buffer: with Y = {argument.id} at level layout L {{ ... }}"
+                self.collector.error("R031", message, argument.span, "is nowhere", help)
 
     def _no_sizes(self, step: ast.Apply, operator: Operator) -> None:
         """What a rule applies may be a part: it does not know the sizes of the whole."""
@@ -242,6 +258,13 @@ class ResultChecker:
             message = f"'{name}' asks for '{size}', which a rule does not know of the whole"
             help = "apply an operator that is given the number as a scalar"
             self.collector.error("R023", message, step.operator_span, help=help)
+
+    def _one_statement(self, step: ast.Apply, operator: Operator) -> None:
+        """What a rule applies is computed by kernels, or by other rules."""
+        if operator.parts:
+            message = f"'{operator.name}' has several statements, so a rule cannot apply it"
+            help = "apply an operator for each of its statements"
+            self.collector.error("R030", message, step.operator_span, "several statements", help)
 
     def _ahead(self, leaf: Leaf) -> None:
         """What is done ahead of all calls has to fill a buffer of a weight, at the same level."""

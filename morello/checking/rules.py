@@ -46,7 +46,9 @@ def check_rules(
         if first is not None:
             _duplicate(declaration, first.declaration, collector)
             continue
-        rule = Rule(declaration.name, declaration.doc, declaration)
+        matched = operators.get(declaration.match.operator or "")
+        pattern = matched if matched is not None and matched.parts else None
+        rule = Rule(declaration.name, declaration.doc, declaration, pattern)
         _RuleChecker(rule, operators, declared, coefficients, collector).check()
         rules[rule.name] = rule
     return tuple(rules.values())
@@ -120,7 +122,23 @@ class _RuleChecker:
                 message = f"'{operand.owner}' is not the matched operation"
                 help = f"write '{operand.variable}: {operand.kind} of {match.variable}'"
                 self.collector.error("R004", message, place, "not an operation", help)
+            if operand.kind == "member":
+                self._member(operand, operator)
             self._bind(operand.variable, Typed("operand"), operand)
+
+    def _member(self, operand: ast.MatchOperand, operator: Operator | None) -> None:
+        """``X: f.M`` has to be a tensor of the operator that is matched by its name."""
+        if self.declaration.match.operator in self.declared:
+            return
+        known = [] if operator is None else [p.name for p in operator.parameters]
+        known += [] if operator is None else [part.output.name for part in operator.parts]
+        if operand.member in known:
+            return
+        message = f"'{operand.owner}' has no tensor '{operand.member}'"
+        help = suggestion(operand.member, known) or "match an operator by its name"
+        name = f"{operand.owner}.{operand.member}"
+        place = within(operand.span, name, after=_end_of_name(operand))
+        self.collector.error("R028", message, place, "not a tensor of it", help)
 
     def _operator(self, name: str, node: ast.Node) -> None:
         if name in self.operators or name in self.declared:
@@ -137,6 +155,14 @@ class _RuleChecker:
         if operator is not None and operator.name in {e.id for e in match.exceptions}:
             message = f"'{operator.name}' is matched and excepted, so the rule never matches"
             self.collector.error("R006", message, match.span)
+        if operator is not None and operator.parts and operator.scalars:
+            message = (
+                f"no rule can match '{operator.name}', which has several statements and scalars"
+            )
+            help = (
+                "match an operator of one statement, or one without scalars and sizes of dimensions"
+            )
+            self.collector.error("R029", message, match.span, "cannot be matched", help)
         if not match.accumulating:
             return
         if match.kind == "elementwise" or (operator is not None and operator.reduction is None):

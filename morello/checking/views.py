@@ -42,6 +42,11 @@ def _view(view: ast.View, matched: Operator | None, collector: Collector) -> Non
         help = "'match f: NAME' says which dimensions there are"
         collector.error("R027", message, view.span, "dimensions unknown", help)
         return
+    if matched.parts:
+        message = f"operands of '{matched.name}', which has several statements, are seen whole"
+        help = f"write {view.operand.name} without its dimensions"
+        collector.error("R027", message, view.span, "a view of a part of a graph", help)
+        return
     parameter = _parameter(matched, view.operand.name)
     if parameter is None:
         message = f"'{view.operand.name}' is a scalar of '{matched.name}', which has no dimensions"

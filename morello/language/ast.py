@@ -172,14 +172,16 @@ class MatchOperator(Node):
 
 @dataclass(frozen=True, slots=True)
 class MatchOperand(Node):
-    """``X: operand of f``: tried for every operand.
+    """``X: operand of f``: tried for every operand. ``X: f.M``: the tensor of that name.
 
-    ``kind`` is ``operand``, ``weight`` or ``intermediate``: what a graph computes on the way.
+    ``kind`` is ``operand``, ``weight``, ``intermediate``, which is what a graph computes on the
+    way, or ``member``.
     """
 
     variable: str
     owner: str
     kind: str
+    member: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,9 @@ def _matches(
 
 
 def _match_operand(builder: Builder, tree: Tree[Token]) -> ast.MatchOperand:
+    if kind_of(tree) == "member":
+        variable, owner, member = names(tree.children)
+        return ast.MatchOperand(variable, owner, "member", member, span=builder.span(tree))
     variable, *kind, owner = names(tree.children)
     return ast.MatchOperand(variable, owner, *(kind or ("operand",)), span=builder.span(tree))
 

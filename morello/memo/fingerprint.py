@@ -111,7 +111,7 @@ def _reach(context: Context, operator: Operator, dtypes: frozenset[str], paralle
             continue
         found[own.name] = own = context.operators.get(own.name, own)
         for rule in usable:
-            if rule.may_match(own):
+            if rule.may_match(own) or (composition is not None and rule.pattern is not None):
                 pending += [context.operators[name] for name in _yielded(rule)]
     operators = tuple(found[name] for name in sorted(found))
     derived = composition is not None
@@ -121,13 +121,16 @@ def _reach(context: Context, operator: Operator, dtypes: frozenset[str], paralle
         dtypes,
         operators,
         tuple(
-            r
-            for r in usable
-            if any(map(r.may_match, operators)) or (derived and r.declaration.match.kind != "named")
+            r for r in usable if any(map(r.may_match, operators)) or (derived and _for_graphs(r))
         ),
         tuple(k for k in near if all(_occurs(p, dtypes) for p in _certain(k.match))),
         near,
     )
+
+
+def _for_graphs(rule: Rule) -> bool:
+    """Whether a rule may be for graphs."""
+    return rule.declaration.match.kind != "named" or rule.pattern is not None
 
 
 def _yielded(rule: Rule) -> Iterator[str]:

@@ -18,7 +18,7 @@ from morello.language.traverse import names
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
-from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
+from morello.rewriting.references import Point, Size, SpecRef, TensorRef
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.rule import Rule
 from morello.rewriting.sized import is_sized, levels_asked
@@ -92,10 +92,14 @@ def scope_at(
     if isinstance(alternative, KernelAlternative):
         match = alternative.match
         return Scope(target, match.scope_variables(at), at.sizes, at.used, match)
-    f = spec_ref(family, at.packing)
-    own = {t.key: t for t in (*f.tensors, *f.intermediates(target))}
+    f = alternative.rule.matched(family, at.packing)
+    own = {t.key: t for t in f.tensors}
+
+    def packed_here(tensor: TensorRef) -> TensorRef:
+        return f.local(tensor.name, target) if tensor.intermediate else own[tensor.key]
+
     variables = {
-        name: own[value.key] if isinstance(value, TensorRef) else value
+        name: packed_here(value) if isinstance(value, TensorRef) else value
         for name, value in alternative.choices
     }
     variables[alternative.rule.declaration.match.variable] = f
@@ -226,14 +230,22 @@ class _Enumeration:
         if position == len(operands):
             yield from self._choices(0, variables, None)
             return
-        kind = operands[position].kind
-        intermediate = self.f.intermediates(self.context.target)
-        for tensor in intermediate if kind == "intermediate" else self.f.tensors:
-            if kind == "weight" and not tensor.operand.weight:
-                continue
+        for tensor in self._candidates(operands[position]):
             bound = {**variables, operands[position].variable: tensor}
             if self._allowed(position + 1, bound):
                 yield from self._operands(position + 1, bound)
+
+    def _candidates(self, operand: ast.MatchOperand) -> Iterator[TensorRef]:
+        """What an operand of the match can stand for."""
+        match operand.kind:
+            case "intermediate":
+                yield from self.f.intermediates(self.context.target)
+            case "member":
+                found = self.f.member(operand.member, self.context.target)
+                assert isinstance(found, TensorRef)
+                yield found
+            case kind:
+                yield from (t for t in self.f.tensors if kind != "weight" or t.operand.weight)
 
     def _choices(
         self, position: int, variables: dict[str, Any], axis: str | None
@@ -316,10 +328,9 @@ def alternatives(
     any operation is done with that one; what is left is what is for this operator alone.
     """
     found: list[Alternative] = []
-    f = spec_ref(family)
     for rule in context.rules:
         if _rule_applies(rule, family):
-            found += _Enumeration(context, rule, f, refusals).run()
+            found += _Enumeration(context, rule, rule.matched(family), refusals).run()
     for kernel in context.target.kernels:
         match = match_kernel(kernel, context.target, family)
         if isinstance(match, KernelMatch):

@@ -68,7 +68,7 @@ class Scope:
             case SpecRef(), "out":
                 return base.out
             case SpecRef(), name:
-                return base.member(name)
+                return base.member(name, self.target)
             case _, "level":
                 return base.operand.level
             case _:
@@ -104,14 +104,15 @@ def _nearer(scope: Scope, level: Level) -> tuple[Level, ...]:
 
 
 def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
-    """Where an intermediate may be: not where only arguments are.
+    """Where an intermediate may be, or a copy of an operand: not where only arguments are.
 
     In registers it is handed from one kernel to another, so that both parts have to be single
     operations that loops divide along all dimensions. What is small beside all that reads it, as a
     statistic of rows is, is in the nearest cache or in memory.
     """
     composition = _operation_of(scope).family.operation.operator.composition
-    assert composition is not None
+    if composition is None or not tensor.intermediate:
+        return tuple(v for v in scope.target.levels if not v.arguments and v.addressable)
     parts = composition.parts(tensor.name)
     operators = [part.operation.operator for part in parts]
     handed = not any(operator.composite or operator.restricted for operator in operators)
@@ -349,6 +350,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "nearer": _nearer,
     "layouts": _layouts,
     "vectors": _vectors,
+    "computed": lambda _, tensor: tensor.intermediate,
     "composite": lambda _, f: f.family.operation.operator.composite,
     "restricted": lambda _, f: f.family.operation.operator.restricted,
     "reads": _reads,

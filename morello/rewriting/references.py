@@ -18,6 +18,7 @@ from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
 from morello.spec.sizes import with_hidden
 from morello.spec.spec import Family, Operand, Variant
+from morello.spec.subgraphs import Match
 from morello.spec.views import Sight
 
 Size = Any
@@ -96,40 +97,55 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class SpecRef:
-    """The matched operation, ``f``. ``tensors`` are its operands, inputs first."""
+    """The matched operation, ``f``. ``tensors`` are its operands, inputs first.
+
+    ``match``: what of a graph is what, where the rule matches an operator of several statements.
+    """
 
     family: Family
     tensors: tuple[TensorRef, ...]
+    match: Match | None = None
 
     @property
     def out(self) -> TensorRef:
         """The operand that is written."""
         return self.tensors[-1]
 
-    def member(self, name: str) -> TensorRef | float | str:
-        """An operand, a scalar or a dimension by its name."""
+    def member(self, name: str, target: Target) -> TensorRef | float | str:
+        """An operand, what is computed on the way, a scalar or a dimension, by its name."""
         operation = self.family.operation
+        if self.match is not None:
+            name = self.match.tensors.get(name) or self.match.dims[name]
+        composition = operation.operator.composition
+        if composition is not None and name in composition.locals:
+            return self.local(name, target)
         operands = dict(zip(operation.names, self.tensors, strict=True))
         return operands[name] if name in operands else operation.values.get(name, name)
 
     def intermediates(self, target: Target) -> Iterator[TensorRef]:
-        """What may be computed on the way; as yet nowhere, which counts as the farthest level."""
-        composition = self.family.operation.operator.composition
+        """What may be computed on the way."""
         for name in self.family.operation.operator.intermediates:
-            assert composition is not None
-            indices = composition.locals[name]
-            rank = len(indices)
-            operand = Operand(composition.graph.dtype(name), target.farthest, tuple(range(rank)))
-            packing = None if self.tensors[0].packing is None else packed(rank)
-            yield TensorRef(f"{INTERMEDIATE}{name}", name, operand, indices, packing)
+            yield self.local(name, target)
+
+    def local(self, name: str, target: Target) -> TensorRef:
+        """What a graph computes; as yet nowhere, which counts as the farthest level."""
+        composition = self.family.operation.operator.composition
+        assert composition is not None
+        indices = composition.locals[name]
+        rank = len(indices)
+        operand = Operand(composition.graph.dtype(name), target.farthest, tuple(range(rank)))
+        packing = None if self.tensors[0].packing is None else packed(rank)
+        return TensorRef(f"{INTERMEDIATE}{name}", name, operand, indices, packing)
 
 
-def spec_ref(family: Family, packing: Sequence[Packing] | None = None) -> SpecRef:
+def spec_ref(
+    family: Family, packing: Sequence[Packing] | None = None, match: Match | None = None
+) -> SpecRef:
     """``f`` for a family, its operands packed like this."""
     operation = family.operation
     packings = (None,) * len(family.operands) if packing is None else packing
     parts = zip(operation.names, family.operands, operation.operands, packings, strict=True)
-    return SpecRef(family, tuple(TensorRef(str(p), *part) for p, part in enumerate(parts)))
+    return SpecRef(family, tuple(TensorRef(str(p), *part) for p, part in enumerate(parts)), match)
 
 
 def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Point:

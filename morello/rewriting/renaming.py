@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from morello.language import ast
-from morello.language.traverse import children
 from morello.rewriting.references import SpecRef
 from morello.rewriting.steps import Leaf, Step
 from morello.spec.operators import Operation
+from morello.spec.statements import same_value
 
 
 def is_renaming(f: SpecRef, step: Step) -> bool:
@@ -41,33 +40,4 @@ def _means_the_same(before: Operation, after: Operation, names: Mapping[str, str
     if len(set(names.values())) < len(before.names):
         return False
     own, other = before.operator.statement, after.operator.statement
-    return own.update == other.update and _equal(
-        own.value, other.value, names, dict(before.scalars), dict(after.scalars)
-    )
-
-
-def _equal(
-    own: ast.Expr,
-    other: ast.Expr,
-    names: Mapping[str, str],
-    scalars: Mapping[str, float],
-    others: Mapping[str, float],
-) -> bool:
-    match own, other:
-        case ast.Element(tensor=first), ast.Element(tensor=second):
-            return first == names[second]
-        case ast.Name(id=first), ast.Name(id=second):
-            return scalars[first] == others[second]
-        case ast.Number(), ast.Number():
-            return own == other
-    pairs = list(zip(children(own), children(other), strict=False))
-    alike = _head(own) == _head(other) and len(children(own)) == len(children(other))
-    return alike and bool(pairs) and all(_equal(*p, names, scalars, others) for p in pairs)
-
-
-def _head(expr: ast.Expr) -> tuple[type[ast.Expr], str]:
-    """What an expression is, apart from its operands."""
-    match expr:
-        case ast.Unary(operator=name) | ast.Binary(operator=name) | ast.Call(function=name):
-            return type(expr), name
-    return type(expr), ""
+    return same_value(own, other, names, dict(before.scalars), dict(after.scalars))

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from morello.language import ast
+from morello.language.canonical import nodes
 from morello.language.folding import conjuncts
 from morello.language.traverse import Leaf, leaves, names
+from morello.rewriting.references import SpecRef, spec_ref
+from morello.spec.layout import Packing
 from morello.spec.operators import IDENTITIES, Operator
+from morello.spec.spec import Family
+from morello.spec.subgraphs import Match, match_of
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rewrite rule. ``doc`` is its sentence; ``declaration`` has passed every check."""
+    """A rewrite rule. ``doc`` is its sentence; ``declaration`` has passed every check.
+
+    ``pattern``: the operator of several statements that it matches by name, if it is for one.
+    """
 
     name: str
     doc: str
     declaration: ast.RuleDecl
+    pattern: Operator | None = field(default=None, repr=False)
+    _matches: dict[str, Match | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def operand_variables(self) -> tuple[str, ...]:
@@ -27,9 +39,24 @@ class Rule:
 
     @cached_property
     def intermediates(self) -> frozenset[str]:
-        """Those of them that stand for what is computed on the way."""
+        """Those of them that stand for what is computed on the way, or may be."""
         operands = self.declaration.operands
-        return frozenset(o.variable for o in operands if o.kind == "intermediate")
+        inside = {"intermediate"} if self.pattern is None else {"intermediate", "member"}
+        return frozenset(o.variable for o in operands if o.kind in inside)
+
+    @cached_property
+    def looped(self) -> frozenset[str]:
+        """Dimensions of the matched operator that the result divides by their names."""
+        steps = (n for n in nodes(self.declaration.result) if isinstance(n, ast.ForLoop))
+        return frozenset(s.dimension.name for s in steps if isinstance(s.dimension, ast.Attribute))
+
+    def match_in(self, operator: Operator) -> Match | None:
+        """What of a graph stands for the operator of several statements that the rule matches."""
+        if self.pattern is None:
+            return None
+        if operator.name not in self._matches:
+            self._matches[operator.name] = match_of(self.pattern, operator, self.looped)
+        return self._matches[operator.name]
 
     @cached_property
     def choice_variables(self) -> tuple[str, ...]:
@@ -63,20 +90,25 @@ class Rule:
             and all(names(a) <= {variable} for a in step.arguments if not isinstance(a, ast.View))
         )
 
+    def matched(self, family: Family, packing: Sequence[Packing] | None = None) -> SpecRef:
+        """``f``, for a family that it may match, its operands packed like this."""
+        return spec_ref(family, packing, self.match_in(family.operation.operator))
+
     def may_match(self, operator: Operator) -> bool:
         """Whether some Spec of this operator can be matched: false is certain, true is not."""
         match = self.declaration.match
         if operator.name in {e.id for e in match.exceptions}:
             return False
         if match.kind == "named" and operator.name != match.operator:
-            return False
+            return self.match_in(operator) is not None
         if match.kind == "elementwise" and not operator.elementwise:
             return False
         if self.requires_conversion and not any(
             p.dtype != operator.output.dtype for p in operator.inputs
         ):
             return False
-        if self.intermediates and not operator.intermediates:
+        some = any(o.kind == "intermediate" for o in self.declaration.operands)
+        if some and not operator.intermediates:
             return False
         if match.accumulating or self.requires_reduction:
             if operator.reduction is None:

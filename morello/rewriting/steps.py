@@ -346,7 +346,7 @@ class Instantiation:
         """An operand, and what must hold for it to be what is asked for."""
         if not isinstance(argument, ast.View):
             found: TensorRef = self._value(argument, state)
-            return _not_ahead(state.tensors[found.key]), True
+            return _not_ahead(state.tensors.get(found.key, found)), not found.intermediate
         found = self._value(argument.operand, state)
         seen = sight(self.f.family.operation, int(found.key), argument.indices)
         source = state.tensors[found.key]
@@ -357,6 +357,7 @@ class Instantiation:
 
     def _with(self, node: ast.With, state: _State) -> Step:
         source = state.tensors[state.aliases[node.operand]]
+        copied = node.layout is not None
         level: Level = self._value(node.level, state)
         layout: Layout | None = None if node.layout is None else self._value(node.layout, state)
         if layout is not None:
@@ -369,9 +370,8 @@ class Instantiation:
         tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
         inside = state.bind(node.variable, tensor)
         inside.whole = state.whole and (source.intermediate or level == source.operand.level)
-        copied = layout is not None
         taken: Size = 0
-        fits: Any = True
+        fits: Any = copied or not source.intermediate
         if not self.structural and layout is not None and layout.panel:
             fits = tensor.extents(state.sizes)[layout.order[-1]] > layout.panel
         if not self.structural and level.capacity is not None:
@@ -399,7 +399,9 @@ class Instantiation:
         dim: str = self._value(node.dimension, state)
         unrolled = is_unrolled(self.f, dim)
         if self.structural:
-            divided = dim not in self.f.family.operation.whole_dims
+            # A match by name says of dimensions that they may be divided, though they are whole.
+            by_name = self.f.match is not None
+            divided = by_name or dim not in self.f.family.operation.whole_dims
             body = self._block(node.body, state.tile(state.tensors, state.sizes))
             return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body)
         size, tile = state.sizes[dim], self._value(node.step, state)

@@ -13,6 +13,7 @@ from morello.verify.families import group_ranks
 
 SCALARS = (0.5, -2.0)
 MOST_DIMENSIONS = 3
+TURNS = 10
 REUSE = 0.4
 """How often an operand is a tensor that is there already, if one fits."""
 
@@ -27,12 +28,21 @@ def composed(operation: Operation, dtype: DType) -> Operation:
 
 
 def random_graphs(
-    operators: Mapping[str, Operator], dtype: DType, random: Random, count: int, largest: int = 4
+    operators: Mapping[str, Operator],
+    dtype: DType,
+    random: Random,
+    count: int,
+    largest: int = 4,
+    *,
+    last: Operator | None = None,
 ) -> Iterator[Operation]:
-    """So many operations that stand for graphs of two to ``largest`` uses of operators."""
+    """So many operations that stand for graphs of two to ``largest`` uses of operators.
+
+    ``last``: the last one of each, where it is not drawn too.
+    """
     usable = [operators[name] for name in sorted(operators) if _usable(operators[name], dtype)]
     for _ in range(count):
-        nodes = _Drawing(usable, random).nodes(random.randint(2, largest))
+        nodes = _Drawing(usable, random).nodes(random.randint(2, largest), last)
         dtypes = {name: dtype for node in nodes for name in node.tensors}
         graph = graph_of(nodes, nodes[-1].output, dtypes)
         if len(graph.nodes) > 1:
@@ -55,15 +65,24 @@ class _Drawing:
         self.ranks: dict[str, int] = {}
         self.last = ""
 
-    def nodes(self, count: int) -> list[Node]:
-        """So many uses of operators; each but the first reads what the one before it computes."""
+    def nodes(self, count: int, last: Operator | None) -> list[Node]:
+        """So many uses of operators; each but the first reads what the one before it computes.
+
+        Fewer where the last one cannot read any of them.
+        """
         found: list[Node] = []
-        while len(found) < count:
-            node = self._node(self.random.choice(self.operators))
-            if node is not None:
-                found.append(node)
-                self.last = node.output
+        while len(found) < count - (last is not None):
+            self._add(self._node(self.random.choice(self.operators)), found)
+        for _ in range(TURNS if last is not None else 0):
+            if len(found) < count:
+                assert last is not None
+                self._add(self._node(last), found)
         return [inner for node in found for inner in expanded(node)]
+
+    def _add(self, node: Node | None, found: list[Node]) -> None:
+        if node is not None:
+            found.append(node)
+            self.last = node.output
 
     def _node(self, operator: Operator) -> Node | None:
         rank = self.random.choice(group_ranks(operator))

@@ -27,8 +27,8 @@ from morello.spec.layout import pack, packed, row_major
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Spec
-from morello.verify.families import dtype_choices, operations
-from morello.verify.graphs import random_graphs
+from morello.verify.families import dtype_choices, group_ranks, operations
+from morello.verify.graphs import composed, random_graphs
 
 SIZES = (1, 2, 3, 4, 5, 7, 9, 17, 33)
 """Sizes of dimensions: below, at and above the tiles and vectors of real targets."""
@@ -105,7 +105,7 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Strat
         Context(target, definitions.operators, (rule,)) for target in definitions.targets.values()
     ]
     queues: list[list[_Stratum]] = []
-    drawn = random_graphs(definitions.operators, DTYPES["f32"], Random(GRAPHS), GRAPHS)
+    drawn = _graphs(definitions, rule)
     graphs = {operation.operator.name: operation.operator for operation in drawn}
     for operator in (*definitions.operators.values(), *graphs.values()):
         if operator.parts or not rule.may_match(operator):
@@ -120,6 +120,15 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Strat
         random.shuffle(queue)
         queues.append(queue)
     return [s for turn in zip_longest(*queues) for s in turn if s is not None]
+
+
+def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:
+    """Graphs to try a rule on: any, or those that end as the operator that it matches."""
+    dtype, random = DTYPES["f32"], Random(GRAPHS)
+    if rule.pattern is not None:
+        for rank in group_ranks(rule.pattern):
+            yield composed(Operation(rule.pattern, rank), dtype)
+    yield from random_graphs(definitions.operators, dtype, random, GRAPHS, last=rule.pattern)
 
 
 def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:

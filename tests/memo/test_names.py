@@ -22,7 +22,12 @@ KNOWN = context("tiny.cached")
 def variants(draw: st.DrawFn) -> Variant:
     """Any operator at any rank, on operands of any kind, with any values of its scalars."""
     operator = draw(st.sampled_from(sorted(KNOWN.operators.values(), key=lambda o: o.name)))
-    scalars = tuple((name, draw(st.floats(allow_nan=False))) for name in operator.scalars)
+    scalars = tuple(
+        (name, float(draw(st.integers(operator.least[name], 9))))
+        if name in operator.least
+        else (name, draw(st.floats(allow_nan=False)))
+        for name in operator.scalars
+    )
     rank = draw(st.integers(0, 3)) if operator.group else 0
     operation = Operation(operator, rank, draw(st.booleans()), scalars)
     operands = tuple(

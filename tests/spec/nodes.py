@@ -35,6 +35,16 @@ op pairs(X: T[2 * h + r]; width) -> Y: T[h] where size(r) == width { Y[h] max= X
 
 op window(X: T[h + r], W: T[r]) -> Y: T[h] "Correlation." { Y[h] += X[h + r] * W[r] }
 
+op less(X: T[i, j], M: T[i]) -> Y: T[i, j] "Less than the row's." { Y[i, j] = X[i, j] - M[i] }
+
+op weighted(X: T[i, j], V: T[j, d]) -> O: T[i, d]
+  "Sums of rows, weighted by what is left without the row maximum."
+{
+  M[i] max= X[i, j]
+  D[i, j] = X[i, j] - M[i]
+  O[i, d] += D[i, j] * V[j, d]
+}
+
 op centred(X: T[i, j]) -> Y: T[i, j]
   "What is left without the row maximum, over the sum of that."
 {

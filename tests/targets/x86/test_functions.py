@@ -27,7 +27,7 @@ VECTORS = [
     (target, function.name)
     for target in ("x86.avx2", "x86.avx512")
     for function in targets()[target].functions.values()
-    if function.target == target
+    if function.target == target and function.name.partition("_")[0] in FUNCTION_ULPS
 ]
 
 

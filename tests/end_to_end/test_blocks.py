@@ -1,0 +1,92 @@
+"""What is computed block by block, with what is so far: softmax of long rows, attention.
+
+Rules that take graphs apart are left out, so that no other program is there to be chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import morello
+from morello.definitions import Definitions
+from morello.language.source import Source
+from tests.end_to_end.kernels import runnable
+
+SCORES = """spec weighted(N, S, D) {
+  input  x: f32[N, S]
+  input  v: f32[S, D]
+  output o: f32[N, D]
+  o = matmul(softmax(x), v)
+}"""
+
+COMPUTED = """spec attention(N, S, D) threads 2 {
+  input  q: f32[N, 3]
+  input  k: f32[3, S]
+  input  v: f32[S, D]
+  output o: f32[N, D]
+  o = matmul(softmax(matmul(q, k)), v)
+}"""
+
+ROWS = """spec rows(N, S) {
+  input  x: f32[N, S]
+  output y: f32[N, S]
+  y = softmax(x)
+}"""
+
+
+def _kernel(
+    definitions: Definitions, text: str, sizes: dict[str, int], target: str
+) -> morello.Kernel:
+    rules = tuple(r for r in definitions.rules if r.name != "compute_first")
+    return runnable(
+        morello.compile(
+            Source("blocks.mspec", text),
+            defines=sizes,
+            target=target,
+            definitions=replace(definitions, rules=rules),
+        )
+    )
+
+
+@pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2", "x86.avx512"])
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (SCORES, {"N": 5, "S": 37, "D": 19}),
+        (COMPUTED, {"N": 9, "S": 21, "D": 7}),
+        (ROWS, {"N": 3, "S": 131}),
+    ],
+    ids=["given", "computed", "rows"],
+)
+def test_blocks(definitions: Definitions, text: str, sizes: dict[str, int], target: str) -> None:
+    """All kinds of inputs, remainders included; ``verify`` has infinities and NaN."""
+    kernel = _kernel(definitions, text, sizes, target)
+    assert "_online" in kernel.plan.render()
+    kernel.verify()
+
+
+def test_scores_of_minus_infinity(definitions: Definitions) -> None:
+    """Blocks without any score, and rows that have none at all: these are no numbers."""
+    kernel = _kernel(definitions, SCORES, {"N": 5, "S": 37, "D": 19}, "x86.scalar")
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((5, 37), dtype=np.float32)
+    v = rng.standard_normal((37, 19), dtype=np.float32)
+    x[0, :30] = x[1, 5:] = x[2, 1:36] = -np.inf
+    x[3] = -np.inf
+    weights = np.exp(x.astype(np.float64) - 5)
+    with np.errstate(invalid="ignore"):
+        expected = (weights / weights.sum(axis=1, keepdims=True)) @ v
+    assert np.isnan(expected[3]).all()
+    np.testing.assert_allclose(kernel(x, v), expected, rtol=2e-5, atol=1e-6)
+
+
+def test_sums_that_would_overflow(definitions: Definitions) -> None:
+    """Means of the largest numbers are such numbers, however many there are."""
+    kernel = _kernel(definitions, SCORES, {"N": 5, "S": 37, "D": 19}, "x86.scalar")
+    largest = np.finfo(np.float32).max
+    x = np.zeros((5, 37), np.float32)
+    v = np.full((37, 19), largest / 2, np.float32)
+    np.testing.assert_allclose(kernel(x, v), np.full((5, 19), largest / 2), rtol=1e-5)
