@@ -91,6 +91,11 @@ SPEC: dict[str, Signature] = {
         "truth",
         "Whether some dimension leaves it alone: it is read again.",
     ),
+    "in_place": Signature(
+        ("operation", "operand"),
+        "truth",
+        "Whether the output may be written over what is computed on the way.",
+    ),
     "in_turn": Signature(
         ("operation", "operand", "level"),
         "truth",

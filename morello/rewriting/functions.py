@@ -204,6 +204,18 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     return bool(others) or (again and node.operation.operator.reduction is not None)
 
 
+def _in_place(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
+    """Whether what is left of a graph may write its output over an intermediate."""
+    composition = f.family.operation.operator.composition
+    assert composition is not None
+    alike = (tensor.indices, tensor.operand.dtype) == (f.out.indices, f.out.operand.dtype)
+    return (
+        alike
+        and not f.family.operation.accumulating
+        and composition.may_be_overwritten(tensor.name)
+    )
+
+
 def _in_turn(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     """Whether it is this operation's turn to bring a tensor to a level.
 
@@ -356,6 +368,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "reads": _reads,
     "writes": _writes,
     "reused": _reused,
+    "in_place": _in_place,
     "in_turn": _in_turn,
     "reduces": _reduces,
     "splits": _splits,

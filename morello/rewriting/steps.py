@@ -299,12 +299,13 @@ class Instantiation:
         family = self.f.family
         composition = family.operation.operator.composition
         assert composition is not None
-        ((intermediate, buffer),) = renamed.items()
+        [intermediate] = (old for old in renamed if old.startswith(INTERMEDIATE))
         name = intermediate.removeprefix(INTERMEDIATE)
         producer, consumer = composition.parts(name, accumulating=family.operation.accumulating)
         part = producer if node.part == "producing" else consumer
-        known = dict(zip(family.operation.names, (t.key for t in self.f.tensors), strict=True))
-        known[name] = buffer
+        keys = (renamed.get(t.key, t.key) for t in self.f.tensors)
+        known = dict(zip(family.operation.names, keys, strict=True))
+        known[name] = renamed[intermediate]
         shared = {*producer.tensors} & {*consumer.tensors}
         tensors = tuple(
             _not_ahead(t) if own in shared or not state.whole else t

@@ -101,6 +101,27 @@ class Composition:
         ]
         return tuple(name for name in kept if not any(self._serves(name, other) for other in kept))
 
+    def may_be_overwritten(self, name: str) -> bool:
+        """Whether the output may take the place of a tensor that is computed first, and as large.
+
+        What reads the tensor has to be done with an element before that of the output is written.
+        Sums are: all that the last operation needs of them is there before it, and loops over a
+        graph compute none again for every tile. The last operation has to assign, and whatever is
+        elementwise on the way to it to read each tensor as it writes its own.
+        """
+        last = self.graph.nodes[-1].operation
+        if last.operator.reduction is not None or last.framed:
+            return False
+        of_it = {name}
+        for node in self.graph.nodes:
+            *inputs, output = zip(node.tensors, node.operation.operands, strict=True)
+            if node.operation.operator.reduction is None:
+                accesses = [access for tensor, access in inputs if tensor in of_it]
+                if any(access != output[1] for access in accesses):
+                    return False
+                of_it |= {output[0]} if accesses else set()
+        return True
+
     def parts(self, name: str, *, accumulating: bool = False) -> tuple[Part, Part]:
         """What computes an intermediate, and the rest."""
         known = self._parts.get((name, accumulating))

@@ -17,6 +17,8 @@ op product(A: T[b..., m, k], B: U[b..., k, n]) -> C: V[b..., m, n] "Product."
 
 op negate(X: T[i...]) -> Y: T[i...] "Negation." { Y[i...] = -X[i...] }
 
+op turned(X: T[i, j]) -> Y: T[j, i] "Transpose." { Y[j, i] = X[i, j] }
+
 op plus(X: T[i...], Z: T[i...]) -> Y: T[i...] "Sum." { Y[i...] = X[i...] + Z[i...] }
 
 op biased(X: T[i, j], B: T[j]) -> Y: T[i, j] "Sum of rows." { Y[i, j] = X[i, j] + B[j] }

@@ -238,3 +238,22 @@ def test_what_is_framed_may_be_computed_first(node: Nodes) -> None:
     _, composition = _part(node("negate", "x", "t", rank=1), node("framed", "t", "y", edge=1))
     assert not composition.complete
     assert composition.intermediates == ("negate",)
+
+
+def test_what_the_output_may_overwrite(node: Nodes) -> None:
+    """What all that is elementwise reads where the output is written; sums are done before."""
+    _, composition = _part(node("centred", "x", "y"))
+    kept = {name: composition.may_be_overwritten(name) for name in composition.intermediates}
+    assert kept["centred_D"]
+    assert not any(may for name, may in kept.items() if name != "centred_D")
+
+
+def test_what_the_output_may_not_overwrite(node: Nodes) -> None:
+    """Another row would be gone that is still to be read, or the sum adds to what was there."""
+    product = node("product", "a", "b", "c")
+    _, across = _part(product, node("turned", "c", "t"), node("plus", "t", "c", "y"))
+    assert not across.may_be_overwritten("product")
+    _, along = _part(product, node("negate", "c", "t"), node("plus", "t", "c", "y"))
+    assert along.may_be_overwritten("product")
+    _, summed = _part(product, node("product", "c", "d", "y"))
+    assert not summed.may_be_overwritten("product")
