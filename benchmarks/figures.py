@@ -1,10 +1,10 @@
 """Measures everything that the documentation quotes, and writes it there.
 
 ``python -m benchmarks.figures`` runs `benchmarks.matmul` (for each of `PRODUCTS`),
-`benchmarks.search`, `benchmarks.growth`, `benchmarks.memo` and `benchmarks.model`, keeps their
-records in ``benchmarks/results/``, draws pictures there, and writes the tables between the marks
-``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With ``--only`` some are measured
-again, with ``--write-only`` none.
+`benchmarks.networks`, `benchmarks.search`, `benchmarks.growth`, `benchmarks.memo` and
+`benchmarks.model`, keeps their records in ``benchmarks/results/``, draws pictures there, and writes
+the tables between the marks ``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With
+``--only`` some are measured again, with ``--write-only`` none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks import growth, matmul, memo, model, model_report, report, search
+from benchmarks import growth, matmul, memo, model, model_report, networks, report, search
 from benchmarks.cases import CASES
 from benchmarks.machine import save
 from benchmarks.matmul import Options
@@ -47,6 +47,7 @@ def tables() -> dict[str, str]:
     return {
         "matmul": _matmul(_record("matmul"), "warm"),
         "contenders": "\n".join(_contenders(name) for name in measured_products()),
+        "networks": _networks(_record("networks")),
         "search": _search(searched),
         "bounds": f"{search.bounds_table(searched)}\n",
         "growth": _growth(_record("growth")),
@@ -84,6 +85,14 @@ def _contenders(name: str) -> str:
         parts += [_matmul(document, mode), "GFLOP/s of all:\n", f"{report.rates(document, mode)}\n"]
     parts.append(f"{report.contenders_text(document)}\n")
     return "\n".join(parts)
+
+
+def _networks(document: dict[str, Any]) -> str:
+    return (
+        f"{_machine(document)}; {document['environment']['compiler']}; PyTorch "
+        f"{document['environment']['versions']['torch']}; one thread; medians of "
+        f"{document['repeats']} turns.\n\n{networks.table(document)}\n"
+    )
 
 
 def _search(document: dict[str, Any]) -> str:
@@ -125,6 +134,7 @@ def _product(options: Options) -> Callable[[], dict[str, Any]]:
 
 
 MEASUREMENTS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "networks": lambda: networks.run(1, REPEATS),
     "search": lambda: search.run(search.SIZES, TARGET),
     "growth": lambda: growth.run(TARGET, growth.REPEATS),
     "memo": lambda: memo.run(memo.SIZES, TARGET, memo.REPEATS),

@@ -1,15 +1,15 @@
-"""Parts of networks against PyTorch, by turns in one process, and fused against the product alone.
+"""Parts of networks against libraries, by turns in one process; what is fused against it alone.
 
 ``python -m benchmarks.networks`` compiles each work of `WORKS` and prints a table: times, the ratio
-of PyTorch's time to ours in the same turn (above 1, ours is faster), and how long the search took.
-Calls of ours come from C, those of PyTorch from Python, with nothing to be recorded for gradients:
-that takes it a microsecond or two. With one thread, time is what the process used of the processor.
+of the best library's time to ours in the same turn (above 1, ours is faster), and how long the
+search took. Calls of ours come from C, those of libraries from Python: that takes them a
+microsecond or two. With one thread, time is what the process used of the processor.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -19,9 +19,22 @@ import click
 
 import morello
 from benchmarks.machine import environment, save
+from benchmarks.network_peers import (
+    ONEDNN,
+    PYTORCH,
+    XNNPACK,
+    Maker,
+    onednn_convolution,
+    onednn_softmax,
+    pytorch,
+    xnnpack_softmax,
+)
 from morello.compiler import NATIVE
 from morello.toolchain.compilers import find_compiler
 from morello.toolchain.timing import Timing, contender, repeated, time_alternately
+
+Document = dict[str, Any]
+Record = dict[str, Any]
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -32,21 +45,21 @@ MATMUL = """spec matmul(M, K, N) threads {threads} {{
   y = matmul(x, w)
 }}"""
 
-OURS, ALONE, TORCH = "ours", "the product alone", "PyTorch"
+OURS, ALONE = "ours", "the product alone"
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """An example with sizes for its parameters.
 
-    ``torch`` makes what computes the same, from PyTorch's module and our inputs as its tensors.
+    ``peers`` make what computes the same, by the library's name.
     ``alone``: it is a product with something fused to it, which is compared with the product alone.
     """
 
     name: str
     example: str
     sizes: dict[str, int]
-    torch: Callable[..., Any]
+    peers: Mapping[str, Maker]
     alone: bool = False
 
     def text(self, threads: int) -> str:
@@ -60,7 +73,11 @@ def _softmax(rows: int, columns: int) -> Work:
         f"softmax {rows} x {columns}",
         "softmax",
         {"B": rows, "V": columns},
-        lambda torch, x: lambda: torch.softmax(x, dim=-1),
+        {
+            PYTORCH: pytorch(lambda torch, x: lambda: torch.softmax(x, dim=-1)),
+            ONEDNN: onednn_softmax,
+            XNNPACK: xnnpack_softmax,
+        },
     )
 
 
@@ -75,7 +92,8 @@ def _convolution(side: int, channels: int) -> Work:
 
     sizes = {"H": side, "W": side, "C": channels, "F": channels}
     name = f"convolution {side} x {side} x {channels}, 3 x 3 to {channels}"
-    return Work(name, "convolution", sizes, prepared)
+    peers = {PYTORCH: pytorch(prepared), ONEDNN: onednn_convolution}
+    return Work(name, "convolution", sizes, peers)
 
 
 def _attention(length: int) -> Work:
@@ -84,7 +102,12 @@ def _attention(length: int) -> Work:
         q, k, v = (x[None, None] for x in (q, keys, v))
         return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
-    return Work(f"attention {length} x 64", "attention", {"S": length, "D": 64}, prepared)
+    sizes, peers = {"S": length, "D": 64}, {PYTORCH: pytorch(prepared)}
+    return Work(f"attention {length} x 64", "attention", sizes, peers)
+
+
+def _rms_norm(torch: Any, x: Any, gain: Any) -> Any:
+    return torch.nn.functional.rms_norm(x, x.shape[-1:], gain, 1e-5)
 
 
 WORKS = (
@@ -93,14 +116,14 @@ WORKS = (
         "matmul, bias, gelu 128 x 768 x 3072",
         "mlp",
         {"M": 128, "K": 768, "N": 3072},
-        lambda torch, x, w, b: lambda: torch.nn.functional.gelu(torch.addmm(b, x, w)),
+        {PYTORCH: pytorch(lambda t, x, w, b: lambda: t.nn.functional.gelu(t.addmm(b, x, w)))},
         alone=True,
     ),
     Work(
         "rms_norm, matmul 32 x 512 x 512",
         "rms_norm_matmul",
         {"M": 32, "K": 512, "N": 512},
-        lambda torch, x, g, w: lambda: torch.nn.functional.rms_norm(x, x.shape[-1:], g, 1e-5) @ w,
+        {PYTORCH: pytorch(lambda t, x, g, w: lambda: _rms_norm(t, x, g) @ w)},
     ),
     _convolution(56, 64),
     _convolution(28, 128),
@@ -111,9 +134,6 @@ WORKS = (
 
 def measure(work: Work, threads: int, repeats: int) -> tuple[dict[str, Timing], float]:
     """Timings by contender, and seconds of the search."""
-    import torch  # noqa: PLC0415
-
-    torch.set_num_threads(threads)
     began = time.process_time()
     kernel = morello.compile(work.text(threads), defines=work.sizes, target=NATIVE)
     searched = time.process_time() - began
@@ -128,11 +148,13 @@ def measure(work: Work, threads: int, repeats: int) -> tuple[dict[str, Timing], 
         own = product.random_arguments()
         own[1] = product.pack("w", own[1])
         contenders[ALONE] = contender(product.function, own)
-    tensors = [torch.from_numpy(x) for x in arrays[:-1]]
-    with torch.inference_mode():
-        contenders[TORCH] = repeated(work.torch(torch, *tensors))
-        clock = time.process_time_ns if threads == 1 else time.perf_counter_ns
-        return time_alternately(contenders, repeats=repeats, clock=clock), searched
+    for name, make in work.peers.items():
+        try:
+            contenders[name] = repeated(make(arrays, threads))
+        except ImportError as error:
+            click.echo(f"without {name}: {error}", err=True)
+    clock = time.process_time_ns if threads == 1 else time.perf_counter_ns
+    return time_alternately(contenders, repeats=repeats, clock=clock), searched
 
 
 def _ratio(timings: dict[str, Timing], other: str) -> float:
@@ -141,7 +163,7 @@ def _ratio(timings: dict[str, Timing], other: str) -> float:
     return median(theirs / ours for theirs, ours in pairs)
 
 
-def _record(work: Work, timings: dict[str, Timing], searched: float) -> dict[str, Any]:
+def _record(work: Work, timings: dict[str, Timing], searched: float) -> Record:
     return {
         "work": work.name,
         "seconds": {name: found.median for name, found in timings.items()},
@@ -150,11 +172,47 @@ def _record(work: Work, timings: dict[str, Timing], searched: float) -> dict[str
     }
 
 
-def _cells(record: dict[str, Any]) -> Iterator[str]:
+def run(threads: int, repeats: int, only: str = "") -> Document:
+    """The record of the works whose names contain a text, each printed when it is there."""
+    records = []
+    click.echo(_lines(_head()))
+    for work in WORKS:
+        if only in work.name:
+            records.append(_record(work, *measure(work, threads, repeats)))
+            click.echo(_line(_cells(records[-1])))
+    document = {"environment": environment(find_compiler()), "threads": threads}
+    return {**document, "repeats": repeats, "works": records}
+
+
+def table(document: Document) -> str:
+    """The record as a Markdown table."""
+    return _lines(_head()) + "".join(f"\n{_line(_cells(one))}" for one in document["works"])
+
+
+def _head() -> tuple[str, ...]:
+    return ("work", OURS, "best library", "against it", "times the product alone", "search")
+
+
+def _lines(head: tuple[str, ...]) -> str:
+    return f"{_line(head)}\n| --- |{' ---: |' * (len(head) - 1)}"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _best(record: Record) -> str:
+    """The library that was the fastest, of those that are installed."""
+    seconds: dict[str, float] = record["seconds"]
+    return min(sorted(seconds.keys() - {OURS, ALONE}), key=seconds.__getitem__)
+
+
+def _cells(record: Record) -> Iterator[str]:
+    best = _best(record)
     yield record["work"]
     yield f"{record['seconds'][OURS] * 1e6:,.1f} us"
-    yield f"{record['seconds'][TORCH] * 1e6:,.1f} us"
-    yield f"{record['against'][TORCH]:.2f}"
+    yield f"{best}, {record['seconds'][best] * 1e6:,.1f} us"
+    yield f"{record['against'][best]:.2f}"
     alone = record["against"].get(ALONE)
     yield "" if alone is None else f"{1 / alone:.3f}"
     yield f"{record['searched']:.1f} s"
@@ -167,16 +225,9 @@ def _cells(record: dict[str, Any]) -> Iterator[str]:
 @click.option("--json", "path", type=click.Path(path_type=Path), help="Where to write the record.")
 def main(threads: int, repeats: int, only: str, path: Path | None) -> None:
     """The command."""
-    head = ("work", OURS, TORCH, "against it", "times the product alone", "search")
-    click.echo(f"| {' | '.join(head)} |\n| --- |{' ---: |' * (len(head) - 1)}")
-    records = []
-    for work in WORKS:
-        if only in work.name:
-            records.append(_record(work, *measure(work, threads, repeats)))
-            click.echo(f"| {' | '.join(_cells(records[-1]))} |")
+    document = run(threads, repeats, only)
     if path is not None:
-        document = {"environment": environment(find_compiler()), "threads": threads}
-        save({**document, "repeats": repeats, "works": records}, path)
+        save(document, path)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ CASES: dict[str, tuple[Shape, Callable[[Array], Array]]] = {
     "second_axis_mean": ((3, 5, 17), lambda x: x.mean(axis=1)),
     "image_mean": ((2, 3, 4, 17), lambda x: x.mean(axis=(1, 2))),
     "column_softmax": ((9, 18), _softmax),
+    "second_axis_softmax": ((2, 5, 17), _softmax),
+    "split_rows": ((3, 35), lambda x: x.reshape(3, 5, 7)),
 }
 
 
@@ -42,7 +44,7 @@ def test_they_are_what_numpy_says(name: str, target: str) -> None:
     text = f"""spec s() {{
       input  x: f32{list(shape)}
       output y: f32{list(result.shape)}
-      y = {name}(x)
+      y = {name}(x{", width = 7" if name == "split_rows" else ""})
     }}"""
     kernel = runnable(morello.compile(text, target=target))
     assert kernel.verify().elements > 0
