@@ -85,6 +85,19 @@ class KernelAlternative:
 Alternative = RuleAlternative | KernelAlternative
 
 
+def tiles_below(
+    target: Target, alternative: Alternative, sizes: Mapping[str, int]
+) -> tuple[int, ...] | None:
+    """Tile sizes to try, smaller than the dimension that they are of.
+
+    Empty where the alternative leaves no tile size open; none where it does and no size is smaller.
+    """
+    if isinstance(alternative, KernelAlternative) or alternative.axis is None:
+        return ()
+    size = sizes[alternative.divides]
+    return tuple(t for t in target.sizes if t < size) or None
+
+
 def scope_at(
     target: Target, family: Family, alternative: Alternative, at: Point, tile: Size = None
 ) -> Scope:

@@ -16,10 +16,10 @@ is a name, and any use of it but to hand it on is noticed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any, NoReturn
 
@@ -104,6 +104,10 @@ class Form:
     cost: Array
     uses: tuple[FormUse, ...]
     tiles: tuple[int, ...]
+
+
+NOWHERE = Form(np.asarray(False), np.asarray(0.0), (), ())
+"""Of an alternative that does not apply to any Spec of its box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +214,12 @@ def _bind_kernel(
 ) -> Form:
     match = alternative.match
     scope = scope_at(context.target, family, alternative, at)
-    conditions = [c for _, c in match.conditions(at)]
-    conditions += [evaluate(g, scope) for g in match.kernel.guards]
+    guards = (evaluate(g, scope) for g in match.kernel.guards)
+    mask = _all(chain((c for _, c in match.conditions(at)), guards))
+    if mask is None:
+        return NOWHERE
     cost = evaluate(match.kernel.cost, scope)
-    return Form(_all(conditions), np.asarray(cost, dtype=np.float64), (), ())
+    return Form(mask, np.asarray(cost, dtype=np.float64), (), ())
 
 
 def _bind_rule(
@@ -226,13 +232,18 @@ def _bind_rule(
 ) -> Form:
     tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * axes))
     scope = scope_at(context.target, family, alternative, at, tile)
-    flat = flatten(result_in(context, alternative, scope))
     declaration = alternative.rule.declaration
     names = {alternative.axis} if alternative.axis else set()
-    conditions = [evaluate(g, scope) for g in declaration.guards if is_sized(g, names)]
+    mask = _all(evaluate(g, scope) for g in declaration.guards if is_sized(g, names))
+    if mask is None:
+        return NOWHERE
+    flat = flatten(result_in(context, alternative, scope))
+    mask = _all((mask, *flat.required))
+    if mask is None:
+        return NOWHERE
     cost = evaluate(declaration.cost, scope) if declaration.cost is not None else 0.0
     return Form(
-        _all(conditions + flat.required),
+        mask,
         np.asarray(cost, dtype=np.float64),
         tuple(
             bound
@@ -279,8 +290,13 @@ def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:
     return prod(over, start=np.float64(1)) / prod(under, start=np.float64(1))
 
 
-def _all(conditions: list[Any]) -> Array:
+def _all(conditions: Iterable[Any]) -> Array | None:
+    """Where all of these hold; none if nowhere, and then those that remain are not asked for."""
     result = np.asarray(True)
     for condition in conditions:
+        if condition is True:
+            continue
         result = result & condition
+        if not np.count_nonzero(result):
+            return None
     return result

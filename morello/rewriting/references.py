@@ -71,7 +71,7 @@ class TensorRef:
 
     def indexed_by(self, dim: str) -> list[int]:
         """Positions of its logical dimensions that move with an iteration dimension."""
-        return [p for p, i in enumerate(self.indices) if any(d == dim for d, _ in i.terms)]
+        return [p for p, index in enumerate(self.indices) if dim in index.dims]
 
     def extents(self, sizes: Sizes) -> tuple[Size, ...]:
         """Its shape when the iteration dimensions have these sizes."""

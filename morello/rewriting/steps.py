@@ -76,7 +76,7 @@ class Tiled:
 
     ``guard`` must hold: tiles of a register operand begin at a register, and none lies across the
     border of a panel unless it begins at one. Tiles are dealt out to ``threads`` one by one, the
-    tail last.
+    tail last. The tail is empty where no Spec of a box has one.
     """
 
     dim: str
@@ -413,7 +413,9 @@ class Instantiation:
             guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
         parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
         full = self._block(node.body, self._inside(state, parts, dim, tile))
-        tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
+        tail: Step = Sequence(())
+        if not isinstance(remainder, np.ndarray) or np.any(guard & (remainder > 0)):
+            tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
         return Tiled(
             dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail
         )

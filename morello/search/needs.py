@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.alternatives import Alternative, Context, tiles_below
 from morello.rewriting.bind import Bound, bind, bound
 from morello.rewriting.parts import stays_packed
 from morello.rewriting.references import spec_ref
@@ -222,10 +222,11 @@ def _applicable(
     chosen: Chosen | None,
 ) -> Iterator[tuple[Bound, Needed]]:
     """Alternatives that apply somewhere in the box, or were chosen there."""
-    largest = max((int(sizes[-1]) for sizes in box.sizes), default=1)
-    below = tuple(t for t in context.target.sizes if t < largest)
+    largest = {d: int(s[-1]) for d, s in zip(node.family.operation.dims, box.sizes, strict=True)}
     for place, alternative in enumerate(node.alternatives):
-        tiles = () if alternative.axis is None else below
+        tiles = tiles_below(context.target, alternative, largest)
+        if tiles is None:
+            continue
         if chosen is None:
             found = forms.find(node, place, variant, box, tiles)
         else:

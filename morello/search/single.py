@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.alternatives import Alternative, Context, tiles_below
 from morello.rewriting.bind import Array, Bound, BoundUse, bind
 from morello.search.box import one_cell
 from morello.search.options import Option
@@ -48,12 +48,11 @@ def applications(
     context: Context, spec: Spec, alternatives: Iterable[Alternative]
 ) -> Iterator[Application]:
     """The alternatives that apply to a Spec, with every tile size, in the order given."""
-    below = tuple(t for t in context.target.sizes if t < max(spec.sizes, default=1))
+    sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
     for alternative in alternatives:
-        tiles = below if alternative.axis is not None else ()
-        if alternative.axis is not None and not tiles:
-            continue
-        yield from _with_tiles(context, spec, alternative, tiles)
+        tiles = tiles_below(context.target, alternative, sizes)
+        if tiles is not None:
+            yield from _with_tiles(context, spec, alternative, tiles)
 
 
 def application(context: Context, spec: Spec, option: Option) -> Application:

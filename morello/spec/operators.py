@@ -147,7 +147,7 @@ def is_whole(value: Any, least: int) -> bool:
     return bool(least <= value <= LARGEST_SCALAR and value == int(value))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OperandIndex:
     """One index of an operand: a sum of (dimension, factor).
 
@@ -158,7 +158,12 @@ class OperandIndex:
     low: int = 0
     high: int = 0
 
-    @property
+    @cached_property
+    def dims(self) -> tuple[str, ...]:
+        """The dimensions that it is a sum of."""
+        return tuple(dim for dim, _ in self.terms)
+
+    @cached_property
     def alone(self) -> str | None:
         """The dimension that it is, if it is no sum and has no factor and no margins."""
         (dim, factor), *more = self.terms
@@ -176,9 +181,8 @@ class OperandIndex:
 
     def extent(self, sizes: Mapping[str, Any]) -> Any:
         """How many elements there are where dimensions have these sizes, numbers or arrays."""
-        (dim, factor), *more = self.terms
-        if factor == 1 and not more and not self.margins:
-            return sizes[dim]
+        if self.alone is not None:
+            return sizes[self.alone]
         return 1 + self.margins + sum(factor * (sizes[dim] - 1) for dim, factor in self.terms)
 
 

@@ -18,7 +18,13 @@ import numpy as np
 
 from morello.definitions import Definitions
 from morello.reference.views import extents
-from morello.rewriting.alternatives import Context, RuleAlternative, alternatives, choice_text
+from morello.rewriting.alternatives import (
+    Context,
+    RuleAlternative,
+    alternatives,
+    choice_text,
+    tiles_below,
+)
 from morello.rewriting.bind import bind
 from morello.rewriting.rule import Rule
 from morello.search.box import one_cell
@@ -218,12 +224,10 @@ def _legal_tiles(
 ) -> Sequence[int | None]:
     """Tile sizes with which guards and limits hold; ``(None,)`` if they do and there is none."""
     box = one_cell(spec)
-    tiles: tuple[int, ...] = ()
-    if alternative.axis is not None:
-        largest = max(spec.sizes, default=1)
-        tiles = tuple(t for t in context.target.sizes if t < largest)
-        if not tiles:
-            return ()
+    sizes = dict(zip(spec.family.operation.dims, spec.sizes, strict=True))
+    tiles = tiles_below(context.target, alternative, sizes)
+    if tiles is None:
+        return ()
     bound = bind(context, spec.variant, alternative, box.open_grid, tiles)
     if alternative.axis is None:
         return (None,) if bound.mask.all() else ()
