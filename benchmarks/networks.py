@@ -3,13 +3,15 @@
 ``python -m benchmarks.networks`` compiles each work of `WORKS` and prints a table: times, the ratio
 of the best library's time to ours in the same turn (above 1, ours is faster), and how long the
 search took. Calls of ours come from C, those of libraries from Python: that takes them a
-microsecond or two. With one thread, time is what the process used of the processor.
+microsecond or two. With one thread, time is what the process used of the processor; with several,
+each contender has a process of its own, which is stopped while it is not its turn.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -18,6 +20,7 @@ from typing import Any
 import click
 
 import morello
+from benchmarks.apart import apart
 from benchmarks.machine import environment, save
 from benchmarks.network_peers import (
     ONEDNN,
@@ -31,7 +34,7 @@ from benchmarks.network_peers import (
 )
 from morello.compiler import NATIVE
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.timing import Timing, contender, repeated, time_alternately
+from morello.toolchain.timing import Contender, Timing, contender, repeated, time_alternately
 
 Document = dict[str, Any]
 Record = dict[str, Any]
@@ -133,28 +136,44 @@ WORKS = (
 
 
 def measure(work: Work, threads: int, repeats: int) -> tuple[dict[str, Timing], float]:
-    """Timings by contender, and seconds of the search."""
+    """Timings by contender, and seconds of the search.
+
+    With one thread all share a process, with several each has one of its own.
+    """
     began = time.process_time()
-    kernel = morello.compile(work.text(threads), defines=work.sizes, target=NATIVE)
+    morello.compile(work.text(threads), defines=work.sizes, target=NATIVE)
     searched = time.process_time() - began
+    names = [OURS, *([ALONE] if work.alone else []), *work.peers]
+    number = WORKS.index(work)
+    with ExitStack() as processes:
+        contenders = {
+            name: _contender(number, threads, name)
+            if threads == 1
+            else processes.enter_context(apart(_contender, number, threads, name))
+            for name in names
+        }
+        found = {name: one for name, one in contenders.items() if one is not None}
+        clock = time.process_time_ns if threads == 1 else time.perf_counter_ns
+        return time_alternately(found, repeats=repeats, clock=clock), searched
+
+
+def _contender(number: int, threads: int, name: str) -> Contender | None:
+    """One contender of one of `WORKS`; none if its library is not installed."""
+    work = WORKS[number]
+    text = MATMUL.format(threads=threads) if name == ALONE else work.text(threads)
+    kernel = morello.compile(text, defines=work.sizes, target=NATIVE)
     arrays = kernel.random_arguments()
-    packed = [
-        kernel.pack(a.name, x) if a.role == "weight" else x
-        for a, x in zip(kernel.signature.arguments, arrays, strict=True)
-    ]
-    contenders = {OURS: contender(kernel.function, packed)}
-    if work.alone:
-        product = morello.compile(MATMUL.format(threads=threads), defines=work.sizes, target=NATIVE)
-        own = product.random_arguments()
-        own[1] = product.pack("w", own[1])
-        contenders[ALONE] = contender(product.function, own)
-    for name, make in work.peers.items():
-        try:
-            contenders[name] = repeated(make(arrays, threads))
-        except ImportError as error:
-            click.echo(f"without {name}: {error}", err=True)
-    clock = time.process_time_ns if threads == 1 else time.perf_counter_ns
-    return time_alternately(contenders, repeats=repeats, clock=clock), searched
+    if name in (OURS, ALONE):
+        packed = [
+            kernel.pack(a.name, x) if a.role == "weight" else x
+            for a, x in zip(kernel.signature.arguments, arrays, strict=True)
+        ]
+        return contender(kernel.function, packed)
+    try:
+        return repeated(work.peers[name](arrays, threads))
+    except ImportError as error:
+        click.echo(f"without {name}: {error}", err=True)
+        return None
 
 
 def _ratio(timings: dict[str, Timing], other: str) -> float:
