@@ -6,7 +6,7 @@ asks for. What a rule's tile size may be is left open: it is one more axis of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,14 +17,16 @@ from morello.language.functions import FUNCTIONS
 from morello.language.traverse import names
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
+from morello.rewriting.instantiate import Instantiation, instantiate
 from morello.rewriting.kernels import KernelMatch, match_kernel
-from morello.rewriting.references import Point, Size, SpecRef, TensorRef
+from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.rule import Rule
 from morello.rewriting.sized import is_sized, levels_asked
-from morello.rewriting.steps import Instantiation, Leaf, Step, flatten, instantiate
+from morello.rewriting.steps import Leaf, Step, flatten
 from morello.rewriting.wishes import Wish, wishes
 from morello.spec.dtypes import DType
+from morello.spec.layout import Packing
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operator
 from morello.spec.spec import Family
@@ -105,7 +107,7 @@ def scope_at(
     if isinstance(alternative, KernelAlternative):
         match = alternative.match
         return Scope(target, match.scope_variables(at), at.sizes, at.used, match)
-    f = alternative.rule.matched(family, at.packing)
+    f = _matched(alternative.rule, family, at.packing)
     own = {t.key: t for t in f.tensors}
 
     def packed_here(tensor: TensorRef) -> TensorRef:
@@ -323,6 +325,11 @@ class _Enumeration:
             self.refusals.append(Refusal(self.rule.name, shown, reason))
 
 
+def _matched(rule: Rule, family: Family, packing: Sequence[Packing] | None = None) -> SpecRef:
+    """``f``, for a family that a rule may match, its operands packed like this."""
+    return spec_ref(family, packing, rule.match_in(family.operation.operator))
+
+
 def _rule_applies(rule: Rule, family: Family) -> bool:
     match = rule.declaration.match
     if not rule.may_match(family.operation.operator):
@@ -343,7 +350,7 @@ def alternatives(
     found: list[Alternative] = []
     for rule in context.rules:
         if _rule_applies(rule, family):
-            found += _Enumeration(context, rule, rule.matched(family), refusals).run()
+            found += _Enumeration(context, rule, _matched(rule, family), refusals).run()
     for kernel in context.target.kernels:
         match = match_kernel(kernel, context.target, family)
         if isinstance(match, KernelMatch):

@@ -1,7 +1,7 @@
 """Parts of tensors: what a loop makes of how an operand lies in memory.
 
 Arithmetic on packings and sizes, numbers or arrays. Which operands a loop takes apart is not known
-here: that is `morello.rewriting.steps`.
+here: that is `morello.rewriting.instantiate`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,10 +10,7 @@ from morello.language import ast
 from morello.language.canonical import nodes
 from morello.language.folding import conjuncts
 from morello.language.traverse import Leaf, leaves, names
-from morello.rewriting.references import SpecRef, spec_ref
-from morello.spec.layout import Packing
 from morello.spec.operators import IDENTITIES, Operator
-from morello.spec.spec import Family
 from morello.spec.subgraphs import Match, match_of
 
 
@@ -89,10 +86,6 @@ class Rule:
             and any(isinstance(a, ast.View) for a in step.arguments)
             and all(names(a) <= {variable} for a in step.arguments if not isinstance(a, ast.View))
         )
-
-    def matched(self, family: Family, packing: Sequence[Packing] | None = None) -> SpecRef:
-        """``f``, for a family that it may match, its operands packed like this."""
-        return spec_ref(family, packing, self.match_in(family.operation.operator))
 
     def may_match(self, operator: Operator) -> bool:
         """Whether some Spec of this operator can be matched: false is certain, true is not."""

@@ -1,0 +1,373 @@
+"""A rule's result, applied: the tree of loops, buffers and sub-Specs that it yields.
+
+The same interpretation of a rule's ``yield`` serves four readers: with no sizes it tells which
+families a family leads to; with arrays it gives the search masks, counts and sub-Specs of a whole
+box; with numbers it becomes a program; and the verifier executes that program.
+
+A loop over a dimension makes operands less contiguous, takes the panels of a layout apart, and
+whether rows then alias with the page depends on sizes: that is arithmetic on their packing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from morello.language import ast
+from morello.language.evaluate import evaluate
+from morello.rewriting.functions import Scope, is_unrolled
+from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed, whole_packing
+from morello.rewriting.references import (
+    INTERMEDIATE,
+    Size,
+    Sizes,
+    SpecRef,
+    TensorRef,
+    elements_in_memory,
+    lines,
+    registers,
+)
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.rewriting.views import view_of
+from morello.spec.layout import Layout, Packing, packed, panel
+from morello.spec.machine import Level, Target
+from morello.spec.operators import Operation, Operator, is_whole
+from morello.spec.sizes import sizes_from
+from morello.spec.spec import Family, Operand
+from morello.spec.views import sight
+
+
+@lru_cache(maxsize=65536)
+def operation_at(
+    operator: Operator,
+    group_rank: int,
+    accumulating: bool = False,
+    scalars: tuple[tuple[str, float], ...] = (),
+) -> Operation:
+    """One object per operation, so that comparing them is comparing identities."""
+    return Operation(operator, group_rank, accumulating, scalars)
+
+
+class Instantiation:
+    """Applies one rule's result to a family.
+
+    ``sizes``, ``used`` and the operands' packing are absent in structural mode.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        operators: Mapping[str, Operator],
+        f: SpecRef,
+        sizes: Sizes | None,
+        used: Mapping[str, Size] | None,
+    ) -> None:
+        self.target = target
+        self.operators = operators
+        self.f = f
+        self.structural = sizes is None
+        self.sizes: Sizes = sizes or {}
+        self.used: Mapping[str, Size] = used or {}
+
+    def run(self, block: ast.Block, variables: Mapping[str, Any]) -> Step:
+        """The tree for a block, with the rule's variables bound."""
+        bound = {n: v for n, v in variables.items() if isinstance(v, TensorRef)}
+        tensors = {t.key: t for t in (*self.f.tensors, *bound.values())}
+        aliases = {n: v.key for n, v in bound.items()}
+        state = _State(self.f, tensors, aliases, dict(variables), self.sizes, self.used)
+        return self._block(block, state)
+
+    def applied(self, node: ast.Apply, variables: Mapping[str, Any]) -> Leaf:
+        """What one application in the result becomes, outside of loops and buffers."""
+        tensors = {t.key: t for t in self.f.tensors}
+        return self._apply(node, _State(self.f, tensors, {}, dict(variables), {}, {}))
+
+    def _block(self, block: ast.Block, state: _State) -> Step:
+        steps = [s for node in block.steps if (s := self._node(node, state)) is not None]
+        return steps[0] if len(steps) == 1 else Sequence(tuple(steps))
+
+    def _node(self, node: ast.YieldNode, state: _State) -> Step | None:
+        match node:
+            case ast.ForLoop():
+                return self._loop(node, state)
+            case ast.With():
+                return self._with(node, state)
+            case ast.Reapply():
+                return self._reapply(node, state) if self._wanted(node, state) else None
+            case ast.Apply():
+                return self._apply(node, state) if self._wanted(node, state) else None
+
+    def _wanted(self, node: ast.Reapply | ast.Apply, state: _State) -> bool:
+        return node.condition is None or bool(self._value(node.condition, state))
+
+    def _value(self, expr: ast.Expr, state: _State) -> Any:
+        return evaluate(expr, Scope(self.target, state.variables, state.sizes, state.used))
+
+    # ------------------------------------------------------------------ leaves
+
+    def _reapply(self, node: ast.Reapply, state: _State) -> Step:
+        family = self.f.family
+        substitutions = dict(node.substitutions)
+        renamed = {state.aliases[old]: state.aliases[new] for old, new in substitutions.items()}
+        if node.part is not None:
+            return self._part_of(node, renamed, state)
+        tensors = tuple(state.tensors[renamed.get(t.key, t.key)] for t in self.f.tensors)
+        if not state.whole:
+            tensors = tuple(map(_not_ahead, tensors))
+        operation = family.operation
+        if node.accumulating:
+            operation = operation_at(
+                operation.operator, operation.group_rank, True, operation.scalars
+            )
+        threads = 1 if node.serial else family.threads
+        child = Family(operation, tuple(t.operand for t in tensors), threads)
+        if self.structural:
+            return Leaf(child, tensors, None, None)
+        sizes = tuple(state.sizes[d] for d in operation.dims)
+        return Leaf(child, tensors, sizes, self._used(state))
+
+    def _part_of(self, node: ast.Reapply, renamed: Mapping[str, str], state: _State) -> Step:
+        """What computes an intermediate, or what remains once it is there."""
+        family = self.f.family
+        composition = family.operation.operator.composition
+        assert composition is not None
+        [intermediate] = (old for old in renamed if old.startswith(INTERMEDIATE))
+        name = intermediate.removeprefix(INTERMEDIATE)
+        producer, consumer = composition.parts(name, accumulating=family.operation.accumulating)
+        part = producer if node.part == "producing" else consumer
+        keys = (renamed.get(t.key, t.key) for t in self.f.tensors)
+        known = dict(zip(family.operation.names, keys, strict=True))
+        known[name] = renamed[intermediate]
+        shared = {*producer.tensors} & {*consumer.tensors}
+        tensors = tuple(
+            _not_ahead(t) if own in shared or not state.whole else t
+            for own, t in ((own, state.tensors[known[own]]) for own in part.tensors)
+        )
+        threads = 1 if node.serial else family.threads
+        child = Family(part.operation, tuple(t.operand for t in tensors), threads)
+        if self.structural:
+            return Leaf(child, tensors, None, None)
+        sizes = _direct_sizes(part.operation, tensors, state)
+        return Leaf(child, tensors, sizes, self._used(state))
+
+    def _used(self, state: _State) -> tuple[Size, ...]:
+        return tuple(state.used[level.name] for level in self.target.bounded)
+
+    def _apply(self, node: ast.Apply, state: _State) -> Leaf:
+        operator = self.operators[node.operator]
+        count = len(operator.parameters)
+        seen = [self._tensor(argument, state) for argument in node.arguments[:count]]
+        tensors = tuple(tensor for tensor, _ in seen)
+        rank = operator.group_rank(tuple(len(t.indices) for t in tensors))
+        assert rank is not None, f"'{operator.name}' cannot take operands of these ranks"
+        values = (float(self._value(e, state)) for e in _numbers(node.arguments[count:]))
+        scalars = tuple(zip(operator.scalars, values, strict=True))
+        required: Any = all(
+            is_whole(dict(scalars)[n], least) for n, least in operator.least.items()
+        )
+        operation = operation_at(operator, rank, node.accumulating, scalars)
+        threads = 1 if node.ahead or node.ordered else self.f.family.threads
+        child = Family(operation, tuple(t.operand for t in tensors), threads)
+        sizes, used = None, None
+        if not self.structural:
+            sizes, used = _direct_sizes(operation, tensors, state), self._used(state)
+        for _, condition in seen:
+            required = required & condition
+        return Leaf(child, tensors, sizes, used, node.ahead, node.ordered, required)
+
+    def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Any]:
+        """An operand, and what must hold for it to be what is asked for."""
+        if not isinstance(argument, ast.View):
+            found: TensorRef = self._value(argument, state)
+            return _not_ahead(state.tensors.get(found.key, found)), not found.intermediate
+        found = self._value(argument.operand, state)
+        seen = sight(self.f.family.operation, int(found.key), argument.indices)
+        source = state.tensors[found.key]
+        source = source if state.whole else _not_ahead(source)
+        return view_of(source, seen, self.target, None if self.structural else state.sizes)
+
+    # ------------------------------------------------------------------ with
+
+    def _with(self, node: ast.With, state: _State) -> Step:
+        source = state.tensors[state.aliases[node.operand]]
+        copied = node.layout is not None
+        level: Level = self._value(node.level, state)
+        layout: Layout | None = None if node.layout is None else self._value(node.layout, state)
+        if layout is not None:
+            vector = self._value(node.vector, state) if node.vector else 0
+            dtype = self._value(node.dtype, state) if node.dtype else source.operand.dtype
+            operand = Operand(dtype, level, layout.order, vector)
+        else:
+            operand = replace(source.operand, level=level, weight=False)
+        packing = self._packing(source, operand, layout)
+        tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
+        inside = state.bind(node.variable, tensor)
+        inside.whole = state.whole and (source.intermediate or level == source.operand.level)
+        taken: Size = 0
+        fits: Any = copied or not source.intermediate
+        if not self.structural and layout is not None and layout.panel:
+            fits = tensor.extents(state.sizes)[layout.order[-1]] > layout.panel
+        if not self.structural and level.capacity is not None:
+            taken = _grains(tensor if copied else source, level, copied, state.sizes)
+            total = state.used[level.name] + taken
+            fits = fits & (total <= level.capacity)
+            inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
+        shape = tensor.extents(state.sizes) if source.intermediate and not self.structural else None
+        return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside), shape)
+
+    def _packing(self, source: TensorRef, operand: Operand, layout: Layout | None) -> Packing:
+        """Of a tensor at another level. Contiguity is forgotten where nothing asks for it."""
+        if self.structural:
+            return None
+        rank = len(operand.order)
+        if layout is not None:
+            return packed(rank, layout.panel)
+        if self.target.moves_lines_from(operand.level):
+            return source.packing
+        return whole_packing(rank, source.packing)
+
+    # ------------------------------------------------------------------ loops
+
+    def _loop(self, node: ast.ForLoop, state: _State) -> Step:
+        dim: str = self._value(node.dimension, state)
+        unrolled = is_unrolled(self.f, dim)
+        if self.structural:
+            # A match by name says of dimensions that they may be divided, though they are whole.
+            by_name = self.f.match is not None
+            divided = by_name or dim not in self.f.family.operation.whole_dims
+            body = self._block(node.body, state.tile(state.tensors, state.sizes))
+            return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body)
+        size, tile = state.sizes[dim], self._value(node.step, state)
+        count, remainder = size // tile, size % tile
+        threads = self.f.family.threads if node.parallel else 1
+        guard = tile <= size if isinstance(node.step, ast.Number) else tile < size
+        for tensor in state.tensors.values():
+            guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
+        parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
+        full = self._block(node.body, self._inside(state, parts, dim, tile))
+        tail: Step = Sequence(())
+        if not isinstance(remainder, np.ndarray) or np.any(guard & (remainder > 0)):
+            tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
+        return Tiled(
+            dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail
+        )
+
+    def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
+        """A strict part of a tensor along ``dim``, if it takes no panel apart."""
+        dimensions = tensor.indexed_by(dim)
+        if not dimensions or not self.target.moves_lines_from(tensor.operand.level):
+            return tensor
+        ones = self.f.family.operation.operator.restricted
+        packing = less_contiguous(tensor, sizes, dimensions, self.target.page, ones=ones)
+        return replace(tensor, packing=packing)
+
+    def _inside(
+        self, state: _State, parts: Mapping[str, TensorRef], dim: str, size: Size
+    ) -> _State:
+        """Inside a loop, for an iteration of this size."""
+        sizes = {**state.sizes, dim: size}
+        return state.tile({key: self._narrow(t, sizes, dim) for key, t in parts.items()}, sizes)
+
+    def _narrow(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
+        """A tensor that a loop over ``dim`` may have made no wider than its panels."""
+        order = tensor.operand.order
+        if (
+            not order
+            or order[-1] not in tensor.indexed_by(dim)
+            or not np.any(panel(tensor.packing))
+        ):
+            return tensor
+        packing = narrowed(tensor, sizes, self.target.page)
+        if not self.target.moves_lines_from(tensor.operand.level):
+            packing = whole_packing(len(tensor.operand.order), packing)
+        return replace(tensor, packing=packing)
+
+
+@dataclass(slots=True)
+class _State:
+    """What changes on the way down a rule's result.
+
+    ``whole``: no loop and no nearer level is around, so that a weight may still be packed ahead.
+    """
+
+    f: SpecRef
+    tensors: dict[str, TensorRef]
+    aliases: dict[str, str]
+    variables: dict[str, Any]
+    sizes: Sizes
+    used: Mapping[str, Size]
+    whole: bool = True
+
+    def bind(self, name: str, tensor: TensorRef) -> _State:
+        """With one more tensor in scope."""
+        return _State(
+            self.f,
+            {**self.tensors, tensor.key: tensor},
+            {**self.aliases, name: tensor.key},
+            {**self.variables, name: tensor},
+            self.sizes,
+            self.used,
+        )
+
+    def tile(self, tensors: dict[str, TensorRef], sizes: Sizes) -> _State:
+        """Inside a loop: parts of the tensors, one size smaller."""
+        variables = {
+            n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
+        }
+        return _State(self.f, tensors, self.aliases, variables, sizes, self.used, whole=False)
+
+
+def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:
+    """Arguments that are scalars: the checks refuse views there."""
+    return (a for a in arguments if not isinstance(a, ast.View))
+
+
+def _not_ahead(tensor: TensorRef) -> TensorRef:
+    """Of which nothing more can be done ahead of all calls."""
+    if not tensor.operand.weight:
+        return tensor
+    return replace(tensor, operand=replace(tensor.operand, weight=False))
+
+
+def _direct_sizes(
+    operation: Operation, tensors: tuple[TensorRef, ...], state: _State
+) -> tuple[Size, ...]:
+    """Sizes of an operation's dimensions: from the shapes of its operands, or from like sums.
+
+    Where an index is a sum, that of the operand is the same sum of the matched one's dimensions.
+    """
+    found = sizes_from(operation, [t.extents(state.sizes) for t in tensors])
+    for indices, tensor in zip(operation.operands, tensors, strict=True):
+        for index, own in zip(indices, tensor.indices, strict=True):
+            if len(index.terms) == len(own.terms):
+                for (dim, _), (matched, _) in zip(index.terms, own.terms, strict=True):
+                    found.setdefault(dim, state.sizes[matched])
+    return tuple(found[d] for d in operation.dims)
+
+
+def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes) -> Size:
+    """What a tensor takes of a level's capacity."""
+    if not level.addressable:
+        return registers(tensor, sizes)
+    if copied:
+        size = elements_in_memory(tensor, sizes) * tensor.operand.dtype.bytes
+    else:
+        size = lines(tensor, sizes) * level.line
+    return -(-size // level.grain)
+
+
+def instantiate(
+    target: Target,
+    operators: Mapping[str, Operator],
+    f: SpecRef,
+    block: ast.Block,
+    variables: Mapping[str, Any],
+    sizes: Sizes | None = None,
+    used: Mapping[str, Size] | None = None,
+) -> Step:
+    """The tree that a rule's result becomes for ``f``."""
+    return Instantiation(target, operators, f, sizes, used).run(block, variables)
