@@ -50,6 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.errors": set(),
     "morello.resources": ERRORS,  # what the machine has
     "morello.startup_cache": set(),
+    "morello.commands": set(),  # their names
     "morello.language": BASE,  # text, syntax trees, expressions
     "morello.spec": TEXT,
     "morello.rewriting.rule": DEFINED,
@@ -63,8 +64,11 @@ ALLOWED: dict[str, set[str]] = {
     "morello.program.lower": LOWERED - {"morello.program.lower"},
     "morello.reference": PROGRAM,
     "morello.toolchain": PROGRAM,
-    "morello.plugins": PROGRAM,
-    "morello.definitions": {*LOADING, "morello.calibration.profile", "morello.checking.files"},
+    "morello.plugins": {*PROGRAM, "morello.commands"},
+    "morello.isolation": {*TEXT, "morello.plugins"},
+    "morello.definitions": {
+        *(LOADING | {"morello.calibration.profile", "morello.checking.files", "morello.isolation"})
+    },
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
     "morello.why": {*SEARCH, "morello.plan"},
@@ -78,7 +82,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello": API,  # __init__ exports the Python API
     "morello.cli": {
         *(API | {"morello", "morello.calibration", "morello.calibration.profile"}),
-        *("morello.cli.startup", "morello.resources", "morello.why"),
+        *("morello.cli.startup", "morello.commands", "morello.resources", "morello.why"),
     },
     "morello.cli.startup": set(),
     "morello.__main__": {"morello.cli", "morello.cli.startup"},

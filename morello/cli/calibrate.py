@@ -66,7 +66,7 @@ def calibrate(
     if target != NATIVE:
         require_known("target", target, definitions.targets)
     chosen = native_target(definitions) if target == NATIVE else definitions.targets[target]
-    specs = [read_source(file) for file in files] or calibration_specs()
+    specs = [read_source(file) for file in files] or calibration_specs(definitions)
     with ProgressBar(lambda: session.err) as progress:
         found = fit_to_machine(definitions, chosen, specs, progress, programs=programs, seed=seed)
     targets = {**(old.targets if old else {}), chosen.name: found.profile}

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import morello.cli.request
-from morello.cli.main import SUMMARIES, _Later, main
+from morello.cli.main import _Later, main
+from morello.commands import SUMMARIES
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.plugins import BrokenPlugin
