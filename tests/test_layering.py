@@ -51,6 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.resources": ERRORS,  # what the machine has
     "morello.startup_cache": set(),
     "morello.commands": set(),  # their names
+    "morello.entry_points": set(),
     "morello.language": BASE,  # text, syntax trees, expressions
     "morello.spec": TEXT,
     "morello.rewriting.rule": DEFINED,
@@ -64,8 +65,9 @@ ALLOWED: dict[str, set[str]] = {
     "morello.program.lower": LOWERED - {"morello.program.lower"},
     "morello.reference": PROGRAM,
     "morello.toolchain": PROGRAM,
-    "morello.plugins": {*PROGRAM, "morello.commands"},
+    "morello.plugins": {*PROGRAM, "morello.commands", "morello.entry_points"},
     "morello.isolation": {*TEXT, "morello.plugins"},
+    "morello.local": {*TEXT, "morello.plugins"},  # files that the user names
     "morello.definitions": {
         *(LOADING | {"morello.calibration.profile", "morello.checking.files", "morello.isolation"})
     },
@@ -82,7 +84,14 @@ ALLOWED: dict[str, set[str]] = {
     "morello": API,  # __init__ exports the Python API
     "morello.cli": {
         *(API | {"morello", "morello.calibration", "morello.calibration.profile"}),
-        *("morello.cli.startup", "morello.commands", "morello.resources", "morello.why"),
+        *(
+            "morello.cli.startup",
+            "morello.commands",
+            "morello.entry_points",
+            "morello.local",
+            "morello.resources",
+            "morello.why",
+        ),
     },
     "morello.cli.startup": set(),
     "morello.__main__": {"morello.cli", "morello.cli.startup"},

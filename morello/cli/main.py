@@ -17,6 +17,7 @@ from morello import __version__
 from morello.cli.session import Session, error_json
 from morello.cli.startup import INTERRUPTED
 from morello.commands import SUMMARIES
+from morello.entry_points import points_of_others
 from morello.errors import MorelloError, UsageError
 
 _JSON = "--json"
@@ -99,14 +100,21 @@ class _Group(click.Group):
 def _plugin_commands(ctx: click.Context) -> Mapping[str, click.Command]:
     """The commands of plugins; warns of plugins that cannot be loaded."""
     if _PLUGIN_COMMANDS not in ctx.meta:
-        from morello.plugins import plugins_of_others  # noqa: PLC0415
-
-        found = plugins_of_others()
-        for plugin in found.broken:
-            _session(ctx).warn(str(plugin))
-        ctx.meta[_PLUGIN_COMMANDS] = found.commands
+        ctx.meta[_PLUGIN_COMMANDS] = _load_commands(_session(ctx))
     commands: Mapping[str, click.Command] = ctx.meta[_PLUGIN_COMMANDS]
     return commands
+
+
+def _load_commands(session: Session) -> Mapping[str, click.Command]:
+    points = points_of_others()
+    if not points:  # to load plugins takes longer than to show a list
+        return {}
+    from morello.plugins import load_plugins  # noqa: PLC0415
+
+    found = load_plugins(points)
+    for plugin in found.broken:
+        session.warn(str(plugin))
+    return found.commands
 
 
 def _session(ctx: click.Context) -> Session:

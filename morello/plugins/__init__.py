@@ -5,8 +5,9 @@ The hooks are described in `morello.plugins.hookspecs`.
 
 from __future__ import annotations
 
-from morello.plugins.loading import PluginError, is_own, load_plugins, plugins_of_others
-from morello.plugins.markers import API_VERSION, GROUP, OLDEST_API, hookimpl
+from morello.entry_points import GROUP
+from morello.plugins.loading import PluginError, is_own, load_plugins
+from morello.plugins.markers import API_VERSION, OLDEST_API, hookimpl
 from morello.plugins.records import BrokenPlugin, DefinitionFile, Owner, Plugin, PluginSet
 from morello.plugins.resources import DEFINITION_SUFFIXES, definitions_in
 from morello.program.source import CSource, EmitOptions, Emitter
@@ -29,5 +30,4 @@ __all__ = [
     "hookimpl",
     "is_own",
     "load_plugins",
-    "plugins_of_others",
 ]

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from morello.commands import SUMMARIES
+from morello.entry_points import PROJECT, installed_points
 from morello.errors import MorelloError
 from morello.plugins import hookspecs
-from morello.plugins.markers import API_VERSION, GROUP, PROJECT
+from morello.plugins.markers import API_VERSION
 from morello.plugins.records import BrokenPlugin, DefinitionFile, Owner, Plugin, PluginSet
 from morello.plugins.resources import DEFINITION_SUFFIXES, SPEC_SUFFIX
 from morello.plugins.versions import STATED, mismatch, version_in_source
@@ -39,7 +40,7 @@ def load_plugins(points: Iterable[EntryPoint] | None = None) -> PluginSet:
     Args:
         points: Entry points to load instead of those of the group ``morello.plugins``.
     """
-    installed = entry_points(group=GROUP) if points is None else points
+    installed = installed_points() if points is None else points
     loaded: list[Plugin] = []
     broken: list[BrokenPlugin] = []
     for owner, point in sorted(
@@ -53,14 +54,6 @@ def load_plugins(points: Iterable[EntryPoint] | None = None) -> PluginSet:
         else:
             loaded.append(plugin)
     return PluginSet(tuple(loaded), tuple(broken))
-
-
-def plugins_of_others() -> PluginSet:
-    """The plugins of other distributions, for the command's list of commands.
-
-    This one's bring no commands, and take longer to import than the list to show.
-    """
-    return load_plugins(p for p in entry_points(group=GROUP) if not is_own(_owner(p)))
 
 
 def is_own(owner: Owner) -> bool:
