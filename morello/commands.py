@@ -10,6 +10,7 @@ SUMMARIES = {
     "explain": "Show the plan of a spec, its costs and its alternatives.",
     "kernels": "List the microkernels.",
     "memo": "Look at the memo: what was solved and is kept.",
+    "new": "Write a skeleton of a rule, kernel, target or plugin.",
     "operators": "List the operators.",
     "rules": "List the rewrite rules.",
     "targets": "List the targets, or all about one.",

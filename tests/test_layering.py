@@ -24,6 +24,7 @@ PACKAGES = {
     "morello": PROJECT / "morello",
     "morello_grammar": PROJECT / "grammar",
     "morello_rules": PROJECT / "rules",
+    "morello_skeletons": PROJECT / "skeletons",
     "morello_x86": PROJECT / "targets" / "x86",
 }
 
@@ -67,6 +68,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.toolchain": PROGRAM,
     "morello.plugins": {*PROGRAM, "morello.commands", "morello.entry_points"},
     "morello.isolation": {*TEXT, "morello.plugins"},
+    "morello.skeletons": {*ERRORS, "morello.plugins"},
     "morello.local": {*TEXT, "morello.plugins"},  # files that the user names
     "morello.definitions": {
         *(LOADING | {"morello.calibration.profile", "morello.checking.files", "morello.isolation"})
@@ -90,12 +92,14 @@ ALLOWED: dict[str, set[str]] = {
             "morello.entry_points",
             "morello.local",
             "morello.resources",
+            "morello.skeletons",
             "morello.why",
         ),
     },
     "morello.cli.startup": set(),
     "morello.__main__": {"morello.cli", "morello.cli.startup"},
     "morello_grammar": set(),
+    "morello_skeletons": set(),
     "morello_rules": {"morello.plugins"},
     "morello_x86": {*PROGRAM, "morello.plugins"},
 }
