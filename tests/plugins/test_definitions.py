@@ -237,3 +237,17 @@ def test_a_file_is_named_once_however_its_path_is_written(tmp_path: Path) -> Non
     path.write_text("op half(X: T[i...]) -> Y: T[i...] { Y[i...] = X[i...] * 0.5 }\n")
     twice = [load_source(path), load_source(tmp_path / "." / ".." / tmp_path.name / path.name)]
     assert "half" in load_definitions(twice).operators
+
+
+def test_a_file_of_a_wrong_plugin_that_the_user_names_is_an_error(
+    install: Install, tmp_path: Path
+) -> None:
+    """Its author sees all that is wrong with it, by ``morello check FILE``."""
+    directory = tmp_path / "more"
+    directory.mkdir()
+    path = directory / "odd.mrules"
+    path.write_text("op odd(X: T[i...]) -> Y: T[i...] { Y[i...] = Z[i...] + W[i...] }\n")
+    install("odd-giver", LISTING.format(directory=str(directory)))
+    with pytest.raises(DiagnosticsError) as caught:
+        load_definitions([load_source(path)], load_plugins())
+    assert [str(path)] * 2 == [d.span.source.name for d in caught.value.diagnostics]
