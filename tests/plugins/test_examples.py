@@ -28,15 +28,19 @@ def test_there_is_one_of_each_kind() -> None:
 
 
 def test_they_install_and_do_what_their_pages_say(tmp_path: Path) -> None:
-    """One environment for all of them: its commands see three plugins, and their tests pass."""
+    """One environment for all of them, and for one that ``morello new`` has written."""
     environment = Environment.create(tmp_path / "fresh")
     copies = tmp_path / "plugins"
     copies.mkdir()
+    environment.python("-m", "morello", "new", "plugin", "made-here", cwd=copies)
     environment.install(PLUGINS, copies)
+    listed = environment.python("-m", "morello", "rules", cwd=tmp_path)
+    assert "made_here" in listed
+    assert "left out" not in listed
     for plugin in PLUGINS:
         for command in _commands(plugin / "README.md"):
             environment.python("-m", "morello", *command, cwd=copies / plugin.name)
-    tests = [copies / plugin.name / "tests" for plugin in PLUGINS]
+    tests = [path / "tests" for path in sorted(copies.iterdir())]
     options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--import-mode=importlib")
     output = environment.python("-m", "pytest", *options, *tests, cwd=copies)
     assert "failed" not in output
