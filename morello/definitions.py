@@ -143,20 +143,25 @@ def _unique(extra: Iterable[Source]) -> list[Source]:
                 f"'{source.name}' is no file of definitions",
                 help=f"their names end in {' or '.join(DEFINITION_SUFFIXES)}",
             )
-        found.setdefault(
-            (source.path.resolve() if source.path else source.name, source.text), source
-        )
+        place = source.path.resolve() if source.path else source.name
+        found[place, source.text] = source  # under the name that came last
     return list(found.values())
 
 
 def _sources(extra: Sequence[Source], plugins: PluginSet) -> list[Source]:
-    """Texts to load. What the user names replaces the same file of a plugin."""
+    """Texts to load. What the user names replaces the same file of a plugin.
+
+    That is the file itself, a copy of it, or a file of its name in a directory of its package's
+    name: the source of what is installed, which may have been edited since.
+    """
     named = {source.path.resolve() for source in extra if source.path}
+    places = {"/".join(path.parts[-2:]) for path in named}
     texts = {(Path(source.name).name, source.text) for source in extra}
     installed = [
         _read(file)
         for file in plugins.files
-        if not (isinstance(file.resource, Path) and file.resource.resolve() in named)
+        if file.name not in places
+        and not (isinstance(file.resource, Path) and file.resource.resolve() in named)
     ]
     return [s for s in installed if (Path(s.name).name, s.text) not in texts] + list(extra)
 

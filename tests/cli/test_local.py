@@ -140,3 +140,12 @@ def test_calibrate_knows_a_target_of_the_user(run: Run) -> None:
     assert "there is no target 'near.scalar'" in run("calibrate", *options).stderr
     result = run("calibrate", *options, "-k", "near.mtarget")
     assert "there is no file 'gone.mspec'" in result.stderr
+
+
+def test_a_file_of_the_table_is_checked_under_the_name_that_is_given(run: Run) -> None:
+    """It is one file, and its rules are executed."""
+    assert run("new", "rule", "cancel").exit_code == 0
+    Path("pyproject.toml").write_text('[tool.morello]\nrules = ["cancel.mrules"]\n')
+    result = run("check", "--execute", Path("cancel.mrules").resolve())
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "executed 1 rules and kernels" in result.stdout

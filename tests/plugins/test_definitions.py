@@ -251,3 +251,16 @@ def test_a_file_of_a_wrong_plugin_that_the_user_names_is_an_error(
     with pytest.raises(DiagnosticsError) as caught:
         load_definitions([load_source(path)], load_plugins())
     assert [str(path)] * 2 == [d.span.source.name for d in caught.value.diagnostics]
+
+
+def test_the_edited_source_of_a_plugin_replaces_what_is_installed(
+    example_plugin: None, tmp_path: Path
+) -> None:
+    """An author checks a file of the package without installing it anew."""
+    directory = tmp_path / "work" / "example_plugin"
+    directory.mkdir(parents=True)
+    text = (EXAMPLE / "example_plugin" / "example.mrules").read_text()
+    (directory / "example.mrules").write_text(text.replace("The third power", "The cube"))
+    found = load_definitions([load_source(directory / "example.mrules")], load_plugins())
+    assert found.broken == ()
+    assert found.operators["cube"].doc == "The cube of every element."
