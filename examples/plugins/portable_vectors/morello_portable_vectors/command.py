@@ -25,9 +25,10 @@ USUAL = ("gcc", "clang")
     help="A C compiler; may be repeated.",
 )
 def try_compilers(file: str, commands: Sequence[str]) -> None:
-    """Build and verify a spec for portable.vectors with each C compiler.
+    """Verify a spec with each C compiler.
 
-    FILE is a .mspec file. Without --cc, gcc and clang are tried, where they are installed.
+    FILE is a .mspec file, which is compiled for portable.vectors. Without --cc, gcc and clang are
+    tried, where they are installed.
     """
     from morello import compile as compile_  # noqa: PLC0415  # only when it runs: it takes a while
 
