@@ -14,11 +14,12 @@ from pathlib import Path
 from morello.calibration.profile import profile_path, profile_version, read_profile
 from morello.checked import Checked, from_bytes, to_bytes
 from morello.errors import MorelloError
+from morello.isolation import FileError, isolate
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector, DiagnosticsError, suggestion
 from morello.language.grammar_texts import grammar_texts
 from morello.language.source import Source
-from morello.plugins import BrokenPlugin, Emitter, PluginSet, load_plugins
+from morello.plugins import BrokenPlugin, DefinitionFile, Emitter, PluginSet, load_plugins
 from morello.plugins.resources import DEFINITION_SUFFIXES, load_resource
 from morello.rewriting.rule import Rule
 from morello.spec.machine import Target
@@ -28,13 +29,17 @@ from morello.startup_cache import entry, version_of
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Everything that a compile may use. ``broken`` plugins have given nothing to it."""
+    """Everything that a compile may use. ``broken`` plugins have given no definitions to it.
+
+    ``calibration``: the files of specs to fit coefficients with.
+    """
 
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
     targets: Mapping[str, Target]
     emitters: Mapping[str, Emitter]
     broken: tuple[BrokenPlugin, ...]
+    calibration: tuple[DefinitionFile, ...] = ()
 
 
 def load_definitions(
@@ -49,8 +54,9 @@ def load_definitions(
         fitted: Whether targets have the coefficients of this machine's profile, if it has one.
 
     Raises:
-        DiagnosticsError: All errors of the first stage, parsing or checking, that has any.
-        MorelloError: A file or the profile cannot be read, or two plugins contradict each other.
+        DiagnosticsError: All errors of the first stage, parsing or checking, that has any, but for
+            those in plugins of other distributions: they are left out, and in ``broken``.
+        MorelloError: A file or the profile cannot be read.
     """
     extra = tuple(extra_files)
     if plugins is None and not extra:
@@ -59,13 +65,13 @@ def load_definitions(
     return _fitted(found) if fitted else found
 
 
-def calibration_specs() -> list[Source]:
+def calibration_specs(definitions: Definitions) -> list[Source]:
     """The specs that plugins give to fit coefficients with.
 
     Raises:
         MorelloError: A file cannot be read.
     """
-    return [load_resource(file.resource, file.name) for file in _installed_plugins().calibration]
+    return [load_resource(file.resource, file.name) for file in definitions.calibration]
 
 
 def _fitted(definitions: Definitions) -> Definitions:
@@ -93,10 +99,13 @@ def _installed() -> Definitions:
 
 
 def _load(extra: Sequence[Source], plugins: PluginSet) -> Definitions:
-    sources = _sources(extra, plugins)
-    found = _checked(sources, plugins)
-    emitters, broken = plugins.emitters, plugins.broken
-    return Definitions(found.operators, found.rules, found.targets, emitters, broken)
+    unique = _unique(extra)
+    found, used, wrong = isolate(plugins, lambda some: _checked(_sources(unique, some), some))
+    broken = (*plugins.broken, *wrong)
+    emitters = used.emitters
+    return Definitions(
+        found.operators, found.rules, found.targets, emitters, broken, used.calibration
+    )
 
 
 def _checked(sources: Sequence[Source], plugins: PluginSet) -> Checked:
@@ -125,23 +134,45 @@ def _key(sources: Sequence[Source], plugins: PluginSet) -> Iterator[str]:
         yield from (source.name, str(source.path), source.text)
 
 
-def _sources(extra: Sequence[Source], plugins: PluginSet) -> list[Source]:
-    """Texts to load. What the user names replaces the same file of a plugin."""
+def _unique(extra: Iterable[Source]) -> list[Source]:
+    """What the user names, each file once, however its path is written."""
+    found: dict[object, Source] = {}
     for source in extra:
         if not source.name.endswith(DEFINITION_SUFFIXES):
             raise MorelloError(
                 f"'{source.name}' is no file of definitions",
                 help=f"their names end in {' or '.join(DEFINITION_SUFFIXES)}",
             )
-    unique = list(dict.fromkeys(extra))
-    named = {source.path.resolve() for source in unique if source.path}
-    texts = {(Path(source.name).name, source.text) for source in unique}
+        place = source.path.resolve() if source.path else source.name
+        found[place, source.text] = source  # under the name that came last
+    return list(found.values())
+
+
+def _sources(extra: Sequence[Source], plugins: PluginSet) -> list[Source]:
+    """Texts to load. What the user names replaces the same file of a plugin.
+
+    That is the file itself, a copy of it, or a file of its name in a directory of its package's
+    name: the source of what is installed, which may have been edited since.
+    """
+    named = {source.path.resolve() for source in extra if source.path}
+    places = {"/".join(path.parts[-2:]) for path in named}
+    texts = {(Path(source.name).name, source.text) for source in extra}
     installed = [
-        load_resource(file.resource, file.name)
+        _read(file)
         for file in plugins.files
-        if not (isinstance(file.resource, Path) and file.resource.resolve() in named)
+        if file.name not in places
+        and not (isinstance(file.resource, Path) and file.resource.resolve() in named)
     ]
-    return [s for s in installed if (Path(s.name).name, s.text) not in texts] + unique
+    return [s for s in installed if (Path(s.name).name, s.text) not in texts] + list(extra)
+
+
+def _read(file: DefinitionFile) -> Source:
+    try:
+        return load_resource(file.resource, file.name)
+    except DiagnosticsError:
+        raise
+    except MorelloError as error:
+        raise FileError(file.owner, error) from error
 
 
 def check_target_of(file: ast.SpecFile, definitions: Definitions, collector: Collector) -> None:

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 
 from morello.plugins import definitions_in, hookimpl
 
-MORELLO_API = 1
+MORELLO_API = 2
 
 
 @hookimpl

@@ -24,6 +24,7 @@ PACKAGES = {
     "morello": PROJECT / "morello",
     "morello_grammar": PROJECT / "grammar",
     "morello_rules": PROJECT / "rules",
+    "morello_skeletons": PROJECT / "skeletons",
     "morello_x86": PROJECT / "targets" / "x86",
 }
 
@@ -50,6 +51,8 @@ ALLOWED: dict[str, set[str]] = {
     "morello.errors": set(),
     "morello.resources": ERRORS,  # what the machine has
     "morello.startup_cache": set(),
+    "morello.commands": set(),  # their names
+    "morello.entry_points": set(),
     "morello.language": BASE,  # text, syntax trees, expressions
     "morello.spec": TEXT,
     "morello.rewriting.rule": DEFINED,
@@ -63,8 +66,13 @@ ALLOWED: dict[str, set[str]] = {
     "morello.program.lower": LOWERED - {"morello.program.lower"},
     "morello.reference": PROGRAM,
     "morello.toolchain": PROGRAM,
-    "morello.plugins": PROGRAM,
-    "morello.definitions": {*LOADING, "morello.calibration.profile", "morello.checking.files"},
+    "morello.plugins": {*PROGRAM, "morello.commands", "morello.entry_points"},
+    "morello.isolation": {*TEXT, "morello.plugins"},
+    "morello.skeletons": {*ERRORS, "morello.plugins"},
+    "morello.local": {*TEXT, "morello.plugins"},  # files that the user names
+    "morello.definitions": {
+        *(LOADING | {"morello.calibration.profile", "morello.checking.files", "morello.isolation"})
+    },
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
     "morello.why": {*SEARCH, "morello.plan"},
@@ -78,11 +86,20 @@ ALLOWED: dict[str, set[str]] = {
     "morello": API,  # __init__ exports the Python API
     "morello.cli": {
         *(API | {"morello", "morello.calibration", "morello.calibration.profile"}),
-        *("morello.cli.startup", "morello.resources", "morello.why"),
+        *(
+            "morello.cli.startup",
+            "morello.commands",
+            "morello.entry_points",
+            "morello.local",
+            "morello.resources",
+            "morello.skeletons",
+            "morello.why",
+        ),
     },
     "morello.cli.startup": set(),
     "morello.__main__": {"morello.cli", "morello.cli.startup"},
     "morello_grammar": set(),
+    "morello_skeletons": set(),
     "morello_rules": {"morello.plugins"},
     "morello_x86": {*PROGRAM, "morello.plugins"},
 }

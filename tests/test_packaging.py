@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
-LEFT_OUT = shutil.ignore_patterns(
-    ".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "benchmarks", "docs"
-)
+LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
 """A wheel is built from a copy: an old ``build/`` would add files that are no longer there."""
+
+NOT_SHIPPED = {"tests", "benchmarks", "docs", "examples"}
 
 DATA_SUFFIXES = {".mrules", ".mtarget", ".lark", ".jinja", ".typed"}
 SECONDS = 600
@@ -37,6 +37,10 @@ def _run(*arguments: str | Path, cwd: Path) -> str:
     )
     assert finished.returncode == 0, finished.stdout
     return finished.stdout
+
+
+def _left_out(directory: str, names: list[str]) -> set[str]:
+    return LEFT_OUT(directory, names) | (NOT_SHIPPED if Path(directory) == PROJECT else set())
 
 
 def _directories() -> dict[str, Path]:
@@ -61,7 +65,7 @@ def test_every_package_is_listed() -> None:
 def test_the_wheel_compiles_a_spec_in_an_empty_directory(tmp_path: Path) -> None:
     """Built, looked into, installed with what it requires, and used: the whole way, once."""
     copy = tmp_path / "project"
-    shutil.copytree(PROJECT, copy, ignore=LEFT_OUT)
+    shutil.copytree(PROJECT, copy, ignore=_left_out)
     _run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", tmp_path, copy, cwd=tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     _check_contents(wheel)
@@ -77,6 +81,8 @@ def test_the_wheel_compiles_a_spec_in_an_empty_directory(tmp_path: Path) -> None
     sizes = ("-D", "M=5", "-D", "K=6", "-D", "N=7", "-t", "x86.scalar")
     _run(programs / "morello", "compile", "mm.mspec", *sizes, "--verify", cwd=empty)
     assert sorted(p.name for p in empty.iterdir()) == ["matmul.c", "matmul.h", "mm.mspec"]
+    _run(programs / "morello", "new", "rule", "mine", cwd=empty)
+    _run(programs / "morello", "check", "mine.mrules", cwd=empty)
     script = "import morello; print(morello.compile('mm.mspec', defines={'M': 3}).goal.name)"
     assert _run(programs / "python", "-c", script, cwd=empty).strip() == "matmul"
 
@@ -89,4 +95,4 @@ def _check_contents(wheel: Path) -> None:
         for path in root.rglob("*"):
             if path.suffix in DATA_SUFFIXES or path.suffix == ".py":
                 assert f"{package}/{path.relative_to(root).as_posix()}" in names
-    assert not [name for name in names if name.split("/")[0] in ("tests", "examples", "docs")]
+    assert not [name for name in names if name.split("/")[0] in NOT_SHIPPED]

@@ -17,6 +17,9 @@ from morello.language.source import Span
 from morello.spec.functions import Function, called
 from morello.spec.machine import Target
 
+_OF_TYPE = r"[^;{}()]|__attribute__\s*\(\((?:[^;{}()]|\([^;{}()]*\))*\)\)"
+"""What may stand before a function's name: words of its type, and attributes of that."""
+
 
 def check_functions(
     files: Sequence[ast.TargetFile],
@@ -61,7 +64,7 @@ def _check(node: ast.FunctionDecl, collector: Collector) -> None:
     if not node.doc.strip():
         message = f"function '{node.name}' has no sentence that says what it computes"
         collector.error("T072", message, node.name_span, help='write it in quotes before "emit"')
-    if not re.search(rf"\bstatic\s+inline\b[^;{{}}()]*\b{node.name}\s*\(", node.text):
+    if not re.search(rf"\bstatic\s+inline\b(?:{_OF_TYPE})*\b{node.name}\s*\(", node.text):
         message = f"the text of function '{node.name}' does not define it"
         help = f"write 'static inline TYPE {node.name}(...) {{ ... }}'"
         collector.error("T073", message, node.name_span, "not in its text", help)

@@ -11,13 +11,13 @@ import click
 from morello.calibration.calibrate import PROGRAMS, Calibration
 from morello.calibration.calibrate import calibrate as fit_to_machine
 from morello.calibration.profile import Profile, profile_path, read_profile, write_profile
-from morello.cli.options import examples, json_option
+from morello.cli.options import examples, json_option, local_options
 from morello.cli.progress import ProgressBar
-from morello.cli.request import read_source
+from morello.cli.request import definitions_for, read_source
 from morello.cli.session import Session
 from morello.cli.tables import require_known, show_table
 from morello.compiler import NATIVE, native_target
-from morello.definitions import calibration_specs, load_definitions
+from morello.definitions import calibration_specs
 from morello.errors import UsageError
 from morello.resources import processor
 from morello.spec.machine import Target
@@ -41,6 +41,7 @@ COLUMNS = ("coefficient", "before", "fitted", "meaning")
     multiple=True,
     help="Specs to measure, instead of those of the plugins. May be repeated.",
 )
+@local_options
 @click.option("-o", "--output", metavar="PATH", help="Where to keep it, instead of your own place.")
 @json_option
 @click.pass_obj
@@ -62,11 +63,11 @@ def calibrate(
     if path is None:
         raise UsageError("profiles are switched off", help="name a file with -o")
     old = read_profile(path)
-    definitions = load_definitions(fitted=False)
+    definitions = definitions_for(session, fitted=False)
     if target != NATIVE:
         require_known("target", target, definitions.targets)
     chosen = native_target(definitions) if target == NATIVE else definitions.targets[target]
-    specs = [read_source(file) for file in files] or calibration_specs()
+    specs = [read_source(file) for file in files] or calibration_specs(definitions)
     with ProgressBar(lambda: session.err) as progress:
         found = fit_to_machine(definitions, chosen, specs, progress, programs=programs, seed=seed)
     targets = {**(old.targets if old else {}), chosen.name: found.profile}

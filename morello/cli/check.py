@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from morello.checking.specs import check_spec
-from morello.cli.options import define_option, examples, json_option
+from morello.cli.options import define_option, examples, json_option, local_options
 from morello.cli.request import STDIN, definitions_for, read_source
 from morello.cli.session import Session, error_json
 from morello.definitions import Definitions, check_target_of
@@ -57,6 +57,7 @@ class _Findings:
         "morello check rules/*.mrules targets/*/*.mtarget examples/*.mspec",
         "morello check --json mine.mrules",
         "morello check --execute mine.mrules mine.mtarget",
+        "morello check model.mspec --rules mine.mrules",
     )
 )
 @click.argument("files", metavar="FILES...", nargs=-1, required=True)
@@ -66,6 +67,7 @@ class _Findings:
     help="Also execute the rules and kernels of the files, and compare with the reference.",
 )
 @define_option
+@local_options
 @json_option
 @click.pass_context
 def check(
@@ -73,8 +75,9 @@ def check(
 ) -> None:
     """Report every error in files.
 
-    Definitions are checked together with those that are installed, specs against all of them. A
-    file - is a spec on the standard input. The exit status is 1 if there is any error.
+    Definitions are checked together with those that are installed or named by options, specs
+    against all of them. A file - is a spec on the standard input. The exit status is 1 if there is
+    any error.
     """
     session: Session = context.obj
     findings = _Findings()

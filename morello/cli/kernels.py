@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from morello.cli.options import examples, json_option, rules_option
-from morello.cli.request import definitions_for, read_source
+from morello.cli.options import examples, json_option, local_options
+from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, require_known, show_table
 from morello.language.places import text_of
@@ -16,15 +14,15 @@ from morello.spec.machine import Kernel
 
 @click.command(epilog=examples("morello kernels", "morello kernels --target NAME --json"))
 @click.option("-t", "--target", metavar="NAME", help="Only what this target has or inherits.")
-@rules_option
+@local_options
 @json_option
 @click.pass_obj
-def kernels(session: Session, /, target: str | None, rules_files: Sequence[str]) -> None:
+def kernels(session: Session, /, target: str | None) -> None:
     """List the microkernels.
 
     What they match, what they cost, what counts as 0 to them, and where they are written.
     """
-    targets = definitions_for(session, map(read_source, rules_files)).targets
+    targets = definitions_for(session).targets
     if target is not None:
         require_known("target", target, targets)
     chosen = [targets[target]] if target is not None else list(targets.values())

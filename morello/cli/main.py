@@ -6,6 +6,7 @@ Exit status: 0 when it worked, 1 for an error, 2 for a wrong use, 130 when inter
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -15,23 +16,13 @@ import click
 from morello import __version__
 from morello.cli.session import Session, error_json
 from morello.cli.startup import INTERRUPTED
+from morello.commands import SUMMARIES
+from morello.entry_points import points_of_others
 from morello.errors import MorelloError, UsageError
 
-SUMMARIES = {
-    "bench": "Compile a spec, run it, and time it.",
-    "calibrate": "Fit the costs of a target to this machine.",
-    "check": "Report every error in files.",
-    "compile": "Compile a spec to NAME.c and NAME.h.",
-    "explain": "Show the plan of a spec, its costs and its alternatives.",
-    "kernels": "List the microkernels.",
-    "memo": "Look at the memo: what was solved and is kept.",
-    "operators": "List the operators.",
-    "rules": "List the rewrite rules.",
-    "targets": "List the targets, or all about one.",
-}
-"""The sub-commands, each in the module of its name, and what the list of commands says of them."""
-
 _JSON = "--json"
+_PLUGIN_COMMANDS = f"{__name__}.plugin_commands"
+"""Key in a context's ``meta``: the commands of plugins, once they were asked for."""
 _MISUSE_AS_JSON = f"{__name__}.misuse_as_json"
 """Key in a context's ``meta``: whether ``--json`` is among the arguments, right or wrong."""
 
@@ -52,7 +43,17 @@ def _is_command(value: object, name: str | None) -> bool:
 
 
 class _Group(click.Group):
-    """A group whose sub-commands never end in a traceback that was not asked for."""
+    """A group whose sub-commands never end in a traceback that was not asked for.
+
+    The commands of plugins are looked for where none of its own has the name, or all are listed.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_plugin_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = super().get_command(ctx, cmd_name)
+        return own if own is not None else _plugin_commands(ctx).get(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         options = args[: args.index("--")] if "--" in args else args
@@ -94,6 +95,26 @@ class _Group(click.Group):
                 raise
             _report_unexpected(_session(ctx), error)
             raise click.exceptions.Exit(1) from error
+
+
+def _plugin_commands(ctx: click.Context) -> Mapping[str, click.Command]:
+    """The commands of plugins; warns of plugins that cannot be loaded."""
+    if _PLUGIN_COMMANDS not in ctx.meta:
+        ctx.meta[_PLUGIN_COMMANDS] = _load_commands(_session(ctx))
+    commands: Mapping[str, click.Command] = ctx.meta[_PLUGIN_COMMANDS]
+    return commands
+
+
+def _load_commands(session: Session) -> Mapping[str, click.Command]:
+    points = points_of_others()
+    if not points:  # to load plugins takes longer than to show a list
+        return {}
+    from morello.plugins import load_plugins  # noqa: PLC0415
+
+    found = load_plugins(points)
+    for plugin in found.broken:
+        session.warn(str(plugin))
+    return found.commands
 
 
 def _session(ctx: click.Context) -> Session:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from morello.cli.memos import memo_path, open_store
-from morello.cli.options import examples, json_option, memo_option, rules_option
+from morello.cli.options import examples, json_option, local_options, memo_option
 from morello.cli.quantities import AGE, SIZE, bytes_text
-from morello.cli.request import definitions_for, read_source
+from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
 from morello.errors import UsageError
@@ -107,9 +106,9 @@ def _ratio(cells: int, boxes: int) -> float:
 @click.option(
     "--unused",
     is_flag=True,
-    help="Remove pages of definitions that are not installed, nor named with -r.",
+    help="Remove pages of definitions that are not installed, nor named with -r or -k.",
 )
-@rules_option
+@local_options
 @memo_option
 @json_option
 @click.pass_obj
@@ -119,7 +118,6 @@ def gc(
     max_size: float | None,
     older_than: float | None,
     unused: bool,
-    rules_files: Sequence[str],
     memo: str | None,
 ) -> None:
     """Remove pages from the memo.
@@ -133,7 +131,7 @@ def gc(
             help="give --max-size, --older-than, --unused or several of them",
         )
     with open_store(session, memo) as store:
-        keep = _used_fingerprints(session, store, rules_files) if unused else None
+        keep = _used_fingerprints(session, store) if unused else None
         most = None if max_size is None else int(max_size)
         removed = store.gc(max_bytes=most, older_than=older_than, keep=keep)
         left = store.stats()
@@ -151,8 +149,8 @@ def gc(
     session.say(f"left: {pages:,} pages, {bytes_text(size)}")
 
 
-def _used_fingerprints(session: Session, store: Store, rules_files: Sequence[str]) -> set[bytes]:
+def _used_fingerprints(session: Session, store: Store) -> set[bytes]:
     """Fingerprints in the memo that some target's definitions give."""
-    definitions = definitions_for(session, map(read_source, rules_files))
+    definitions = definitions_for(session)
     installed = Installed(context_for(definitions, t) for t in definitions.targets.values())
     return {row.fingerprint for row in store.stats() if installed.find(row.fingerprint, row.family)}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from morello.cli.memos import open_store
-from morello.cli.options import examples, json_option, memo_option, rules_option
-from morello.cli.request import definitions_for, read_source
+from morello.cli.options import examples, json_option, local_options, memo_option
+from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.goals import context_for
 from morello.memo.verify import Difference, Verification
@@ -32,19 +30,17 @@ MOST_CELLS = 10_000_000
 @click.option(
     "--seed", metavar="S", type=int, default=0, show_default=True, help="Of the draw: any integer."
 )
-@rules_option
+@local_options
 @memo_option
 @json_option
 @click.pass_obj
-def verify(
-    session: Session, /, cells: int, seed: int, rules_files: Sequence[str], memo: str | None
-) -> None:
+def verify(session: Session, /, cells: int, seed: int, memo: str | None) -> None:
     """Derive a sample of the memo again and compare.
 
     Every page is read and its checksum compared. Of the pages of installed definitions, some Specs
     are drawn, and their best options worked out anew. The status is 1 if anything is wrong.
     """
-    definitions = definitions_for(session, map(read_source, rules_files))
+    definitions = definitions_for(session)
     contexts = [context_for(definitions, target) for target in definitions.targets.values()]
     damages: list[str] = []
 

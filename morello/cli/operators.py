@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from morello.cli.options import examples, json_option, rules_option
-from morello.cli.request import definitions_for, read_source
+from morello.cli.options import examples, json_option, local_options
+from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, show_table
 from morello.language.places import text_of
@@ -15,15 +13,15 @@ from morello.spec.operators import Operator
 
 
 @click.command(epilog=examples("morello operators", "morello operators --json"))
-@rules_option
+@local_options
 @json_option
 @click.pass_obj
-def operators(session: Session, /, rules_files: Sequence[str]) -> None:
+def operators(session: Session, /) -> None:
     """List the operators.
 
     What a spec may use; the definition of each is its meaning.
     """
-    definitions = definitions_for(session, map(read_source, rules_files))
+    definitions = definitions_for(session)
     columns = ("name", "operands", "definition", "meaning", "place")
     rows = [_row(operator) for operator in definitions.operators.values()]
     show_table(session, "operators", columns, rows)

@@ -68,14 +68,39 @@ budget_option = click.option(
     help="How much to search: '2e6 specs', '10 s', '500 MiB'; past it, the search is coarser.",
 )
 
-rules_option = click.option(
+
+def _set_rules(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> None:
+    context.ensure_object(Session).rules = value
+
+
+def _set_kernels(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> None:
+    context.ensure_object(Session).kernels = value
+
+
+_rules_option = click.option(
     "-r",
     "--rules",
-    "rules_files",
-    metavar="FILE",
+    metavar="PATH",
     multiple=True,
-    help="More definitions: a .mrules or .mtarget file. May be repeated.",
+    expose_value=False,
+    callback=_set_rules,
+    help="More operators and rules: a .mrules file, or a directory of them. May be repeated.",
 )
+
+_kernels_option = click.option(
+    "-k",
+    "--kernels",
+    metavar="PATH",
+    multiple=True,
+    expose_value=False,
+    callback=_set_kernels,
+    help="More kernels and targets: a .mtarget file, or a directory of them. May be repeated.",
+)
+
+
+def local_options(command: Command) -> Command:
+    """The options that name definitions of the user; `request.definitions_for` reads them."""
+    return _rules_option(_kernels_option(command))
 
 
 define_option = click.option(
@@ -115,7 +140,7 @@ def spec_options(command: Command) -> Command:
         ),
         define_option,
         click.option("--spec", metavar="NAME", help="Which spec of FILE, if it has several."),
-        rules_option,
+        local_options,
         budget_option,
         memo_option,
         no_memo_option,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
 from morello.language.load import load_source, source_from_bytes
 from morello.language.source import Source
+from morello.local import named_sources, project_sources
 from morello.memo.memo import Memo
 
 STDIN = "-"
@@ -30,7 +31,6 @@ class Request:
     target: str | None
     defines: Mapping[str, int]
     spec: str | None
-    rules_files: Sequence[str]
     budget: Budget | None
     memo: str | None
     no_memo: bool
@@ -49,9 +49,19 @@ def read_source(file: str) -> Source:
     return source_from_bytes(sys.stdin.buffer.read(), "<stdin>")
 
 
-def definitions_for(session: Session, extra_files: Iterable[Source] = ()) -> Definitions:
-    """All definitions, those of the given texts included; warns of plugins that are broken."""
-    definitions = load_definitions(extra_files)
+def definitions_for(
+    session: Session, extra_files: Iterable[Source] = (), *, fitted: bool = True
+) -> Definitions:
+    """All definitions: of plugins, of the project's table, of options, of the given texts.
+
+    Warns of plugins that are broken. For ``fitted``, see `morello.definitions.load_definitions`.
+    """
+    local = [
+        *project_sources(),
+        *named_sources("rules", session.rules),
+        *named_sources("kernels", session.kernels),
+    ]
+    definitions = load_definitions([*local, *extra_files], fitted=fitted)
     for plugin in definitions.broken:
         session.warn(str(plugin))
     return definitions
@@ -71,7 +81,7 @@ def compile_request(
     ask it for what they are to show.
     """
     source = read_source(request.file)
-    definitions = definitions_for(session, map(read_source, request.rules_files))
+    definitions = definitions_for(session)
     if memo is None:
         memo = open_memo(session, request.memo, off=request.no_memo)
         click.get_current_context().call_on_close(memo.close)

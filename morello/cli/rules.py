@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from morello.cli.options import examples, json_option, rules_option
-from morello.cli.request import definitions_for, read_source
+from morello.cli.options import examples, json_option, local_options
+from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, show_table
 from morello.language.places import text_of
@@ -15,15 +13,15 @@ from morello.rewriting.rule import Rule
 
 
 @click.command(epilog=examples("morello rules", "morello rules --json -r my.mrules"))
-@rules_option
+@local_options
 @json_option
 @click.pass_obj
-def rules(session: Session, /, rules_files: Sequence[str]) -> None:
+def rules(session: Session, /) -> None:
     """List the rewrite rules.
 
     What they match, what they mean, and where they are written.
     """
-    definitions = definitions_for(session, map(read_source, rules_files))
+    definitions = definitions_for(session)
     show_table(
         session,
         "rules",

@@ -37,8 +37,9 @@ def _console(stderr: bool) -> Console:
 class Session:
     """One run of the command.
 
-    ``json``: the standard output holds one JSON document, no text. ``started`` is called once a
-    sub-command has been imported.
+    ``json``: the standard output holds one JSON document, no text. ``rules`` and ``kernels`` are
+    the paths that the options of these names give. ``started`` is called once a sub-command has
+    been imported.
 
     Most runs print a line or two: `rich`, which takes as long to import as these runs take to
     think, is imported where something is to be laid out or coloured.
@@ -46,6 +47,8 @@ class Session:
 
     traceback: bool = False
     json: bool = False
+    rules: Sequence[str] = ()
+    kernels: Sequence[str] = ()
     started: Callable[[], None] = lambda: None
 
     @cached_property

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from morello.cli.options import examples, json_option, rules_option
-from morello.cli.request import definitions_for, read_source
+from morello.cli.options import examples, json_option, local_options
+from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, require_known, show_table
 from morello.spec.machine import Coefficient, Level, Target
@@ -18,15 +16,15 @@ COEFFICIENT_COLUMNS = ("coefficient", "cycles", "meaning", "source")
 
 @click.command(epilog=examples("morello targets", "morello targets NAME --json"))
 @click.argument("name", required=False, metavar="[NAME]")
-@rules_option
+@local_options
 @json_option
 @click.pass_obj
-def targets(session: Session, /, name: str | None, rules_files: Sequence[str]) -> None:
+def targets(session: Session, /, name: str | None) -> None:
     """List the targets, or all about one.
 
     With NAME, the coefficients of that target and where their numbers are from.
     """
-    known = definitions_for(session, map(read_source, rules_files)).targets
+    known = definitions_for(session).targets
     if name is None:
         show_table(session, "targets", TARGET_COLUMNS, [_row(target) for target in known.values()])
         return

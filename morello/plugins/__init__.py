@@ -5,15 +5,10 @@ The hooks are described in `morello.plugins.hookspecs`.
 
 from __future__ import annotations
 
-from morello.plugins.loading import (
-    BrokenPlugin,
-    DefinitionFile,
-    Owner,
-    PluginError,
-    PluginSet,
-    load_plugins,
-)
-from morello.plugins.markers import API_VERSION, GROUP, hookimpl
+from morello.entry_points import GROUP
+from morello.plugins.loading import PluginError, is_own, load_plugins
+from morello.plugins.markers import API_VERSION, OLDEST_API, hookimpl
+from morello.plugins.records import BrokenPlugin, DefinitionFile, Owner, Plugin, PluginSet
 from morello.plugins.resources import DEFINITION_SUFFIXES, definitions_in
 from morello.program.source import CSource, EmitOptions, Emitter
 
@@ -21,15 +16,18 @@ __all__ = [
     "API_VERSION",
     "DEFINITION_SUFFIXES",
     "GROUP",
+    "OLDEST_API",
     "BrokenPlugin",
     "CSource",
     "DefinitionFile",
     "EmitOptions",
     "Emitter",
     "Owner",
+    "Plugin",
     "PluginError",
     "PluginSet",
     "definitions_in",
     "hookimpl",
+    "is_own",
     "load_plugins",
 ]

@@ -6,7 +6,7 @@ A plugin module that adds rules and a target reads, in full::
     from importlib.resources import files
     from morello.plugins import definitions_in, hookimpl
 
-    MORELLO_API = 1
+    MORELLO_API = 2
 
     @hookimpl
     def morello_definition_files():
@@ -22,9 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from morello.plugins.markers import hookspec
 from morello.program.source import Emitter
+
+if TYPE_CHECKING:
+    import click
 
 
 @hookspec
@@ -51,6 +55,17 @@ def morello_calibration_files() -> Sequence[Traversable]:
 def morello_emitters() -> Mapping[str, Emitter]:
     """Emitters by name: what the ``emitter NAME`` of a target refers to.
 
-    Names are shared by all plugins; to give one that another distribution gives is an error.
+    Names are shared by all plugins: one that gives a name which another one gives is left out.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def morello_commands() -> Sequence[click.Command]:
+    """Sub-commands of ``morello``, made with click. Since version 2 of the interface.
+
+    They are listed by ``morello --help`` and cannot replace Morello's own. The module is imported
+    whenever plugins are loaded, so that what takes time is better imported by the command when it
+    runs. A `morello.MorelloError` that a command raises is shown as every other one is.
     """
     raise NotImplementedError

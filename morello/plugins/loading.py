@@ -2,106 +2,68 @@
 
 Each plugin is registered with a plugin manager of its own, which is what makes its failures its
 own: an import error, a misspelt hook, a hook with other parameters, an exception in a hook, a
-result of the wrong type. Files are listed here but not read; that is `morello.definitions`.
+result of the wrong type, a name that another one gives already. Files are listed here but not read;
+that is `morello.definitions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint
 from importlib.resources.abc import Traversable
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from morello.commands import SUMMARIES
+from morello.entry_points import PROJECT, installed_points
 from morello.errors import MorelloError
 from morello.plugins import hookspecs
-from morello.plugins.markers import API_VERSION, GROUP, PROJECT
+from morello.plugins.markers import API_VERSION
+from morello.plugins.records import BrokenPlugin, DefinitionFile, Owner, Plugin, PluginSet
 from morello.plugins.resources import DEFINITION_SUFFIXES, SPEC_SUFFIX
+from morello.plugins.versions import STATED, mismatch, version_in_source
 from morello.program.source import Emitter
 
-
-@dataclass(frozen=True, slots=True, order=True)
-class Owner:
-    """Who a plugin is: distribution, its version, and ``name = module`` of the entry point."""
-
-    distribution: str
-    version: str
-    entry_point: str
-    module: str
-
-    def __str__(self) -> str:
-        return f"{self.distribution} {self.version} ({self.entry_point} = {self.module})"
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenPlugin:
-    """A plugin that was left out. ``cause`` is the type of the exception and its message."""
-
-    distribution: str
-    version: str
-    entry_point: str
-    cause: str
-
-    def __str__(self) -> str:
-        return (
-            f"plugin '{self.entry_point}' of {self.distribution} {self.version} is left out: "
-            f"{self.cause}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionFile:
-    """A file of definitions or specs. ``name`` is what diagnostics print: ``module/file``."""
-
-    owner: Owner
-    name: str
-    resource: Traversable
-
-
-@dataclass(frozen=True, slots=True)
-class PluginSet:
-    """What all plugins give. ``emitters`` is sorted by name, the rest by distribution."""
-
-    files: tuple[DefinitionFile, ...]
-    calibration: tuple[DefinitionFile, ...]
-    emitters: Mapping[str, Emitter]
-    broken: tuple[BrokenPlugin, ...]
+if TYPE_CHECKING:
+    import click
 
 
 class PluginError(MorelloError):
     """A plugin does not keep to the rules of the interface."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Plugin:
-    owner: Owner
-    files: tuple[DefinitionFile, ...]
-    calibration: tuple[DefinitionFile, ...]
-    emitters: Mapping[str, Emitter]
-
-
 def load_plugins(points: Iterable[EntryPoint] | None = None) -> PluginSet:
-    """Load every plugin that is installed.
+    """Load every plugin that is installed; those that cannot be are left out, and reported.
 
     Args:
         points: Entry points to load instead of those of the group ``morello.plugins``.
-
-    Raises:
-        PluginError: Two plugins give an emitter of one name.
     """
-    installed = entry_points(group=GROUP) if points is None else points
-    loaded: list[_Plugin] = []
+    installed = installed_points() if points is None else points
+    loaded: list[Plugin] = []
     broken: list[BrokenPlugin] = []
-    for owner, point in sorted(((_owner(p), p) for p in installed), key=lambda pair: pair[0]):
+    for owner, point in sorted(
+        ((_owner(p), p) for p in installed), key=lambda pair: _rank(pair[0])
+    ):
         try:
-            loaded.append(_load(owner, point))
+            plugin = _load(owner, point)
+            _check_names(plugin, loaded)
         except (Exception, SystemExit) as error:  # whatever a stranger's module does
             broken.append(_report(owner, error))
-    files = tuple(file for plugin in loaded for file in plugin.files)
-    calibration = tuple(file for plugin in loaded for file in plugin.calibration)
-    return PluginSet(files, calibration, _merge_emitters(loaded), tuple(broken))
+        else:
+            loaded.append(plugin)
+    return PluginSet(tuple(loaded), tuple(broken))
+
+
+def is_own(owner: Owner) -> bool:
+    """Whether a plugin comes with Morello itself."""
+    return owner.distribution == PROJECT
+
+
+def _rank(owner: Owner) -> tuple[bool, Owner]:
+    """The order of plugins: of two that give the same name, the later one is left out."""
+    return not is_own(owner), owner
 
 
 def _owner(point: EntryPoint) -> Owner:
@@ -112,26 +74,57 @@ def _owner(point: EntryPoint) -> Owner:
 
 
 def _report(owner: Owner, error: BaseException) -> BrokenPlugin:
-    cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    kind = "" if isinstance(error, PluginError) else type(error).__name__
+    cause = ": ".join(filter(None, (kind, str(error))))
     return BrokenPlugin(owner.distribution, owner.version, owner.entry_point, cause)
 
 
-def _load(owner: Owner, point: EntryPoint) -> _Plugin:
-    module = point.load()
-    _check_version(module)
+def _load(owner: Owner, point: EntryPoint) -> Plugin:
+    module = _import(point)
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(hookspecs)
     manager.register(module, name=owner.entry_point)
     manager.check_pending()  # a function that is marked but named like no hook
     if not manager.get_hookcallers(module):
         raise PluginError(f"'{owner.module}' implements no hook; is @hookimpl missing?")
-    emitters: dict[str, Emitter] = {}
-    for result in manager.hook.morello_emitters():
-        emitters |= _checked_emitters(result)
     hook = manager.hook
-    definitions = _files(owner, hook.morello_definition_files, DEFINITION_SUFFIXES)
-    calibration = _files(owner, hook.morello_calibration_files, (SPEC_SUFFIX,))
-    return _Plugin(owner, definitions, calibration, emitters)
+    return Plugin(
+        owner,
+        _files(owner, hook.morello_definition_files, DEFINITION_SUFFIXES),
+        _files(owner, hook.morello_calibration_files, (SPEC_SUFFIX,)),
+        {n: e for result in hook.morello_emitters() for n, e in _emitters(result)},
+        {n: c for result in hook.morello_commands() for n, c in _commands(result)},
+    )
+
+
+def _import(point: EntryPoint) -> Any:
+    """The plugin, if it is written for a version that is known: one that is not may do anything."""
+    wrong = ""
+    try:
+        module = point.load()
+        wrong = mismatch(getattr(module, STATED, API_VERSION))
+    except (Exception, SystemExit) as error:
+        wrong = mismatch(version_in_source(point.module))
+        if not wrong:
+            raise
+        raise PluginError(f"{wrong} ({type(error).__name__}: {error})") from error
+    if wrong:
+        raise PluginError(wrong)
+    return module
+
+
+def _check_names(plugin: Plugin, before: Iterable[Plugin]) -> None:
+    """Emitters and commands have one giver each."""
+    for name in plugin.commands:
+        if name in SUMMARIES:
+            raise PluginError(f"the command '{name}' is Morello's own")
+    for other in before:
+        for kind, ours, theirs in (
+            ("emitter", plugin.emitters, other.emitters),
+            ("command", plugin.commands, other.commands),
+        ):
+            for name in sorted(set(ours) & set(theirs)):
+                raise PluginError(f"the {kind} '{name}' is already given by {other.owner}")
 
 
 def _files(
@@ -139,14 +132,6 @@ def _files(
 ) -> tuple[DefinitionFile, ...]:
     listed = (resource for result in hook() for resource in result)
     return tuple(_checked_file(owner, hook.name, resource, suffixes) for resource in listed)
-
-
-def _check_version(module: ModuleType) -> None:
-    stated = getattr(module, "MORELLO_API", API_VERSION)
-    if stated != API_VERSION:
-        raise PluginError(
-            f"it is written for version {stated} of the plugin interface; this is {API_VERSION}"
-        )
 
 
 def _checked_file(
@@ -161,23 +146,28 @@ def _checked_file(
     return DefinitionFile(owner, f"{owner.module}/{resource.name}", resource)
 
 
-def _checked_emitters(result: object) -> Mapping[str, Emitter]:
+def _emitters(result: object) -> Iterator[tuple[str, Emitter]]:
     if not isinstance(result, Mapping):
         raise PluginError(f"morello_emitters gives {result!r}, which is not a mapping")
     for name, emitter in result.items():
-        if not callable(getattr(emitter, "emit", None)):
+        if not isinstance(name, str) or not callable(getattr(emitter, "emit", None)):
             raise PluginError(f"emitter '{name}' is {emitter!r}, which has no method 'emit'")
-    return result
+        yield name, emitter
 
 
-def _merge_emitters(plugins: Sequence[_Plugin]) -> Mapping[str, Emitter]:
-    giver: dict[str, _Plugin] = {}
-    for plugin in plugins:
-        for name in plugin.emitters:
-            first = giver.setdefault(name, plugin)
-            if first is not plugin:
-                raise PluginError(
-                    f"emitter '{name}' is given twice: by {first.owner} and by {plugin.owner}",
-                    help="uninstall one of the two distributions",
-                )
-    return {name: giver[name].emitters[name] for name in sorted(giver)}
+def _commands(result: object) -> Iterator[tuple[str, click.Command]]:
+    import click  # noqa: PLC0415  # only for plugins that have commands
+
+    if not isinstance(result, Sequence) or isinstance(result, str):
+        raise PluginError(f"morello_commands gives {result!r}, which is not a list")
+    seen: set[str] = set()
+    for command in result:
+        if not isinstance(command, click.Command):
+            raise PluginError(f"morello_commands gives {command!r}, which is no click command")
+        name = command.name or ""
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+            raise PluginError(f"'{name}' is no name of a command: small letters, digits and dashes")
+        if name in seen:
+            raise PluginError(f"the command '{name}' is given twice")
+        seen.add(name)
+        yield name, command

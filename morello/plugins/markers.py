@@ -9,10 +9,13 @@ from typing import Final
 
 import pluggy
 
-PROJECT: Final = "morello"
-GROUP: Final = "morello.plugins"
-API_VERSION: Final = 1
-"""The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 1``."""
+from morello.entry_points import PROJECT
+
+API_VERSION: Final = 2
+"""The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 2``."""
+
+OLDEST_API: Final = 1
+"""The oldest version that plugins may be written for. Version 2 added ``morello_commands``."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)

@@ -14,7 +14,7 @@ from morello.program.source import Emitter
 
 from .emitter import CEmitter
 
-MORELLO_API = 1
+MORELLO_API = 2
 
 
 @hookimpl

@@ -24,7 +24,8 @@ from .operands import COperand
 from .rows import row_lines
 from .scope import Scope
 
-_LOCAL = re.compile(r"[\w*]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
+_LOCAL = re.compile(r"[\w*)]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
+"""A declaration; the type may end in attributes."""
 
 
 def low_bits(count: int) -> str:

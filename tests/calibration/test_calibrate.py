@@ -61,7 +61,7 @@ def test_shipped_specs_are_goals_as_they_stand(definitions: Definitions) -> None
     """Every parameter has a default."""
     goals = [
         check_spec(tree, spec.name, {}, definitions.operators, Collector())
-        for tree in map(parse_spec, calibration_specs())
+        for tree in map(parse_spec, calibration_specs(definitions))
         for spec in tree.specs
     ]
     assert len({goal.name for goal in goals}) == len(goals) > 10

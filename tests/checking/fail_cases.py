@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
@@ -17,6 +18,7 @@ from morello.language import ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.load import load_source
 from morello.language.parse import parse_rules, parse_spec, parse_target
+from morello.local import project_sources
 from morello.rewriting.progress import check_progress
 from morello.spec.operators import Operator
 
@@ -89,8 +91,22 @@ def _specs(path: Path, collector: Collector) -> None:
             collector.diagnostics += own.diagnostics
 
 
+def _projects(path: Path, collector: Collector) -> None:
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        (directory / "empty").mkdir()
+        (directory / "notes.txt").touch()
+        (directory / "fast.mtarget").touch()
+        (directory / "pyproject.toml").write_bytes(path.read_bytes())
+        try:
+            project_sources(directory)
+        except DiagnosticsError as error:
+            collector.diagnostics += error.diagnostics
+
+
 CHECKS: dict[str, Callable[[Path, Collector], None]] = {
     ".mrules": _rules,
     ".mtarget": _targets,
     ".mspec": _specs,
+    ".toml": _projects,
 }

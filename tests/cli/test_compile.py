@@ -252,7 +252,7 @@ def test_explain_shows_plan_costs_and_work(run: Run, small_spec: Path) -> None:
 def test_explain_says_what_refused(run: Run, small_spec: Path) -> None:
     """Nothing implements it on this target: no traceback, but a reason for each kernel."""
     Path("bare.mtarget").write_text(BARE)
-    result = run("explain", small_spec, "-r", "bare.mtarget", "-t", "bare.machine")
+    result = run("explain", small_spec, "-k", "bare.mtarget", "-t", "bare.machine")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("error: ")
     assert "nothing implements matmul" in result.stderr

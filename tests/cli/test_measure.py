@@ -101,7 +101,7 @@ def test_what_nothing_implements_says_what_refused(run: Run, small_spec: Path) -
         '  coefficient fork_join = 1 cycles "a fork" # manual\n}\n'
     )
     result = run(
-        "compile", small_spec, "-r", "bare.mtarget", "-t", "bare.machine", "--measure", "2"
+        "compile", small_spec, "-k", "bare.mtarget", "-t", "bare.machine", "--measure", "2"
     )
     assert result.exit_code == 1
     assert "nothing implements matmul" in result.stderr

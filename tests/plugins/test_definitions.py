@@ -109,20 +109,97 @@ def test_a_target_needs_an_emitter_that_exists() -> None:
     assert found.help
 
 
-def test_one_target_from_two_distributions_is_an_error(
-    install: Install, example_plugin: None, tmp_path: Path
+WRONG = {
+    "a text that is none": (
+        "odd.mrules",
+        b"rule \xff",
+        ":1:6: this is not UTF-8: byte 0xFF [E001]",
+    ),
+    "nothing": ("odd.mrules", b"# later\n", ":1:1: this file declares nothing [E002]"),
+    "an operator of Morello": (
+        "odd.mrules",
+        b"op relu(X: T[i...]) -> Y: T[i...] { Y[i...] = X[i...] }",
+        ":1:4: operator 'relu' is declared twice [O001]",
+    ),
+    "an operator of another plugin": (
+        "odd.mrules",
+        b"op cube(X: T[i...]) -> Y: T[i...] { Y[i...] = X[i...] }",
+        ":1:4: operator 'cube' is declared twice [O001]",
+    ),
+    "several errors": (
+        "odd.mrules",
+        b"op cube(X: T[i...]) -> Y: T[i...] { Y[i...] = X[i...] }\n"
+        b"op relu(X: T[i...]) -> Y: T[i...] { Y[i...] = Z[i...] }",
+        ":1:4: operator 'cube' is declared twice [O001], and 1 more",
+    ),
+    "a target of another plugin": (
+        "odd.mtarget",
+        (EXAMPLE / "example_plugin" / "example.mtarget").read_bytes() + b"# once more\n",
+        ":1:8: target 'example.machine' is declared twice [T001]",
+    ),
+    "an emitter that is not there": (
+        "odd.mtarget",
+        (EXAMPLE / "example_plugin" / "example.mtarget")
+        .read_bytes()
+        .replace(b"example.machine", b"odd.machine")
+        .replace(b"emitter trace", b"emitter trase"),
+        "target 'odd.machine' names the emitter 'trase', which no plugin gives [P001]",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_plugin_with_wrong_definitions_breaks_nothing_else(
+    kind: str, install: Install, example_plugin: None, tmp_path: Path, definitions: Definitions
 ) -> None:
-    """The diagnostic names both files, hence both distributions."""
+    """It is reported with its distribution, version and the place; what it refers to stays."""
+    name, data, cause = WRONG[kind]
     directory = tmp_path / "more"
     directory.mkdir()
-    text = (EXAMPLE / "example_plugin" / "example.mtarget").read_text()
-    (directory / "other.mtarget").write_text(text + "# the same again\n")
-    install("other-giver", LISTING.format(directory=str(directory)))
+    (directory / name).write_bytes(data)
+    install("odd-giver", LISTING.format(directory=str(directory)), version="0.7")
+    found = load_definitions(plugins=load_plugins())
+    (report,) = found.broken
+    assert str(report).startswith("the definitions of plugin 'odd-giver' of odd-giver 0.7 are left")
+    assert f"odd_giver_module/{name}" in report.cause
+    assert report.cause.endswith(cause)
+    assert set(found.operators) == {*definitions.operators, "cube"}
+    assert set(found.targets) == {*definitions.targets, "example.machine"}
+
+
+def test_what_builds_on_a_plugin_that_is_left_out_is_left_out_too(
+    install: Install, example_plugin: None, tmp_path: Path, definitions: Definitions
+) -> None:
+    """Each with its own cause; what needs neither stays."""
+    texts = {
+        "a-base": {"base.mrules": "op half(X: T[i...]) -> Y: T[i...] { Y[i...] = Z[i...] }"},
+        "b-user": {
+            "user.mrules": """rule halves
+              "Halve twice."
+              match  f: half
+              choose d in output_dims(f), t in tile_sizes(d)
+              yield  for d step t { f }"""
+        },
+    }
+    for distribution, files_ in texts.items():
+        directory = tmp_path / f"files-{distribution}"
+        directory.mkdir()
+        for name, text in files_.items():
+            (directory / name).write_text(text)
+        install(distribution, LISTING.format(directory=str(directory)))
+    found = load_definitions(plugins=load_plugins())
+    assert [report.distribution for report in found.broken] == ["a-base", "b-user"]
+    assert "'half'" in found.broken[1].cause
+    assert set(found.operators) == {*definitions.operators, "cube"}
+
+
+def test_a_mistake_of_the_user_is_no_mistake_of_a_plugin(example_plugin: None) -> None:
+    """Who declares a plugin's operator again in a file of their own is told so."""
+    text = "op cube(X: T[i...]) -> Y: T[i...] { Y[i...] = X[i...] }"
     with pytest.raises(DiagnosticsError) as caught:
-        load_definitions(plugins=load_plugins())
-    assert "T001" in _codes(caught.value)
-    assert "example_plugin/example.mtarget" in str(caught.value)
-    assert "other_giver_module/other.mtarget" in str(caught.value)
+        load_definitions([Source("mine.mrules", text)], load_plugins())
+    assert ["O001"] == _codes(caught.value)
+    assert "mine.mrules:1:4" in str(caught.value)
 
 
 def test_a_file_of_another_kind_is_refused() -> None:
@@ -132,17 +209,58 @@ def test_a_file_of_another_kind_is_refused() -> None:
     assert ".mrules or .mtarget" in caught.value.help
 
 
-def test_a_plugin_file_that_is_not_text_names_itself(install: Install, tmp_path: Path) -> None:
-    """Even where the file is not the user's, the error says which one it is."""
+def test_a_plugin_whose_file_is_gone_is_left_out(
+    install: Install, tmp_path: Path, definitions: Definitions
+) -> None:
+    """It was there when it was listed."""
     directory = tmp_path / "more"
     directory.mkdir()
-    (directory / "odd.mrules").write_bytes(b"rule \xff")
+    (directory / "odd.mrules").write_text("op odd")
     install("odd-giver", LISTING.format(directory=str(directory)))
-    with pytest.raises(DiagnosticsError, match=r"odd_giver_module/odd\.mrules:1:6"):
-        load_definitions(plugins=load_plugins())
+    plugins = load_plugins()
+    (directory / "odd.mrules").unlink()
+    found = load_definitions(plugins=plugins)
+    (report,) = found.broken
+    assert "cannot read 'odd_giver_module/odd.mrules': no such file" in report.cause
+    assert found.operators == definitions.operators
 
 
 def test_a_plugin_file_that_cannot_be_read_names_itself(tmp_path: Path) -> None:
     """It was there when it was listed, and is gone, or unreadable, when it is read."""
     with pytest.raises(MorelloError, match=r"cannot read 'theirs/gone\.mrules': no such file"):
         load_resource(tmp_path / "gone.mrules", "theirs/gone.mrules")
+
+
+def test_a_file_is_named_once_however_its_path_is_written(tmp_path: Path) -> None:
+    """By an option and by a table, say."""
+    path = tmp_path / "mine.mrules"
+    path.write_text("op half(X: T[i...]) -> Y: T[i...] { Y[i...] = X[i...] * 0.5 }\n")
+    twice = [load_source(path), load_source(tmp_path / "." / ".." / tmp_path.name / path.name)]
+    assert "half" in load_definitions(twice).operators
+
+
+def test_a_file_of_a_wrong_plugin_that_the_user_names_is_an_error(
+    install: Install, tmp_path: Path
+) -> None:
+    """Its author sees all that is wrong with it, by ``morello check FILE``."""
+    directory = tmp_path / "more"
+    directory.mkdir()
+    path = directory / "odd.mrules"
+    path.write_text("op odd(X: T[i...]) -> Y: T[i...] { Y[i...] = Z[i...] + W[i...] }\n")
+    install("odd-giver", LISTING.format(directory=str(directory)))
+    with pytest.raises(DiagnosticsError) as caught:
+        load_definitions([load_source(path)], load_plugins())
+    assert [str(path)] * 2 == [d.span.source.name for d in caught.value.diagnostics]
+
+
+def test_the_edited_source_of_a_plugin_replaces_what_is_installed(
+    example_plugin: None, tmp_path: Path
+) -> None:
+    """An author checks a file of the package without installing it anew."""
+    directory = tmp_path / "work" / "example_plugin"
+    directory.mkdir(parents=True)
+    text = (EXAMPLE / "example_plugin" / "example.mrules").read_text()
+    (directory / "example.mrules").write_text(text.replace("The third power", "The cube"))
+    found = load_definitions([load_source(directory / "example.mrules")], load_plugins())
+    assert found.broken == ()
+    assert found.operators["cube"].doc == "The cube of every element."

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from morello.plugins import API_VERSION, GROUP, PluginError, hookspecs, load_plugins
+from morello.plugins import API_VERSION, GROUP, OLDEST_API, hookspecs, load_plugins
 from tests.plugins.conftest import Install
 
 IMPORTS = "from pathlib import Path\nfrom morello.plugins import hookimpl\n"
@@ -19,6 +19,18 @@ class Emitter:
 @hookimpl
 def morello_emitters():
     return {"ours": Emitter()}
+"""
+
+COMMAND = """
+import click
+
+@click.command("{name}")
+def ours():
+    raise AssertionError
+
+@hookimpl
+def morello_commands():
+    return [ours]
 """
 
 BROKEN = {
@@ -36,9 +48,27 @@ BROKEN = {
         "@hookimpl\ndef morello_emitters(target):\n    return {}",
         "Argument(s) {'target'}",
     ),
-    "another version of the interface": (
+    "a version that is not here yet": (
         "MORELLO_API = 99\n" + EMITTER,
-        f"version 99 of the plugin interface; this is {API_VERSION}",
+        f"it is written for version 99 of the plugin interface; this is {OLDEST_API} to "
+        f"{API_VERSION}: it is too new, upgrade morello",
+    ),
+    "a version that is no more": (
+        "MORELLO_API = 0\n" + EMITTER,
+        "it is written for version 0 of the plugin interface; this is "
+        f"{OLDEST_API} to {API_VERSION}: it is too old, upgrade the plugin",
+    ),
+    "a version that is no number": (
+        "MORELLO_API = '1'\n" + EMITTER,
+        "MORELLO_API is '1', which is no whole number",
+    ),
+    "what a later version has, and the version": (
+        "MORELLO_API: int = 99\nfrom morello.plugins import what_will_be",
+        "it is too new, upgrade morello (ImportError: cannot import name 'what_will_be'",
+    ),
+    "what a later version has, and no version": (
+        "from morello.plugins import what_will_be",
+        "ImportError: cannot import name 'what_will_be'",
     ),
     "an exception in a hook": (
         "@hookimpl\ndef morello_emitters():\n    return 1 / 0",
@@ -51,6 +81,30 @@ BROKEN = {
     "an emitter that cannot emit": (
         "@hookimpl\ndef morello_emitters():\n    return {'ours': 1}",
         "emitter 'ours' is 1, which has no method 'emit'",
+    ),
+    "an emitter that Morello gives": (
+        EMITTER.replace("ours", "x86_c"),
+        "the emitter 'x86_c' is already given by morello ",
+    ),
+    "commands that are no list": (
+        "@hookimpl\ndef morello_commands():\n    return 'ours'",
+        "morello_commands gives 'ours', which is not a list",
+    ),
+    "a command that is a function": (
+        "@hookimpl\ndef morello_commands():\n    return [print]",
+        "gives <built-in function print>, which is no click command",
+    ),
+    "a command of Morello": (
+        COMMAND.format(name="compile"),
+        "the command 'compile' is Morello's own",
+    ),
+    "a command without a good name": (
+        COMMAND.format(name="Two words"),
+        "'Two words' is no name of a command: small letters, digits and dashes",
+    ),
+    "two commands of one name": (
+        COMMAND.format(name="ours").replace("[ours]", "[ours, ours]"),
+        "the command 'ours' is given twice",
     ),
     "files that are text": (
         "@hookimpl\ndef morello_definition_files():\n    return ['a.mrules']",
@@ -107,15 +161,16 @@ def test_a_broken_plugin_is_reported_and_breaks_nothing(
     assert list(plugins.emitters) == list(sound.emitters)
 
 
-def test_one_emitter_from_two_distributions_is_an_error(install: Install) -> None:
-    """Nobody could say which of them is meant, so both distributions are named."""
-    install("first-giver", IMPORTS + EMITTER)
-    install("second-giver", IMPORTS + EMITTER, version="2.0")
-    with pytest.raises(PluginError) as caught:
-        load_plugins()
-    assert "emitter 'ours' is given twice" in str(caught.value)
-    assert "first-giver 1.0" in str(caught.value)
-    assert "second-giver 2.0" in str(caught.value)
+@pytest.mark.parametrize("text", [EMITTER, COMMAND.format(name="ours")])
+def test_of_two_that_give_one_name_the_first_stays(text: str, install: Install) -> None:
+    """Distributions are sorted, so that it is the same one everywhere."""
+    install("second-giver", IMPORTS + text, version="2.0")
+    install("first-giver", IMPORTS + text)
+    plugins = load_plugins()
+    assert "ours" in {*plugins.emitters, *plugins.commands}
+    (report,) = plugins.broken
+    assert (report.distribution, report.version) == ("second-giver", "2.0")
+    assert "'ours' is already given by first-giver 1.0" in report.cause
 
 
 def test_an_entry_point_without_distribution_is_loaded() -> None:

@@ -1,0 +1,7 @@
+target x86.avx2
+
+spec turned(M = 19, N = 37) {
+  input  x: s32[M, N]
+  output y: s32[N, M]
+  y = transpose(x)
+}
