@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from morello.language import ast
 from morello.language.evaluate import evaluate
-from morello.language.functions import FUNCTIONS
-from morello.language.traverse import names
+from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.instantiate import Instantiation, instantiate
@@ -22,12 +21,11 @@ from morello.rewriting.kernels import KernelMatch, match_kernel
 from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.rule import Rule
-from morello.rewriting.sized import is_sized, levels_asked
 from morello.rewriting.steps import Leaf, Step, flatten
 from morello.rewriting.wishes import Wish, wishes
 from morello.spec.dtypes import DType
 from morello.spec.layout import Packing
-from morello.spec.machine import Level, Target
+from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operator
 from morello.spec.spec import Family
 
@@ -148,6 +146,16 @@ class Context:
     _wishes: dict[tuple[object, ...], tuple[Wish, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _asked: dict[str, frozenset[str]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def asked(self, kernel: Kernel) -> frozenset[str]:
+        """Levels whose free capacity a kernel of the target asks for."""
+        if kernel.name not in self._asked:
+            found = map(levels_asked, (*kernel.guards, kernel.cost))
+            self._asked[kernel.name] = frozenset[str]().union(*found)
+        return self._asked[kernel.name]
 
     def applied_to_views(self, f: SpecRef) -> Iterator[Leaf]:
         """What rules for this operator apply to views of its operands, whatever the sizes are."""
@@ -178,42 +186,6 @@ class Context:
         )
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """A rule with what does not depend on the family worked out.
-
-    ``guards`` holds, for every number of variables that are bound, the guards that can be decided
-    then and need no sizes; ``sized``: there are others. ``asked`` are levels whose free capacity
-    the rule asks for.
-    """
-
-    rule: Rule
-    sizes: frozenset[str]
-    guards: tuple[tuple[ast.Expr, ...], ...]
-    sized: bool
-    asked: frozenset[str]
-
-
-@lru_cache(maxsize=4096)
-def _prepare(rule: Rule) -> _Prepared:
-    declaration = rule.declaration
-    sizes = frozenset(
-        c.variable
-        for c in declaration.choices
-        if isinstance(c.domain, ast.Call) and FUNCTIONS[c.domain.function].result == "list of size"
-    )
-    order = (declaration.match.variable, *rule.operand_variables, *rule.choice_variables)
-    guards: list[list[ast.Expr]] = [[] for _ in order]
-    for guard in declaration.guards:
-        if not is_sized(guard, sizes):
-            last = max((order.index(n) for n in names(guard) if n in order), default=0)
-            guards[last].append(guard)
-    expressions = (*declaration.guards, *([declaration.cost] if declaration.cost else []))
-    asked = frozenset[str]().union(*map(levels_asked, expressions))
-    sized = any(is_sized(guard, sizes) for guard in declaration.guards)
-    return _Prepared(rule, sizes, tuple(map(tuple, guards)), sized, asked)
-
-
 class _Enumeration:
     """Makes the choices of one rule for one family."""
 
@@ -222,7 +194,6 @@ class _Enumeration:
         self.rule = rule
         self.f = f
         self.refusals = refusals
-        self.prepared = _prepare(rule)
         self.bounded = {level.name for level in context.target.bounded}
 
     def run(self) -> Iterator[RuleAlternative]:
@@ -234,7 +205,7 @@ class _Enumeration:
     def _allowed(self, bound: int, variables: dict[str, Any]) -> bool:
         """Whether the guards hold that the variables bound so far decide."""
         scope = Scope(self.context.target, variables, {}, {})
-        for guard in self.prepared.guards[bound]:
+        for guard in self.rule.decided[bound]:
             if not evaluate(guard, scope):
                 self._refuse(variables, f"'{unparse(guard)}' does not hold")
                 return False
@@ -270,7 +241,7 @@ class _Enumeration:
             yield from self._finish(variables, axis)
             return
         choice = choices[position]
-        if choice.variable in self.prepared.sizes and axis is None:
+        if choice.variable in self.rule.size_variables and axis is None:
             yield from self._choices(position + 1, variables, choice.variable)
             return
         depth = 1 + len(self.rule.declaration.operands) + position
@@ -295,8 +266,8 @@ class _Enumeration:
             return
         uses = flat.uses
         children = tuple(dict.fromkeys(u.leaf.family for u in uses))
-        consumed = self.prepared.asked.union(*(u.consumed for u in uses)) & self.bounded
-        free = self.rule.declaration.cost is None and not self.prepared.sized
+        consumed = self.rule.asked.union(*(u.consumed for u in uses)) & self.bounded
+        free = self.rule.declaration.cost is None and not self.rule.sized_guards
         renames = free and is_renaming(self.f, step)
         yield RuleAlternative(
             self.rule,
@@ -354,10 +325,7 @@ def alternatives(
     for kernel in context.target.kernels:
         match = match_kernel(kernel, context.target, family)
         if isinstance(match, KernelMatch):
-            asked = frozenset[str]().union(
-                *(levels_asked(e) for e in (*kernel.guards, kernel.cost))
-            )
-            found.append(KernelAlternative(match, asked))
+            found.append(KernelAlternative(match, context.asked(kernel)))
         elif refusals is not None:
             refusals.append(Refusal(kernel.name, (), match))
     if any(isinstance(a, RuleAlternative) and a.renames for a in found):

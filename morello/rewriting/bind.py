@@ -35,7 +35,6 @@ from morello.rewriting.alternatives import (
     scope_at,
 )
 from morello.rewriting.references import Point, Size, point
-from morello.rewriting.sized import is_sized
 from morello.rewriting.steps import Use, flatten
 from morello.spec.layout import PANEL_SHIFT, Packing, panel
 from morello.spec.spec import Family, Variant
@@ -233,8 +232,7 @@ def _bind_rule(
     tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * axes))
     scope = scope_at(context.target, family, alternative, at, tile)
     declaration = alternative.rule.declaration
-    names = {alternative.axis} if alternative.axis else set()
-    mask = _all(evaluate(g, scope) for g in declaration.guards if is_sized(g, names))
+    mask = _all(evaluate(guard, scope) for guard in alternative.rule.sized_guards)
     if mask is None:
         return NOWHERE
     flat = flatten(result_in(context, alternative, scope))

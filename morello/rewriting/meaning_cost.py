@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 
 from morello.spec.constants import value_of
+from morello.spec.dtypes import DType
 from morello.spec.machine import Target
+from morello.spec.operators import Operation, Operator
 from morello.spec.primitives import (
     CONSTANT,
     FENCE,
@@ -31,10 +34,15 @@ from morello.spec.rows import REDUCTION, Rows
 from morello.spec.spec import Family
 
 
-def needed_primitives(family: Family) -> Counter[str]:
+def needed_primitives(family: Family) -> Mapping[str, int]:
     """Primitives that the meaning uses, with how often: equal subexpressions count once."""
     operation = family.operation
-    dtypes = [o.dtype for o in family.operands]
+    return _needed(operation.operator, operation, tuple(o.dtype for o in family.operands))
+
+
+@lru_cache(maxsize=4096)
+def _needed(_: Operator, operation: Operation, dtypes: tuple[DType, ...]) -> Mapping[str, int]:
+    """Operations are compared by name; so that of another operator of that name is another one."""
     value = value_of(operation, dtypes[-1])
     needed = Counter(primitives_in(value, casts(operation.names, dtypes)))
     if update := update_primitive(operation.operator):

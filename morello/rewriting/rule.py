@@ -9,6 +9,8 @@ from functools import cached_property
 from morello.language import ast
 from morello.language.canonical import nodes
 from morello.language.folding import conjuncts
+from morello.language.functions import FUNCTIONS
+from morello.language.sized import is_sized, levels_asked
 from morello.language.traverse import Leaf, leaves, names
 from morello.spec.operators import IDENTITIES, Operator
 from morello.spec.subgraphs import Match, match_of
@@ -59,6 +61,39 @@ class Rule:
     def choice_variables(self) -> tuple[str, ...]:
         """Variables that are chosen, in order."""
         return tuple(c.variable for c in self.declaration.choices)
+
+    @cached_property
+    def size_variables(self) -> frozenset[str]:
+        """Choice variables that stand for a tile size."""
+        calls = [(c.variable, c.domain) for c in self.declaration.choices]
+        return frozenset(
+            variable
+            for variable, domain in calls
+            if isinstance(domain, ast.Call) and FUNCTIONS[domain.function].result == "list of size"
+        )
+
+    @cached_property
+    def sized_guards(self) -> tuple[ast.Expr, ...]:
+        """Guards that cannot be decided without sizes."""
+        return tuple(g for g in self.declaration.guards if is_sized(g, self.size_variables))
+
+    @cached_property
+    def decided(self) -> tuple[tuple[ast.Expr, ...], ...]:
+        """The other guards: for every number of variables that are bound, those decided then."""
+        order = (self.declaration.match.variable, *self.operand_variables, *self.choice_variables)
+        found: list[list[ast.Expr]] = [[] for _ in order]
+        for guard in self.declaration.guards:
+            if guard not in self.sized_guards:
+                last = max((order.index(n) for n in names(guard) if n in order), default=0)
+                found[last].append(guard)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """Levels whose free capacity the rule asks for."""
+        cost = self.declaration.cost
+        expressions = (*self.declaration.guards, *([] if cost is None else [cost]))
+        return frozenset[str]().union(*map(levels_asked, expressions))
 
     def domain(self, variable: str) -> ast.Expr | None:
         """What a variable is chosen from; none if it is not a choice variable."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from morello.rewriting.sized import levels_asked
+from morello.language.sized import levels_asked
 from morello.spec.dtypes import DType
 from morello.spec.machine import Level, Target
 

@@ -10,6 +10,7 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.evaluate import evaluate
+from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
 from morello.rewriting.alternatives import (
     Alternative,
@@ -25,7 +26,6 @@ from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import match_kernel
 from morello.rewriting.patterns import implements
 from morello.rewriting.references import point
-from morello.rewriting.sized import levels_asked
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.solution import Solution

@@ -53,6 +53,9 @@ class Operator:
     parts: tuple[Operator, ...] = ()
     composition: Composition | None = field(default=None, repr=False, compare=False)
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # that of the whole declaration takes longer than what is looked up
+
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """Dimensions whose size is one of the scalars."""

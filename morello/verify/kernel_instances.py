@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product, zip_longest
+from itertools import islice, product, zip_longest
 from random import Random
 from typing import TypeVar
 
@@ -84,28 +84,32 @@ def kernel_instances(
 
     Without a budget `BUDGET`, or more where that is needed to see every operation `TURNS` times.
     """
-    families = kernel_families(target, kernel, operators)
-    queues = []
-    for match in _in_turn(families, Random(kernel.name)):
-        in_memory = any(not o.vector for o in match.f.family.operands)
-        queue = [
-            KernelInstance(match, sizes, packing, whole)
-            for (sizes, packing), whole in product(
-                _shapes(target, match), (True, False) if in_memory else (True,)
-            )
-        ]
-        if queue:
-            queues.append(queue)
+    families = _in_turn(kernel_families(target, kernel, operators), Random(kernel.name))
     if budget is None:
-        budget = max(BUDGET, TURNS * len({queue[0].family.operation for queue in queues}))
-    longest = max(map(len, queues), default=0)
-    diagonals = (
-        queue[(turn + i) % len(queue)]
-        for turn in range(longest)
-        for i, queue in enumerate(queues)
-        if turn < len(queue)
-    )
-    return [instance for instance, _ in zip(diagonals, range(budget), strict=False)]
+        possible: set[Operation] = set()
+        for match in families:
+            operation = match.f.family.operation
+            if operation not in possible and any(True for _ in _shapes(target, match)):
+                possible.add(operation)
+        budget = max(BUDGET, TURNS * len(possible))
+    return list(islice(_diagonals(target, families), budget))
+
+
+def _diagonals(target: Target, families: Sequence[KernelMatch]) -> Iterator[KernelInstance]:
+    """All instances: one of each family by turns. Shapes are worked out when they are asked for."""
+    queues: list[list[KernelInstance]] = []
+    for match in families:
+        in_memory = any(not o.vector for o in match.f.family.operands)
+        placed = (True, False) if in_memory else (True,)
+        shapes = product(_shapes(target, match), placed)
+        queue = [KernelInstance(match, *shape, whole) for shape, whole in shapes]
+        if queue:
+            yield queue[len(queues) % len(queue)]
+            queues.append(queue)
+    for turn in range(1, max(map(len, queues), default=0)):
+        for i, queue in enumerate(queues):
+            if turn < len(queue):
+                yield queue[(turn + i) % len(queue)]
 
 
 def _in_turn(matches: Sequence[KernelMatch], random: Random) -> list[KernelMatch]:

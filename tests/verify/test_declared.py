@@ -13,7 +13,7 @@ from morello.definitions import load_definitions
 from morello.errors import MorelloError
 from morello.language.source import Source
 from morello.toolchain.compilers import Compiler
-from morello.verify import declared
+from morello.verify import declared, rule_instances
 from morello.verify.declared import NO_INSTANCE, verify_declared
 
 RULES = """
@@ -46,6 +46,12 @@ kernel one on x86.scalar
 """
 
 
+@pytest.fixture
+def _soon_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After fewer Specs than otherwise it is said that nothing is reached."""
+    monkeypatch.setattr(rule_instances, "MISSES", 100)
+
+
 def _executed(*sources: Source) -> dict[str, tuple[bool, str]]:
     definitions = load_definitions(sources)
     return {v.what: (v.error is None, v.untried) for v in verify_declared(definitions, sources)}
@@ -68,6 +74,7 @@ def test_all_errors_are_given() -> None:
     }
 
 
+@pytest.mark.usefixtures("_soon_missed")
 def test_what_nothing_reaches_is_not_called_right() -> None:
     """The verdict says why it was not tried."""
     assert _executed(Source("a.mrules", HUGE)) == {"rule 'tile_huge'": (True, NO_INSTANCE)}
@@ -98,6 +105,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("_soon_missed")
 def test_the_command_executes(folder: Path) -> None:
     """On request, after all checks; what was not tried is a warning."""
     (folder / "mine.mrules").write_text(RULES + HUGE)
