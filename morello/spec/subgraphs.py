@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from morello.spec.composition import Composition
+from morello.spec.dtypes import DTYPES
 from morello.spec.graph import Graph, Node, expanded
 from morello.spec.indexing import Access
 from morello.spec.operators import OperandIndex, Operation, Operator
@@ -51,6 +52,8 @@ def match_of(pattern: Operator, operator: Operator, looped: frozenset[str]) -> M
     operation = Operation(pattern, rank - single)
     found = _Comparison(_graph(operation), composition.graph).tensors()
     if found is None or _read_elsewhere(operation, found, composition.graph):
+        return None
+    if not _same_types(pattern, found, composition.graph):
         return None
     dims = _dims(operation, whole, composition, found)
     if dims is None:
@@ -129,6 +132,20 @@ def _read_elsewhere(operation: Operation, found: Mapping[str, str], graph: Graph
     inner = {found[name] for name in found if name not in operation.names}
     matched = inner | {graph.output}
     return any(inner & {*node.inputs} for node in graph.nodes if node.output not in matched)
+
+
+def _same_types(pattern: Operator, tensors: Mapping[str, str], graph: Graph) -> bool:
+    """Whether tensors are of the types that the declaration gives them, each variable one type.
+
+    What is computed on the way is of the output's.
+    """
+    declared = {p.name: p.dtype for p in pattern.parameters}
+    types: dict[str, str] = {name: name for name in DTYPES}
+    for name, tensor in tensors.items():
+        own = str(graph.dtype(tensor))
+        if types.setdefault(declared.get(name, pattern.output.dtype), own) != own:
+            return False
+    return True
 
 
 def _dims(

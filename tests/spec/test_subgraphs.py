@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from morello.spec.composition import operation_of
-from morello.spec.dtypes import DTYPES
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.graph import Node, expanded, graph_of
 from morello.spec.operators import Operator
 from morello.spec.subgraphs import Match, match_of
@@ -28,9 +28,9 @@ def _weighted(node: Nodes, scores: str, rows: str = "v") -> list[Node]:
     ]
 
 
-def _match(node: Nodes, *nodes: Node) -> tuple[Operator, Match | None]:
+def _match(node: Nodes, *nodes: Node, **others: DType) -> tuple[Operator, Match | None]:
     every = [inner for node in nodes for inner in expanded(node)]
-    dtypes = {name: F32 for node in every for name in node.tensors}
+    dtypes = {name: F32 for node in every for name in node.tensors} | others
     operator = operation_of(graph_of(every, nodes[-1].output, dtypes)).operation.operator
     return operator, match_of(node.operators["weighted"], operator, frozenset("j"))
 
@@ -93,4 +93,11 @@ def test_scores_that_need_whole_rows(node: Nodes) -> None:
 def test_dimensions_of_one_size(node: Nodes) -> None:
     """Rows and columns of a square can only be divided together."""
     _, found = _match(node, node("product", "s", "s", "x"), *_weighted(node, "x", "s"))
+    assert found is None
+
+
+@pytest.mark.parametrize("tensor", ["x", "v", "m", "o"])
+def test_other_types(node: Nodes, tensor: str) -> None:
+    """All are of one type in the declaration, so that rules may compute one in place of another."""
+    _, found = _match(node, *_weighted(node, "x"), **{tensor: DTYPES["s32"]})
     assert found is None
