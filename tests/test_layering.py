@@ -24,7 +24,7 @@ PACKAGES = {
     "morello": PROJECT / "morello",
     "morello_grammar": PROJECT / "grammar",
     "morello_rules": PROJECT / "rules",
-    "morello_skeletons": PROJECT / "skeletons",
+    "morello_skeletons": PROJECT / "examples" / "skeletons",
     "morello_x86": PROJECT / "targets" / "x86",
 }
 
