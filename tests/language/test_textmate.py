@@ -196,6 +196,17 @@ def test_the_keywords_are_those_of_the_grammars() -> None:
     assert found == {word.rstrip("=") for word in expected}
 
 
+def test_the_extension_in_the_documentation_has_the_grammar() -> None:
+    """Its scope and its file, and the suffixes of all kinds."""
+    page = (PROJECT / "docs" / "editors.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```json[^\n]*\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    contributes = json.loads(block)["contributes"]
+    assert contributes["grammars"][0]["scopeName"] == _grammar()["scopeName"]
+    assert contributes["grammars"][0]["path"] == "./morello.tmLanguage.json"
+    assert sorted(contributes["languages"][0]["extensions"]) == sorted(SUFFIXES.values())
+    assert sorted(f".{name}" for name in _grammar()["fileTypes"]) == sorted(SUFFIXES.values())
+
+
 def test_unfinished_texts_stay_within_their_line_or_declaration() -> None:
     """What is being written does not colour the declarations after it."""
     text = 'rule a "one\n  yield with Y =\nop b(X: T[i]) -> Y: T[i] "not closed\n{ Y[i] = X[i] }\n'
