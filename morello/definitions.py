@@ -6,7 +6,7 @@ same texts are checked once. Parsing and checking is `morello.checking.files`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,8 @@ from morello.rewriting.rule import Rule
 from morello.spec.machine import Target
 from morello.spec.operators import Operator
 from morello.startup_cache import entry, version_of
+
+Check = Callable[[Sequence[Source], PluginSet], Checked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,11 @@ def _installed() -> Definitions:
     return _load((), _installed_plugins())
 
 
-def _load(extra: Sequence[Source], plugins: PluginSet) -> Definitions:
+def _load(extra: Sequence[Source], plugins: PluginSet, check: Check | None = None) -> Definitions:
+    """What a check says of all texts together; by default of those in the start-up cache too."""
     unique = _unique(extra)
-    found, used, wrong = isolate(plugins, lambda some: _checked(_sources(unique, some), some))
+    checked = check or _checked
+    found, used, wrong = isolate(plugins, lambda some: checked(_sources(unique, some), some))
     broken = (*plugins.broken, *wrong)
     emitters = used.emitters
     return Definitions(
@@ -117,12 +121,7 @@ def check_edited(extra: Iterable[Source], plugins: PluginSet) -> Definitions:
     """
     from morello.checking.files import check_files  # noqa: PLC0415
 
-    unique = _unique(extra)
-    found, used, wrong = isolate(
-        plugins, lambda some: check_files(_sources(unique, some), some.emitters)
-    )
-    broken = (*plugins.broken, *wrong)
-    return Definitions(found.operators, found.rules, found.targets, used.emitters, broken)
+    return _load(tuple(extra), plugins, lambda sources, some: check_files(sources, some.emitters))
 
 
 def sources_in_force(extra: Iterable[Source], plugins: PluginSet) -> list[Source]:

@@ -54,8 +54,11 @@ class MorelloServer(LanguageServer):
     def check(self, uri: str) -> None:
         """Check a file, and show the errors of all files that it was checked with."""
         path = path_of(uri)
-        if path is None:
-            return
+        if path is not None:
+            self.check_file(path)
+
+    def check_file(self, path: Path) -> None:
+        """The same of a file by its path."""
         try:
             found = self.texts.check(path)
         except Exception:  # whatever a text that is half written does: the server goes on
@@ -91,7 +94,7 @@ class MorelloServer(LanguageServer):
 
     def range(self, span: Span) -> types.Range:
         """The editor's range of a span."""
-        lines = span.source.text.splitlines(keepends=True)
+        lines = span.source.text.split("\n")
         ends = (span.source.position(offset) for offset in (span.start, span.end))
         start, end = (types.Position(line - 1, column - 1) for line, column in ends)
         return self.codec().range_to_client_units(lines, types.Range(start, end))
@@ -163,6 +166,8 @@ def _follow_texts(server: MorelloServer) -> None:
         if path is not None:
             server.texts.close(path)
             server.publish(path, {path: []})
+            for beside in server.texts.beside(path):  # what it declared may be gone
+                server.check_file(beside)
 
 
 def _update(server: MorelloServer, uri: str) -> None:

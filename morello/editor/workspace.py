@@ -81,7 +81,7 @@ class Workspace:
         path = path.resolve()
         found: dict[Path, list[Diagnostic]] = {path: []}
         definitions = self._definitions(path, found)
-        specs = [p for p in self._texts if p.parent == path.parent and kind_of(p) == "mspec"]
+        specs = [p for p in self.beside(path) if kind_of(p) == "mspec"]
         for file in specs if kind_of(path) != "mspec" else [path]:
             self._check_specs(file, definitions, found.setdefault(file, []))
         return {file: list(dict.fromkeys(every)) for file, every in found.items()}
@@ -111,10 +111,13 @@ class Workspace:
     def _decoded(self, path: Path) -> Source:
         return source_from_bytes(self._texts[path].encode("utf-8", "replace"), str(path), path)
 
+    def beside(self, path: Path) -> list[Path]:
+        """Open files in the directory of another, and it, if it is open."""
+        return sorted(p for p in self._texts if p.parent == path.resolve().parent)
+
     def _open_definitions(self, path: Path) -> list[Path]:
         """Open files of definitions beside a file, with itself."""
-        near = (p for p in self._texts if p.parent == path.parent)
-        return sorted(p for p in near if p.name.endswith(DEFINITION_SUFFIXES))
+        return [p for p in self.beside(path) if p.name.endswith(DEFINITION_SUFFIXES)]
 
     def _others(self, path: Path) -> list[Source]:
         """What the project and options name, without files that are open beside it.

@@ -149,6 +149,9 @@ def test_operators_of_an_open_file_are_known(client: Client, tmp_path: Path) -> 
     changes = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": rules[:40]}]}
     client.notify("textDocument/didChange", changes)
     assert len(client.errors_of(uri)) == 1
+    assert client.errors_of(of_spec) == []  # without sound definitions it is only parsed
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    assert [error["code"] for error in client.errors_of(of_spec)] == ["S030"]
 
 
 def test_without_pygls_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
