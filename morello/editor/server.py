@@ -48,6 +48,7 @@ class MorelloServer(LanguageServer):
         super().__init__("morello", version("morello"))
         self.texts = Workspace(named)
         self.changes: dict[str, int] = {}
+        self.warned: set[str] = set()
         self.published: dict[Path, set[Path]] = {}
         """By the file that was checked, the files of which errors were shown then."""
 
@@ -65,6 +66,15 @@ class MorelloServer(LanguageServer):
             logging.getLogger(__name__).exception("the check of %s failed", path)
             return
         self.publish(path, found)
+        self.warn()
+
+    def warn(self) -> None:
+        """Show once which plugins are left out: what they declare is unknown."""
+        for text in map(str, self.texts.broken):
+            if text not in self.warned:
+                self.warned.add(text)
+                warning = types.ShowMessageParams(types.MessageType.Warning, text)
+                self.window_show_message(warning)
 
     def publish(self, path: Path, found: Findings) -> None:
         """Show errors, and take back those of files that have none any more."""

@@ -21,7 +21,7 @@ from morello.language.load import source_from_bytes
 from morello.language.parse import parse_spec
 from morello.language.source import Source, Span
 from morello.local import project_sources
-from morello.plugins import DEFINITION_SUFFIXES, PluginSet, load_plugins
+from morello.plugins import DEFINITION_SUFFIXES, BrokenPlugin, PluginSet, load_plugins
 
 WITHOUT_VALUE = "S004"
 """A parameter without a default: no error of a text, since its value is given with each compile."""
@@ -54,6 +54,8 @@ class Workspace:
         self._named = named
         self._given = plugins
         self._texts: dict[Path, str] = {}
+        self.broken: tuple[BrokenPlugin, ...] = ()
+        """Plugins that were left out at the last check that came so far."""
         self._symbols: dict[str, tuple[str, tuple[Symbol, ...]]] = {}
         """Of each file: the text that was last looked at, and what it, or one before, declares."""
 
@@ -94,7 +96,9 @@ class Workspace:
             with _Collect(path, found):
                 sources.append(self._decoded(file))
         with _Collect(path, found):
-            return check_edited([*self._others(path), *sources], self.plugins)
+            definitions = check_edited([*self._others(path), *sources], self.plugins)
+            self.broken = definitions.broken
+            return definitions
         return None
 
     def _check_specs(

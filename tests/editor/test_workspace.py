@@ -8,7 +8,7 @@ import pytest
 
 from morello.editor.workspace import Findings, Workspace
 from morello.language.load import load_source
-from morello.plugins import PluginSet
+from morello.plugins import BrokenPlugin, PluginSet
 
 RULES = 'op twice(X: T[i]) -> Y: T[i]\n  "Twice."\n{\n  Y[i] = X[i] + X[i]\n}\n'
 SPEC = "spec s(N = 4) {\n  input a: f32[N]\n  output b: f32[N]\n  b = twice(a)\n}\n"
@@ -73,6 +73,15 @@ def test_a_file_of_what_is_installed_replaces_it(project: Path) -> None:
     path = project / "rules" / "matmul.mrules"
     workspace.update(path, path.read_text() + "\n# changed\n")
     assert _codes(workspace.check(path)) == {"matmul.mrules": []}
+
+
+def test_broken_plugins_are_known(tmp_path: Path) -> None:
+    """The editor warns of them: what they declare is missing."""
+    broken = BrokenPlugin("strange", "1.0", "strange", "ImportError: none")
+    workspace = Workspace(plugins=PluginSet((), (broken,)))
+    workspace.update(tmp_path / "mine.mrules", RULES)
+    workspace.check(tmp_path / "mine.mrules")
+    assert workspace.broken == (broken,)
 
 
 def test_a_parameter_needs_no_value_here(alone: Workspace, tmp_path: Path) -> None:
