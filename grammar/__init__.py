@@ -1,1 +1,1 @@
-"""The Lark grammars of the three kinds of file, as package data."""
+"""The grammars of the three kinds of file, as package data: Lark's, and for editors TextMate's."""

@@ -9,6 +9,7 @@ SUMMARIES = {
     "compile": "Compile a spec to NAME.c and NAME.h.",
     "explain": "Show the plan of a spec, its costs and its alternatives.",
     "kernels": "List the microkernels.",
+    "lsp": "Serve an editor: errors, completion, meanings, definitions.",
     "memo": "Look at the memo: what was solved and is kept.",
     "new": "Write a skeleton of a rule, kernel, target or plugin.",
     "operators": "List the operators.",

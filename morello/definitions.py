@@ -6,7 +6,7 @@ same texts are checked once. Parsing and checking is `morello.checking.files`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from morello.checked import Checked, from_bytes, to_bytes
 from morello.errors import MorelloError
 from morello.isolation import FileError, isolate
 from morello.language import ast
-from morello.language.diagnostics import Collector, DiagnosticsError, suggestion
+from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError, suggestion
 from morello.language.grammar_texts import grammar_texts
 from morello.language.source import Source
 from morello.plugins import BrokenPlugin, DefinitionFile, Emitter, PluginSet, load_plugins
@@ -25,6 +25,8 @@ from morello.rewriting.rule import Rule
 from morello.spec.machine import Target
 from morello.spec.operators import Operator
 from morello.startup_cache import entry, version_of
+
+Check = Callable[[Sequence[Source], PluginSet], Checked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +100,37 @@ def _installed() -> Definitions:
     return _load((), _installed_plugins())
 
 
-def _load(extra: Sequence[Source], plugins: PluginSet) -> Definitions:
+def _load(extra: Sequence[Source], plugins: PluginSet, check: Check | None = None) -> Definitions:
+    """What a check says of all texts together; by default of those in the start-up cache too."""
     unique = _unique(extra)
-    found, used, wrong = isolate(plugins, lambda some: _checked(_sources(unique, some), some))
+    checked = check or _checked
+    found, used, wrong = isolate(plugins, lambda some: checked(_sources(unique, some), some))
     broken = (*plugins.broken, *wrong)
     emitters = used.emitters
     return Definitions(
         found.operators, found.rules, found.targets, emitters, broken, used.calibration
     )
+
+
+def check_edited(extra: Iterable[Source], plugins: PluginSet) -> Definitions:
+    """The same as `load_definitions`, for texts that are still being written: nothing is kept.
+
+    Raises:
+        DiagnosticsError: As there.
+        MorelloError: As there.
+    """
+    from morello.checking.files import check_files  # noqa: PLC0415
+
+    return _load(tuple(extra), plugins, lambda sources, some: check_files(sources, some.emitters))
+
+
+def sources_in_force(extra: Iterable[Source], plugins: PluginSet) -> list[Source]:
+    """The texts that definitions are in: those of plugins, and others in their place or beside.
+
+    Raises:
+        MorelloError: A file cannot be read.
+    """
+    return _sources(_unique(extra), plugins)
 
 
 def _checked(sources: Sequence[Source], plugins: PluginSet) -> Checked:
@@ -182,3 +207,28 @@ def check_target_of(file: ast.SpecFile, definitions: Definitions, collector: Col
     name, span = file.target.id, file.target.span
     advice = suggestion(name, definitions.targets) or "install the plugin that has it"
     collector.error("P002", f"unknown target '{name}'", span, "not a target", advice)
+
+
+def spec_errors(
+    file: ast.SpecFile, definitions: Definitions, defines: Mapping[str, int]
+) -> list[Diagnostic]:
+    """All errors of a file of specs: of the target that it names, and of every spec in it.
+
+    Args:
+        file: The parsed file.
+        definitions: What it may use.
+        defines: Values of parameters; of each spec those that it has count.
+    """
+    from morello.checking.specs import check_spec  # noqa: PLC0415
+
+    collector = Collector()
+    check_target_of(file, definitions, collector)
+    found = list(collector.diagnostics)
+    for name in dict.fromkeys(spec.name for spec in file.specs):
+        parameters = {p.name for spec in file.specs if spec.name == name for p in spec.parameters}
+        wanted = {key: value for key, value in defines.items() if key in parameters}
+        try:
+            check_spec(file, name, wanted, definitions.operators, Collector())
+        except DiagnosticsError as error:
+            found += error.diagnostics
+    return found

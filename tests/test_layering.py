@@ -73,6 +73,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.definitions": {
         *(LOADING | {"morello.calibration.profile", "morello.checking.files", "morello.isolation"})
     },
+    "morello.editor": {*LOADED, "morello.checking.files", "morello.local"},
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
     "morello.why": {*SEARCH, "morello.plan"},
@@ -89,6 +90,7 @@ ALLOWED: dict[str, set[str]] = {
         *(
             "morello.cli.startup",
             "morello.commands",
+            "morello.editor",
             "morello.entry_points",
             "morello.local",
             "morello.resources",
@@ -104,7 +106,11 @@ ALLOWED: dict[str, set[str]] = {
     "morello_x86": {*PROGRAM, "morello.plugins"},
 }
 
-EXTRAS = {"morello.calibration.fitting": "calibrate", "morello.memo.drawing": "pictures"}
+EXTRAS = {
+    "morello.calibration.fitting": "calibrate",
+    "morello.editor.server": "lsp",
+    "morello.memo.drawing": "pictures",
+}
 """Modules that import what an extra brings; nothing imports them before it is needed."""
 
 INSTRUCTION_SETS = re.compile(

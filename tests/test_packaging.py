@@ -18,7 +18,7 @@ LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycach
 
 NOT_SHIPPED = {"tests", "benchmarks", "docs"}
 
-DATA_SUFFIXES = {".mrules", ".mtarget", ".lark", ".jinja", ".typed"}
+DATA_SUFFIXES = {".mrules", ".mtarget", ".lark", ".json", ".jinja", ".typed"}
 SECONDS = 600
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from morello.checked import Checked
@@ -53,16 +54,27 @@ def check_files(sources: Iterable[Source], emitters: Collection[str]) -> Checked
     return Checked(operators, rules, targets)
 
 
+@lru_cache(maxsize=256)
+def parse_file(source: Source) -> ast.RulesFile | ast.TargetFile:
+    """Parse one file of definitions; the trees are kept for who edits one file of many.
+
+    Raises:
+        DiagnosticsError: every syntax error of the file.
+    """
+    return (parse_rules if source.name.endswith(SUFFIXES["rules"]) else parse_target)(source)
+
+
 def _parse(sources: Iterable[Source]) -> _Trees:
     rules: list[ast.RulesFile] = []
     targets: list[ast.TargetFile] = []
     collector = Collector()
     for source in sources:
         try:
-            if source.name.endswith(SUFFIXES["rules"]):
-                rules.append(parse_rules(source))
-            else:
-                targets.append(parse_target(source))
+            match parse_file(source):
+                case ast.RulesFile() as file:
+                    rules.append(file)
+                case ast.TargetFile() as file:
+                    targets.append(file)
         except DiagnosticsError as error:
             collector.diagnostics += error.diagnostics
     collector.raise_if_any()

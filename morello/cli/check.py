@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from morello.checking.specs import check_spec
 from morello.cli.options import define_option, examples, json_option, local_options
 from morello.cli.request import STDIN, definitions_for, read_source
 from morello.cli.session import Session, error_json
-from morello.definitions import Definitions, check_target_of
+from morello.definitions import Definitions, spec_errors
 from morello.errors import MorelloError
-from morello.language import ast
-from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
+from morello.language.diagnostics import Diagnostic, DiagnosticsError
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.plugins import DEFINITION_SUFFIXES
@@ -123,7 +121,7 @@ def _check(
         with findings.collect():
             file = parse_spec(source)
             if definitions is not None:
-                _check_specs(file, definitions, defines, findings.collect)
+                findings.diagnostics += spec_errors(file, definitions, defines)
     return definitions
 
 
@@ -143,20 +141,3 @@ def _execute(
     instances = sum(v.instances for v in executed)
     if not findings.count:
         session.say(f"executed {len(executed)} rules and kernels on {instances} instances")
-
-
-def _check_specs(
-    file: ast.SpecFile,
-    definitions: Definitions,
-    defines: Mapping[str, int],
-    collect: Callable[[], AbstractContextManager[None]],
-) -> None:
-    with collect():
-        collector = Collector()
-        check_target_of(file, definitions, collector)
-        collector.raise_if_any()
-    for name in dict.fromkeys(spec.name for spec in file.specs):
-        parameters = {p.name for spec in file.specs if spec.name == name for p in spec.parameters}
-        wanted = {key: value for key, value in defines.items() if key in parameters}
-        with collect():
-            check_spec(file, name, wanted, definitions.operators, Collector())

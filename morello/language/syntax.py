@@ -46,7 +46,7 @@ def _parse_declarations(source: Source, kind: Kind, collector: Collector) -> Tre
     """Parse, and parse again without what was wrong, until nothing is."""
     lark = parser(kind)
     text = source.text
-    borders = _borders(text)
+    borders = declaration_borders(text)
     places: set[int] = set()
     while True:
         tree, error = _attempt(lark, text)
@@ -73,7 +73,8 @@ def _attempt(lark: Lark, text: str) -> tuple[Tree[Token] | None, UnexpectedInput
         return None, error
 
 
-def _borders(text: str) -> list[int]:
+def declaration_borders(text: str) -> list[int]:
+    """Offsets where declarations begin, with the two ends of the text, in order."""
     starts = [m.start() for m in _DECLARATION.finditer(text) if m["keyword"]]
     return sorted({0, *starts, len(text)})
 
