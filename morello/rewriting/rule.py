@@ -8,7 +8,8 @@ from functools import cached_property
 
 from morello.language import ast
 from morello.language.canonical import nodes
-from morello.language.folding import conjuncts
+from morello.language.evaluate import BINARY
+from morello.language.folding import NEGATED, conjuncts
 from morello.language.functions import FUNCTIONS
 from morello.language.sized import is_sized, levels_asked
 from morello.language.traverse import Leaf, leaves, names
@@ -141,7 +142,7 @@ class Rule:
         if match.accumulating or self.requires_reduction:
             if operator.reduction is None:
                 return False
-            return self.required_identity in (None, IDENTITIES[operator.reduction])
+            return self.may_begin_with(IDENTITIES[operator.reduction])
         return True
 
     @cached_property
@@ -155,18 +156,17 @@ class Rule:
             for c in self.conditions
         )
 
-    @cached_property
-    def required_identity(self) -> float | None:
-        """The number of a guard ``identity(f) == 0``, if there is one."""
-        for condition in self.conditions:
-            match condition:
-                case ast.Binary(
-                    operator="==",
-                    left=ast.Call(function="identity"),
-                    right=ast.Number(value=value),
-                ):
-                    return float(value)
-        return None
+    def may_begin_with(self, identity: float) -> bool:
+        """Whether guards such as ``identity(f) == 0`` let accumulation begin with this number."""
+        return all(
+            BINARY[c.operator](identity, c.right.value)
+            for c in self.conditions
+            if isinstance(c, ast.Binary)
+            and c.operator in NEGATED
+            and isinstance(c.left, ast.Call)
+            and c.left.function == "identity"
+            and isinstance(c.right, ast.Number)
+        )
 
     @cached_property
     def requires_reduction(self) -> bool:
