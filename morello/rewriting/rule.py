@@ -8,11 +8,10 @@ from functools import cached_property
 
 from morello.language import ast
 from morello.language.canonical import nodes
-from morello.language.evaluate import BINARY
-from morello.language.folding import NEGATED, conjuncts
+from morello.language.folding import conjuncts, truth
 from morello.language.functions import FUNCTIONS
 from morello.language.sized import is_sized, levels_asked
-from morello.language.traverse import Leaf, leaves, names
+from morello.language.traverse import Leaf, children, leaves, names, with_children
 from morello.spec.operators import IDENTITIES, Operator
 from morello.spec.subgraphs import Match, match_of
 
@@ -158,15 +157,8 @@ class Rule:
 
     def may_begin_with(self, identity: float) -> bool:
         """Whether guards such as ``identity(f) == 0`` let accumulation begin with this number."""
-        return all(
-            BINARY[c.operator](identity, c.right.value)
-            for c in self.conditions
-            if isinstance(c, ast.Binary)
-            and c.operator in NEGATED
-            and isinstance(c.left, ast.Call)
-            and c.left.function == "identity"
-            and isinstance(c.right, ast.Number)
-        )
+        known = (truth(_with_identity(c, identity)) for c in self.conditions)
+        return False not in known
 
     @cached_property
     def requires_reduction(self) -> bool:
@@ -178,6 +170,13 @@ class Rule:
             and [a.id for a in c.args if isinstance(a, ast.Name)] == [variable]
             for c in self.conditions
         )
+
+
+def _with_identity(expr: ast.Expr, identity: float) -> ast.Expr:
+    """An expression with a number for ``identity(f)``."""
+    if isinstance(expr, ast.Call) and expr.function == "identity":
+        return ast.Number(identity, span=expr.span)
+    return with_children(expr, [_with_identity(inner, identity) for inner in children(expr)])
 
 
 def _dtype_of(expr: ast.Expr) -> str:

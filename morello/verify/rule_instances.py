@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, product, zip_longest
+from itertools import cycle, islice, product, zip_longest
 from math import prod
 from random import Random
 
@@ -50,6 +50,9 @@ PANELS = (2, 4, 16)
 
 GRAPHS = 12
 """Graphs of several operators."""
+
+TURNS = 10
+"""So many are drawn at most for each of them that the rule may match."""
 
 THREADS = 2
 ALTERNATIVES_OF_A_FAMILY = 2
@@ -129,12 +132,13 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Strat
 
 
 def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:
-    """Graphs to try a rule on: any, or those that end as the operator that it matches."""
+    """Graphs to try a rule on, some of those that it may match."""
     dtype, random = DTYPES["f32"], Random(GRAPHS)
     if rule.pattern is not None:
         for rank in group_ranks(rule.pattern):
             yield composed(Operation(rule.pattern, rank), dtype)
-    yield from random_graphs(definitions.operators, dtype, random, GRAPHS, last=rule.pattern)
+    drawn = random_graphs(definitions.operators, dtype, random, GRAPHS * TURNS, last=rule.pattern)
+    yield from islice((o for o in drawn if rule.may_match(o.operator)), GRAPHS)
 
 
 def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
