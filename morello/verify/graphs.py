@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 from morello.spec.composition import operation_of
@@ -34,15 +34,17 @@ def random_graphs(
     count: int,
     largest: int = 4,
     *,
-    last: Operator | None = None,
+    last: Iterable[Operator] | None = None,
 ) -> Iterator[Operation]:
     """So many operations that stand for graphs of two to ``largest`` uses of operators.
 
-    ``last``: the last one of each, where it is not drawn too.
+    ``last``: what the last one of each is drawn from; by default all.
     """
     usable = [operators[name] for name in sorted(operators) if _usable(operators[name], dtype)]
-    for _ in range(count):
-        nodes = _Drawing(usable, random).nodes(random.randint(2, largest), last)
+    ends = [o for o in last or () if _usable(o, dtype)]
+    for _ in range(0 if last is not None and not ends else count):
+        end = random.choice(ends) if ends else None
+        nodes = _Drawing(usable, random).nodes(random.randint(2, largest), end)
         dtypes = {name: dtype for node in nodes for name in node.tensors}
         graph = graph_of(nodes, nodes[-1].output, dtypes)
         if len(graph.nodes) > 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice, product, zip_longest
+from itertools import cycle, product, zip_longest
 from math import prod
 from random import Random
 
@@ -50,9 +50,6 @@ PANELS = (2, 4, 16)
 
 GRAPHS = 12
 """Graphs of several operators."""
-
-TURNS = 10
-"""So many are drawn at most for each of them that the rule may match."""
 
 THREADS = 2
 ALTERNATIVES_OF_A_FAMILY = 2
@@ -137,8 +134,9 @@ def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:
     if rule.pattern is not None:
         for rank in group_ranks(rule.pattern):
             yield composed(Operation(rule.pattern, rank), dtype)
-    drawn = random_graphs(definitions.operators, dtype, random, GRAPHS * TURNS, last=rule.pattern)
-    yield from islice((o for o in drawn if rule.may_match(o.operator)), GRAPHS)
+    last = [o for o in definitions.operators.values() if rule.may_match(o)]  # none: graphs only
+    drawn = random_graphs(definitions.operators, dtype, random, GRAPHS, last=last or None)
+    yield from (o for o in drawn if rule.may_match(o.operator))
 
 
 def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
