@@ -15,7 +15,7 @@ from morello.calibration.profile import profile_path, profile_version, read_prof
 from morello.checked import Checked, from_bytes, to_bytes
 from morello.errors import MorelloError
 from morello.isolation import FileError, isolate
-from morello.language import ast
+from morello.language import spec_ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError, suggestion
 from morello.language.grammar_texts import grammar_texts
 from morello.language.source import Source
@@ -200,7 +200,9 @@ def _read(file: DefinitionFile) -> Source:
         raise FileError(file.owner, error) from error
 
 
-def check_target_of(file: ast.SpecFile, definitions: Definitions, collector: Collector) -> None:
+def check_target_of(
+    file: spec_ast.SpecFile, definitions: Definitions, collector: Collector
+) -> None:
     """Report a target that a file of specs names and that no plugin gives."""
     if file.target is None or file.target.id in definitions.targets:
         return
@@ -210,7 +212,7 @@ def check_target_of(file: ast.SpecFile, definitions: Definitions, collector: Col
 
 
 def spec_errors(
-    file: ast.SpecFile, definitions: Definitions, defines: Mapping[str, int]
+    file: spec_ast.SpecFile, definitions: Definitions, defines: Mapping[str, int]
 ) -> list[Diagnostic]:
     """All errors of a file of specs: of the target that it names, and of every spec in it.
 

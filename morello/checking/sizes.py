@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, expect
-from morello.language import ast
+from morello.language import ast, spec_ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.evaluate import Value, evaluate
 from morello.language.functions import ARITHMETIC
@@ -44,7 +44,7 @@ class Sizes:
     """
 
     def __init__(
-        self, spec: ast.SpecDecl, defines: Mapping[str, int], collector: Collector
+        self, spec: spec_ast.SpecDecl, defines: Mapping[str, int], collector: Collector
     ) -> None:
         """Evaluates the parameters; a default may use the parameters before it.
 
@@ -61,7 +61,7 @@ class Sizes:
         for parameter in spec.parameters:
             self._parameter(spec, parameter, defines)
 
-    def _defines(self, spec: ast.SpecDecl, defines: Mapping[str, int]) -> None:
+    def _defines(self, spec: spec_ast.SpecDecl, defines: Mapping[str, int]) -> None:
         known = [p.name for p in spec.parameters]
         for name in sorted(set(defines) - set(known)):
             message = f"spec '{spec.name}' has no parameter '{name}' to define"
@@ -69,7 +69,7 @@ class Sizes:
             self.collector.error("S003", message, spec.name_span, help=help)
 
     def _parameter(
-        self, spec: ast.SpecDecl, parameter: ast.SpecParameter, defines: Mapping[str, int]
+        self, spec: spec_ast.SpecDecl, parameter: spec_ast.SpecParameter, defines: Mapping[str, int]
     ) -> None:
         name = parameter.name
         place = within(parameter.span, name)

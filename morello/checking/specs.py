@@ -14,7 +14,7 @@ from morello.checking.kinds import counted
 from morello.checking.sizes import Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
-from morello.language import ast
+from morello.language import spec_ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
@@ -35,7 +35,7 @@ PANELS = range(2, 1025)
 
 
 def check_spec(
-    file: ast.SpecFile,
+    file: spec_ast.SpecFile,
     name: str | None,
     defines: Mapping[str, int],
     operators: Mapping[str, Operator],
@@ -64,10 +64,12 @@ def check_spec(
     return goal
 
 
-def _chosen(file: ast.SpecFile, name: str | None, collector: Collector) -> ast.SpecDecl | None:
+def _chosen(
+    file: spec_ast.SpecFile, name: str | None, collector: Collector
+) -> spec_ast.SpecDecl | None:
     if not file.specs:
         raise MorelloError("the file has no spec", help="it begins like: spec matmul(M = 512) {")
-    found: dict[str, ast.SpecDecl] = {}
+    found: dict[str, spec_ast.SpecDecl] = {}
     for spec in file.specs:
         first = found.setdefault(spec.name, spec)
         if first is not spec:
@@ -92,7 +94,7 @@ class _SpecChecker:
 
     def __init__(
         self,
-        spec: ast.SpecDecl,
+        spec: spec_ast.SpecDecl,
         defines: Mapping[str, int],
         operators: Mapping[str, Operator],
         collector: Collector,
@@ -101,7 +103,7 @@ class _SpecChecker:
         self.operators = operators
         self.collector = collector
         self.sizes = Sizes(spec, defines, collector)
-        self.declared: dict[str, ast.TensorDecl] = {}
+        self.declared: dict[str, spec_ast.TensorDecl] = {}
         self.tensors: dict[str, GoalTensor] = {}
 
     def goal(self, target: str | None) -> Goal | None:
@@ -136,7 +138,7 @@ class _SpecChecker:
 
     # ------------------------------------------------------------------------- tensors
 
-    def _tensor(self, node: ast.TensorDecl) -> None:
+    def _tensor(self, node: spec_ast.TensorDecl) -> None:
         if node.name in self.declared:
             message = f"tensor '{node.name}' is declared twice"
             place = within(node.span, node.name, after=node.span.start + len(node.role))
@@ -157,7 +159,7 @@ class _SpecChecker:
             layout = Layout(order, node.panel or 0)
             self.tensors[node.name] = GoalTensor(node.name, node.role, dtype, shape, layout)
 
-    def _shape(self, node: ast.TensorDecl) -> tuple[int, ...] | None:
+    def _shape(self, node: spec_ast.TensorDecl) -> tuple[int, ...] | None:
         sizes = [
             self.sizes.positive(extent, f"size {i} of '{node.name}'", MAX_SIZE)
             for i, extent in enumerate(node.shape, start=1)
@@ -172,7 +174,7 @@ class _SpecChecker:
             return None
         return shape
 
-    def _layout(self, node: ast.TensorDecl) -> None:
+    def _layout(self, node: spec_ast.TensorDecl) -> None:
         rank = len(node.shape)
         if node.role == "local" and (node.order is not None or node.panel is not None):
             message = f"'{node.name}' is a local, so its layout is the compiler's choice"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from morello.checking.sizes import Sizes
 from morello.checking.use import CallChecker, Checked
-from morello.language import ast
+from morello.language import ast, spec_ast
 from morello.language.diagnostics import suggestion
 from morello.language.places import within
 from morello.language.source import Span
@@ -23,8 +23,8 @@ class StatementsChecker:
 
     def __init__(
         self,
-        spec: ast.SpecDecl,
-        declared: Mapping[str, ast.TensorDecl],
+        spec: spec_ast.SpecDecl,
+        declared: Mapping[str, spec_ast.TensorDecl],
         tensors: dict[str, GoalTensor],
         operators: Mapping[str, Operator],
         sizes: Sizes,
@@ -82,7 +82,7 @@ class StatementsChecker:
                 message = f"{node.role} '{node.name}' is never used"
                 self.collector.error("S020", message, place, "unused", "remove it, or use it")
 
-    def _result(self, use: ast.OperatorUse, read: set[str]) -> None:
+    def _result(self, use: spec_ast.OperatorUse, read: set[str]) -> None:
         place = within(use.span, use.result)
         node = self.declared.get(use.result)
         if node is None and use.result not in read:
@@ -97,7 +97,7 @@ class StatementsChecker:
 
     # ------------------------------------------------------------------------- calls
 
-    def _call(self, call: ast.OperatorCall, result: str, place: Span) -> GoalTensor | None:
+    def _call(self, call: spec_ast.OperatorCall, result: str, place: Span) -> GoalTensor | None:
         """The tensor that a call computes, or none after errors."""
         inputs: list[GoalTensor] = []
         complete = True
@@ -119,8 +119,10 @@ class StatementsChecker:
         self.checked.append(found)
         return self.tensors.setdefault(result, found.tensors[-1])
 
-    def _argument(self, argument: ast.Name | ast.OperatorCall, result: str) -> GoalTensor | None:
-        if isinstance(argument, ast.OperatorCall):
+    def _argument(
+        self, argument: ast.Name | spec_ast.OperatorCall, result: str
+    ) -> GoalTensor | None:
+        if isinstance(argument, spec_ast.OperatorCall):
             self.nested += 1
             inner = f"{argument.operator}.{self.nested}"
             return self._call(argument, inner, argument.operator_span)
@@ -146,10 +148,10 @@ class StatementsChecker:
         return None
 
 
-def _names(call: ast.OperatorCall) -> Iterator[ast.Name]:
+def _names(call: spec_ast.OperatorCall) -> Iterator[ast.Name]:
     """The tensors that a call reads, with those that are nested in it."""
     for argument in call.arguments:
-        if isinstance(argument, ast.OperatorCall):
+        if isinstance(argument, spec_ast.OperatorCall):
             yield from _names(argument)
         else:
             yield argument

@@ -9,7 +9,7 @@ from math import isnan
 from morello.checking.kinds import counted
 from morello.checking.operators import show
 from morello.checking.sizes import Sizes
-from morello.language import ast
+from morello.language import spec_ast
 from morello.language.diagnostics import suggestion
 from morello.language.evaluate import Value
 from morello.language.places import within
@@ -47,7 +47,7 @@ class CallChecker:
 
     def __init__(
         self,
-        call: ast.OperatorCall,
+        call: spec_ast.OperatorCall,
         inputs: Sequence[GoalTensor],
         result: GoalTensor | str,
         place: Span,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from morello.language import ast
+from morello.language import ast, spec_ast
 from morello.language.functions import ARITHMETIC, ATTRIBUTES, FUNCTIONS
 from morello.language.places import text_of, within
 from morello.language.source import Span
 from morello.spec.dtypes import DTYPES
 
-File = ast.RulesFile | ast.TargetFile | ast.SpecFile
+File = ast.RulesFile | ast.TargetFile | spec_ast.SpecFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def symbols_of(file: File) -> Iterator[Symbol]:
                 yield Symbol("rule", rule.name, f"rule {rule.name}", rule.doc, span)
         case ast.TargetFile():
             yield from _of_targets(file)
-        case ast.SpecFile():
+        case spec_ast.SpecFile():
             for spec in file.specs:
                 yield Symbol("spec", spec.name, f"spec {spec.name}", span=spec.name_span)
 

@@ -6,24 +6,24 @@ from typing import Any
 
 from lark import Token, Tree
 
-from morello.language import ast
+from morello.language import ast, spec_ast
 from morello.language.build_common import Builder, children, dotted, kind_of
 from morello.language.build_expressions import expression, expressions, optional, order
 
 
-def spec_file(builder: Builder, tree: Tree[Token]) -> ast.SpecFile:
+def spec_file(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecFile:
     """The whole file."""
     parts: list[Any] = tree.children
     target, *specs = parts
     name = ast.Name(dotted(target), span=builder.span(target)) if target else None
-    return ast.SpecFile(name, tuple(_spec(builder, spec) for spec in specs))
+    return spec_ast.SpecFile(name, tuple(_spec(builder, spec) for spec in specs))
 
 
-def _spec(builder: Builder, tree: Tree[Token]) -> ast.SpecDecl:
+def _spec(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecDecl:
     parts: list[Any] = tree.children
     name, parameters, threads, body = parts
     items = children(body)
-    return ast.SpecDecl(
+    return spec_ast.SpecDecl(
         name=str(name),
         name_span=builder.span(name),
         parameters=tuple(_parameter(builder, item) for item in children(parameters)),
@@ -34,16 +34,16 @@ def _spec(builder: Builder, tree: Tree[Token]) -> ast.SpecDecl:
     )
 
 
-def _parameter(builder: Builder, tree: Tree[Token]) -> ast.SpecParameter:
+def _parameter(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecParameter:
     parts: list[Any] = tree.children
     name, default = parts
-    return ast.SpecParameter(str(name), optional(builder, default), span=builder.span(tree))
+    return spec_ast.SpecParameter(str(name), optional(builder, default), span=builder.span(tree))
 
 
-def _tensor(builder: Builder, tree: Tree[Token]) -> ast.TensorDecl:
+def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
     parts: list[Any] = tree.children
     role, name, dtype, shape, dimensions, panel = parts
-    return ast.TensorDecl(
+    return spec_ast.TensorDecl(
         role=str(role),
         name=str(name),
         dtype=str(dtype),
@@ -54,16 +54,16 @@ def _tensor(builder: Builder, tree: Tree[Token]) -> ast.TensorDecl:
     )
 
 
-def _use(builder: Builder, tree: Tree[Token]) -> ast.OperatorUse:
+def _use(builder: Builder, tree: Tree[Token]) -> spec_ast.OperatorUse:
     result, call = children(tree)
-    return ast.OperatorUse(str(result), _call(builder, call), span=builder.span(tree))
+    return spec_ast.OperatorUse(str(result), _call(builder, call), span=builder.span(tree))
 
 
-def _call(builder: Builder, tree: Tree[Token]) -> ast.OperatorCall:
+def _call(builder: Builder, tree: Tree[Token]) -> spec_ast.OperatorCall:
     operator, *arguments = children(tree)
     first = next((i for i, item in enumerate(arguments) if _is_scalar(item)), len(arguments))
     operands, scalars = arguments[:first], arguments[first:]
-    return ast.OperatorCall(
+    return spec_ast.OperatorCall(
         operator=str(operator),
         operator_span=builder.span(operator),
         arguments=tuple(_operand(builder, operand) for operand in operands),
@@ -76,7 +76,7 @@ def _is_scalar(item: Tree[Token] | Token) -> bool:
     return isinstance(item, Tree) and kind_of(item) == "scalar"
 
 
-def _operand(builder: Builder, item: Tree[Token] | Token) -> ast.Name | ast.OperatorCall:
+def _operand(builder: Builder, item: Tree[Token] | Token) -> ast.Name | spec_ast.OperatorCall:
     if isinstance(item, Token):
         return ast.Name(str(item), span=builder.span(item))
     return _call(builder, item)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from lark import Token, Tree
 
-from morello.language import ast
+from morello.language import ast, spec_ast
 from morello.language.build_common import Builder
 from morello.language.build_rules import rules_file
 from morello.language.build_spec import spec_file
@@ -40,7 +40,7 @@ def parse_target(source: Source) -> ast.TargetFile:
     return _parse(source, "target", target_file)
 
 
-def parse_spec(source: Source) -> ast.SpecFile:
+def parse_spec(source: Source) -> spec_ast.SpecFile:
     """Parse an ``.mspec`` file: at least one Spec, and perhaps its target.
 
     Raises:
@@ -56,7 +56,7 @@ def _parse(source: Source, kind: Kind, build: Callable[[Builder, Tree[Token]], F
     return result
 
 
-def _specs(builder: Builder, tree: Tree[Token]) -> ast.SpecFile:
+def _specs(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecFile:
     result = spec_file(builder, tree)
     if not result.specs:
         span = result.target.span if result.target else Span(builder.source, 0, 0)

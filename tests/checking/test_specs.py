@@ -8,7 +8,7 @@ import pytest
 
 from morello.checking.specs import MAX_ELEMENTS, check_spec
 from morello.errors import MorelloError
-from morello.language import ast
+from morello.language import spec_ast
 from morello.language.diagnostics import Collector
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
@@ -190,7 +190,7 @@ def test_choice_of_a_spec() -> None:
 def test_no_spec_at_all() -> None:
     """A tree without specs, which no text gives, is an error all the same."""
     with pytest.raises(MorelloError, match="the file has no spec"):
-        check_spec(ast.SpecFile(None, ()), None, {}, shipped_operators(), Collector())
+        check_spec(spec_ast.SpecFile(None, ()), None, {}, shipped_operators(), Collector())
 
 
 def test_mismatch_names_both_places() -> None:

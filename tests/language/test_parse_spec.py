@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from morello.language import ast
+from morello.language import ast, spec_ast
 from morello.language.diagnostics import DiagnosticsError
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from tests.language.shapes import AT, binary, name, number
 
 
-def parse(text: str) -> ast.SpecFile:
+def parse(text: str) -> spec_ast.SpecFile:
     return parse_spec(Source("test.mspec", text))
 
 
-def spec(body: str = "", head: str = "s()") -> ast.SpecDecl:
+def spec(body: str = "", head: str = "s()") -> spec_ast.SpecDecl:
     [found] = parse(f"spec {head} {{ {body} }}").specs
     return found
 
@@ -26,14 +26,14 @@ def tensor(
     *shape: ast.Expr,
     order: tuple[int, ...] | None = None,
     panel: int | None = None,
-) -> ast.TensorDecl:
-    return ast.TensorDecl(role, text, "f32", shape, order, panel, span=AT)
+) -> spec_ast.TensorDecl:
+    return spec_ast.TensorDecl(role, text, "f32", shape, order, panel, span=AT)
 
 
-def use(result: str, operator: str, *arguments: str, **scalars: ast.Expr) -> ast.OperatorUse:
+def use(result: str, operator: str, *arguments: str, **scalars: ast.Expr) -> spec_ast.OperatorUse:
     operands = tuple(name(argument) for argument in arguments)
-    call = ast.OperatorCall(operator, AT, operands, tuple(scalars.items()), span=AT)
-    return ast.OperatorUse(result, call, span=AT)
+    call = spec_ast.OperatorCall(operator, AT, operands, tuple(scalars.items()), span=AT)
+    return spec_ast.OperatorUse(result, call, span=AT)
 
 
 def test_file() -> None:
@@ -50,12 +50,12 @@ def test_file() -> None:
         spec empty() { }
     """
     m, n = name("M"), name("N")
-    two = ast.SpecDecl(
+    two = spec_ast.SpecDecl(
         name="two",
         name_span=AT,
         parameters=(
-            ast.SpecParameter("M", binary(number(2), "*", number(8)), span=AT),
-            ast.SpecParameter("N", None, span=AT),
+            spec_ast.SpecParameter("M", binary(number(2), "*", number(8)), span=AT),
+            spec_ast.SpecParameter("N", None, span=AT),
         ),
         threads=binary(m, "//", number(8)),
         tensors=(
@@ -66,8 +66,8 @@ def test_file() -> None:
         uses=(use("t", "add", "a", "b"), use("c", "scale", "t", by=number(0.5), shift=m)),
         span=AT,
     )
-    empty = ast.SpecDecl("empty", AT, (), None, (), (), span=AT)
-    assert ast.SpecFile(name("x86.avx512"), (two, empty)) == parse(text)
+    empty = spec_ast.SpecDecl("empty", AT, (), None, (), (), span=AT)
+    assert spec_ast.SpecFile(name("x86.avx512"), (two, empty)) == parse(text)
 
 
 def test_no_target() -> None:

@@ -1,0 +1,72 @@
+"""Syntax trees of ``.mspec`` files. Data only, as in `morello.language.ast`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from morello.language.ast import Expr, Name, Node
+from morello.language.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class SpecParameter(Node):
+    """``S = 512``; without a default it must be given with ``-D``."""
+
+    name: str
+    default: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorDecl(Node):
+    """``input q: f32[S, D] [layout (1, 0)] [panels 16]``.
+
+    ``role`` is input, weight, local or output.
+
+    ``order`` lists the dimensions from the slowest to the fastest; absent is row-major. ``panel``
+    is the width of the panels of the fastest, absent for none.
+    """
+
+    role: str
+    name: str
+    dtype: str
+    shape: tuple[Expr, ...]
+    order: tuple[int, ...] | None
+    panel: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCall(Node):
+    """``matmul(q, transposed(k))``, scalars by name: ``leaky_relu(x, slope = 0.1)``."""
+
+    operator: str
+    operator_span: Span = field(compare=False, repr=False)
+    arguments: tuple[Name | OperatorCall, ...]
+    scalars: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorUse(Node):
+    """``o = matmul(q, k)``: a tensor gets the value of a call."""
+
+    result: str
+    call: OperatorCall
+
+
+@dataclass(frozen=True, slots=True)
+class SpecDecl(Node):
+    """``spec NAME(parameters) [threads N] { tensors; uses }``."""
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    parameters: tuple[SpecParameter, ...]
+    threads: Expr | None
+    tensors: tuple[TensorDecl, ...]
+    uses: tuple[OperatorUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """Everything that one ``.mspec`` file declares."""
+
+    target: Name | None
+    specs: tuple[SpecDecl, ...]
