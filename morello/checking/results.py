@@ -134,8 +134,7 @@ class ResultChecker:
 
     def _held_by_cache(self, node: ast.With) -> None:
         """Without a layout no code moves the data, so the level has to be a cache."""
-        operands = self.rule.declaration.operands
-        if node.operand in {o.variable for o in operands if o.kind == "intermediate"}:
+        if node.operand in self.rule.nowhere:
             message = f"'{node.operand}' is computed here, so '{node.variable}' is a buffer"
             self.collector.error("R015", message, node.span, "no layout", "give it a layout")
             return
@@ -240,13 +239,8 @@ class ResultChecker:
 
     def _somewhere(self, step: ast.Apply, operands: int) -> None:
         """What is computed on the way is nowhere, but in the buffers that the rule makes for it."""
-        pattern = self.rule.pattern
-        inputs = () if pattern is None else (p.name for p in pattern.parameters)
-        perhaps = {o.variable for o in self.rule.declaration.operands if o.member in inputs}
         for argument in step.arguments[:operands]:
-            if not isinstance(argument, ast.Name):
-                continue
-            if argument.id in self.rule.intermediates - perhaps:
+            if isinstance(argument, ast.Name) and argument.id in self.rule.nowhere:
                 message = f"'{argument.id}' is computed on the way, so no operator can be on it"
                 help = f"make a buffer: with Y = {argument.id} at level layout L {{ ... }}"
                 self.collector.error("R031", message, argument.span, "is nowhere", help)

@@ -44,6 +44,14 @@ class Rule:
         return frozenset(o.variable for o in operands if o.kind in inside)
 
     @cached_property
+    def nowhere(self) -> frozenset[str]:
+        """Those of them that are always computed on the way: no operand holds them."""
+        given = () if self.pattern is None else tuple(p.name for p in self.pattern.parameters)
+        operands = self.declaration.operands
+        inputs = {o.variable for o in operands if o.kind == "member" and o.member in given}
+        return self.intermediates - inputs
+
+    @cached_property
     def looped(self) -> frozenset[str]:
         """Dimensions of the matched operator that the result divides by their names."""
         steps = (n for n in nodes(self.declaration.result) if isinstance(n, ast.ForLoop))
