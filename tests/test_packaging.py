@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.processes import output_of
 
 PROJECT = Path(__file__).resolve().parent.parent
 LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
@@ -19,24 +20,10 @@ LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycach
 NOT_SHIPPED = {"tests", "benchmarks", "docs"}
 
 DATA_SUFFIXES = {".mrules", ".mtarget", ".lark", ".json", ".jinja", ".typed"}
-SECONDS = 600
 
 
 def _run(*arguments: str | Path, cwd: Path) -> str:
-    """Run a command away from this environment's paths; its output is in the failure."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "COV_"))}
-    finished = subprocess.run(
-        [str(a) for a in arguments],
-        cwd=cwd,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout
-    return finished.stdout
+    return output_of(arguments, cwd)
 
 
 def _left_out(directory: str, names: list[str]) -> set[str]:

@@ -14,6 +14,8 @@ from morello.verify.families import group_ranks
 SCALARS = (0.5, -2.0)
 MOST_DIMENSIONS = 3
 TURNS = 10
+"""So often an operator that is to be the last one is drawn, until it can read what is there."""
+
 REUSE = 0.4
 """How often an operand is a tensor that is there already, if one fits."""
 
@@ -75,10 +77,9 @@ class _Drawing:
         found: list[Node] = []
         while len(found) < count - (last is not None):
             self._add(self._node(self.random.choice(self.operators)), found)
-        for _ in range(TURNS if last is not None else 0):
-            if len(found) < count:
-                assert last is not None
-                self._add(self._node(last), found)
+        if last is not None:
+            drawn = (self._node(last) for _ in range(TURNS))
+            self._add(next(filter(None, drawn), None), found)
         return [inner for node in found for inner in expanded(node)]
 
     def _add(self, node: Node | None, found: list[Node]) -> None:

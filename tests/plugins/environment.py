@@ -5,16 +5,15 @@ What Morello and the tests need is taken from the environment that the tests run
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 300
+from tests.processes import output_of
+
 LEFT_OUT = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", ".*")
 
 
@@ -55,19 +54,5 @@ class Environment:
         return self._finish([self.directory / "bin" / "python", *arguments], cwd)
 
     def _finish(self, command: Iterable[str | Path], cwd: Path) -> str:
-        kept = {
-            k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST", "COV_"))
-        }
-        memo = self.directory / "memo.sqlite"  # what is solved once is known to what comes after
-        finished = subprocess.run(
-            [str(word) for word in command],
-            cwd=cwd,
-            env={**kept, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "MORELLO_MEMO": str(memo)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert finished.returncode == 0, finished.stdout
-        return finished.stdout
+        memo = str(self.directory / "memo.sqlite")  # what is solved once is known to what follows
+        return output_of(command, cwd, PIP_DISABLE_PIP_VERSION_CHECK="1", MORELLO_MEMO=memo)
