@@ -28,12 +28,13 @@ from morello.rewriting.references import (
     SpecRef,
     TensorRef,
     elements_in_memory,
+    inner_and_outer,
     lines,
     registers,
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.views import view_of
-from morello.spec.layout import Layout, Packing, packed, panel
+from morello.spec.layout import Layout, Packing, packed, paged, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator, is_whole
 from morello.spec.sizes import sizes_from
@@ -212,7 +213,8 @@ class Instantiation:
         if not self.structural and layout is not None and layout.panel:
             fits = tensor.extents(state.sizes)[layout.order[-1]] > layout.panel
         if not self.structural and level.capacity is not None:
-            taken = _grains(tensor if copied else source, level, copied, state.sizes)
+            held = tensor if copied else source
+            taken = _grains(held, level, copied, state.sizes, self.target.page)
             total = state.used[level.name] + taken
             fits = fits & (total <= level.capacity)
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
@@ -349,14 +351,21 @@ def _direct_sizes(
     return tuple(found[d] for d in operation.dims)
 
 
-def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes) -> Size:
-    """What a tensor takes of a level's capacity."""
+def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: int) -> Size:
+    """What a tensor takes of a level's capacity, where it lies or copied to a place of its own.
+
+    Of rows that lie a multiple of the page apart, the lines at the same place in a page share the
+    sets of a cache. So each row keeps whole pages from others, however short it is.
+    """
     if not level.addressable:
         return registers(tensor, sizes)
     if copied:
         size = elements_in_memory(tensor, sizes) * tensor.operand.dtype.bytes
     else:
-        size = lines(tensor, sizes) * level.line
+        _, rows = inner_and_outer(tensor, sizes)
+        length = lines(tensor, sizes) // rows * level.line
+        aliased = np.where((rows > 1) & (paged(tensor.packing) == 1), -(-length // page) * page, 0)
+        size = rows * np.maximum(length, aliased)
     return -(-size // level.grain)
 
 
