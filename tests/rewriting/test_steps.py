@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
-from morello.rewriting.alternatives import RuleAlternative, alternatives, choice_text
+from morello.rewriting.alternatives import Context, RuleAlternative, alternatives, choice_text
 from morello.rewriting.steps import Placed, Sequence, Step, Tiled, flatten
 from morello.search.reconstruct import concrete_step, leaf_spec, leaves
-from morello.spec.layout import packed
+from morello.spec.layout import pack, packed
 from morello.spec.spec import Spec
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import context
@@ -16,7 +19,12 @@ from tests.search.machines import context
 def _step(name: str, wanted: Wanted, rule: str, tile: int | None = None, **choices: str) -> Step:
     """The result of a rule with these choices, by their names, on a whole goal."""
     known = context(name)
-    spec = wanted.spec(known.target)
+    return _apply(known, wanted.spec(known.target), rule, tile, choices)
+
+
+def _apply(
+    known: Context, spec: Spec, rule: str, tile: int | None, choices: Mapping[str, str]
+) -> Step:
     for alternative in alternatives(known, spec.family):
         if not isinstance(alternative, RuleAlternative) or alternative.rule.name != rule:
             continue
@@ -98,6 +106,18 @@ def test_a_cache_takes_lines_in_grains() -> None:
         step = _step("tiny.cached", elementwise("relu", size), "cache", X="X", level="near")
         assert isinstance(step, Placed)
         assert (taken, fits, False) == (step.taken, step.fits, step.copied)
+
+
+@pytest.mark.parametrize(("aliasing", "taken", "fits"), [(0, 1, True), (1, 4, False)])
+def test_rows_that_alias_take_whole_pages(aliasing: int, taken: int, fits: bool) -> None:
+    """Two rows of a line are one grain; of pages of 32 bytes they leave the same lines unused."""
+    known = context("tiny.cached")
+    wide = replace(known, target=replace(known.target, page=32))
+    spec = elementwise("relu", 2, 1).spec(wide.target)
+    rows = replace(spec, packing=(int(pack(1, aliasing)),) * 2)
+    step = _apply(wide, rows, "cache", None, {"X": "X", "level": "near"})
+    assert isinstance(step, Placed)
+    assert (taken, fits) == (step.taken, step.fits)
 
 
 def test_a_moved_output_is_copied_back() -> None:

@@ -12,7 +12,14 @@ from morello.spec.primitives import CONDITIONS, FUNCTION_ULPS, SELECTION, TRUTH
 
 from .definitions import targets
 
-NAMES = ("x86.scalar", "x86.avx2", "x86.avx512", "x86.avx512_vnni", "x86.avx512_bf16")
+NAMES = (
+    "x86.scalar",
+    "x86.avx2",
+    "x86.avx512",
+    "x86.avx512_vnni",
+    "x86.avx512_bf16",
+    "x86.sapphire_rapids",
+)
 ALL_KERNELS = sorted({k.name: k for k in targets()[NAMES[-1]].kernels}.items())
 DECLARED = re.compile(r"^\s*(?:const\s+)?(?:__m\d+i?|__mmask\d+|float|int\w*)\s+(\w+)\s*=", re.M)
 
@@ -29,6 +36,7 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
         "avx512_functions.mtarget",
         "avx512_narrow.mtarget",
         "avx512_vnni.mtarget",
+        "sapphire_rapids.mtarget",
         "scalar.mtarget",
     ]
     emitters = morello_x86.morello_emitters()
@@ -37,26 +45,25 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "lineage", "registers", "vectors"),
+    ("place", "registers", "vectors", "middle"),
     [
-        ("x86.scalar", NAMES[:1], 12, (4,)),
-        ("x86.avx2", NAMES[:2], 14, (4, 32)),
-        ("x86.avx512", NAMES[:3], 30, (4, 64)),
-        ("x86.avx512_vnni", NAMES[:4], 30, (4, 64)),
-        ("x86.avx512_bf16", NAMES, 30, (4, 64)),
+        (0, 12, (4,), 768),
+        (1, 14, (4, 32), 768),
+        (2, 30, (4, 64), 768),
+        (3, 30, (4, 64), 768),
+        (4, 30, (4, 64), 768),
+        (5, 30, (4, 64), 1536),
     ],
 )
-def test_levels(
-    name: str, lineage: tuple[str, ...], registers: int, vectors: tuple[int, ...]
-) -> None:
+def test_levels(place: int, registers: int, vectors: tuple[int, ...], middle: int) -> None:
     """Nearest first, with what tiles may take of the caches of the processors that they are for."""
-    target = targets()[name]
-    assert target.lineage == lineage
+    target = targets()[NAMES[place]]
+    assert target.lineage == NAMES[: place + 1]
     assert [level.name for level in target.levels] == ["reg", "l1", "l2", "l3", "mem"]
     reg, l1, l2, l3, mem = target.levels
     assert (reg.capacity, reg.vectors) == (registers, vectors)
     assert (l1.capacity or 0) * l1.grain == 32 * 1024
-    assert (l2.capacity or 0) * l2.grain == 768 * 1024
+    assert (l2.capacity or 0) * l2.grain == middle * 1024
     assert l3.distance == mem.distance
     assert [target.home(size << 20) for size in (1, 16, 17)] == [l3, l3, mem]
 
