@@ -15,6 +15,9 @@ from morello.language.places import within
 from morello.language.source import Span
 from morello.language.traverse import names
 
+MAX_ELEMENTS = 2**31
+"""The most elements of one tensor: offsets fit in C's ``ptrdiff_t`` on every machine."""
+
 
 class _Known:
     """An environment of parameters with their values."""

@@ -11,7 +11,7 @@ from math import prod
 
 from morello.checking.computations import computations
 from morello.checking.kinds import counted
-from morello.checking.sizes import Sizes
+from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
 from morello.language import spec_ast
@@ -24,9 +24,6 @@ from morello.spec.operators import Operator
 
 MAX_SIZE = 2**24
 """The largest size of one dimension."""
-
-MAX_ELEMENTS = 2**31
-"""The most elements of one tensor: offsets fit in C's ``ptrdiff_t`` on every machine."""
 
 MAX_THREADS = 1024
 
@@ -118,7 +115,8 @@ class _SpecChecker:
         self._unused_parameters()
         if not statements or threads is None or len(self.collector.diagnostics) > before:
             return None
-        arguments = [t for t in self.tensors.values() if t.role != "local"]
+        known = [self.tensors[name] for name in self.declared]
+        arguments = [t for t in known if t.role != "local"]
         outputs = [t.name for t in arguments if t.role == "output"]
         found = computations(statements, outputs)
         shared = [c.output for c in found if c.output.role == "local"]
@@ -145,6 +143,8 @@ class _SpecChecker:
             self.collector.error("S002", message, place, "second declaration")
             return
         self.declared[node.name] = node
+        if node.dtype is None:
+            return  # what computes it says what it is
         dtype = DTYPES.get(node.dtype)
         if dtype is None:
             after = node.span.source.text.find(":", node.span.start)

@@ -105,14 +105,14 @@ class StatementsChecker:
             tensor = self._argument(argument, result)
             complete = complete and tensor is not None
             inputs += [] if tensor is None else [tensor]
-        unknown = result in self.declared and result not in self.tensors
+        node = self.declared.get(result)
+        unknown = node is not None and node.dtype is not None and result not in self.tensors
         if not complete or unknown:
             # What can be said without the operands.
             CallChecker(call, (), result, place, self.operators, self.sizes).check_names()
             return None
-        checker = CallChecker(
-            call, inputs, self.tensors.get(result, result), place, self.operators, self.sizes
-        )
+        known, role = self.tensors.get(result, result), node.role if node else "local"
+        checker = CallChecker(call, inputs, known, place, self.operators, self.sizes, role)
         found = checker.check()
         if found is None:
             return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from math import isnan, prod
 
 from morello.checking.kinds import counted
 from morello.checking.operators import show
-from morello.checking.sizes import Sizes
+from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.language import spec_ast
 from morello.language.diagnostics import suggestion
 from morello.language.evaluate import Value
@@ -53,10 +53,11 @@ class CallChecker:
         place: Span,
         operators: Mapping[str, Operator],
         sizes: Sizes,
+        role: str = "local",
     ) -> None:
         """``result`` is the tensor that takes the value, its name only where it is inferred.
 
-        ``place``: where the result stands.
+        ``place``: where the result stands. ``role``: that of a result that is inferred.
         """
         self.call = call
         self.inputs = inputs
@@ -64,6 +65,7 @@ class CallChecker:
         self.place = place
         self.operators = operators
         self.sizes = sizes
+        self.role = role
         self.collector = sizes.collector
 
     def check_names(self) -> tuple[Operator | None, tuple[tuple[str, float], ...]]:
@@ -124,10 +126,17 @@ class CallChecker:
         if dtype is None:
             message = f"nothing tells the element type of what '{self.call.operator}' computes here"
             help = "declare it: local NAME: f32[...], and give it the value in a statement"
+            if self.role == "output":
+                help = f"declare it: output {name}: f32[...]"
             self.collector.error("S037", message, self.call.operator_span, "which type?", help)
             return None
         shape = tuple(index.extent(sizes) for index in operation.operands[-1])
-        return GoalTensor(name, "local", dtype, shape, row_major(len(shape)))
+        if self.role == "output" and prod(shape) > MAX_ELEMENTS:
+            message = f"'{name}' has {prod(shape)} elements; the most is {MAX_ELEMENTS}"
+            help = "divide the work into several calls"
+            self.collector.error("S007", message, self.place, help=help)
+            return None
+        return GoalTensor(name, self.role, dtype, shape, row_major(len(shape)))
 
     def _operand_place(self, position: int) -> Span:
         """Where an operand stands in the statement."""

@@ -42,11 +42,12 @@ def _parameter(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecParameter:
 
 def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
     parts: list[Any] = tree.children
-    role, name, dtype, shape, dimensions, panel = parts
+    role, name, *declared = parts
+    dtype, shape, dimensions, panel = declared or (None, None, None, None)
     return spec_ast.TensorDecl(
         role=str(role),
         name=str(name),
-        dtype=str(dtype),
+        dtype=None if dtype is None else str(dtype),
         shape=expressions(builder, children(shape)),
         order=None if dimensions is None else order(builder, dimensions),
         panel=None if panel is None else builder.integer(panel),

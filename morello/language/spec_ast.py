@@ -18,9 +18,10 @@ class SpecParameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class TensorDecl(Node):
-    """``input q: f32[S, D] [layout (1, 0)] [panels 16]``.
+    """``input q: f32[S, D] [layout (1, 0)] [panels 16]``, or ``output o``.
 
-    ``role`` is input, weight, local or output.
+    ``role`` is input, weight, local or output. Without a ``dtype``, which an output need not have,
+    there is no ``shape`` either: both follow from what computes it.
 
     ``order`` lists the dimensions from the slowest to the fastest; absent is row-major. ``panel``
     is the width of the panels of the fastest, absent for none.
@@ -28,7 +29,7 @@ class TensorDecl(Node):
 
     role: str
     name: str
-    dtype: str
+    dtype: str | None
     shape: tuple[Expr, ...]
     order: tuple[int, ...] | None
     panel: int | None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from morello.checking.specs import MAX_ELEMENTS, check_spec
+from morello.checking.sizes import MAX_ELEMENTS
+from morello.checking.specs import check_spec
 from morello.errors import MorelloError
 from morello.language import spec_ast
 from morello.language.diagnostics import Collector
@@ -63,6 +64,40 @@ def test_goal() -> None:
     assert ([t.name for t in only.inputs], only.output.name) == (["a", "b"], "c")
     assert dict(zip(only.operation.dims, only.sizes, strict=True)) == {"m": 6, "n": 12, "k": 4}
     assert not only.operation.accumulating
+
+
+def test_outputs_without_a_type() -> None:
+    """What computes them tells it; the order is that of the declarations."""
+    text = """
+        spec two(N) {
+          input  a: u8[4, N]
+          input  b: s8[N, 3]
+          output least
+          output h: s32[4, 3] layout (1, 0)
+          output far
+          far   = abs(h)
+          least = row_min(far)
+          h     = matmul(a, b)
+        }"""
+    (early,) = errors_of(text, N=2)
+    assert "S031" == early.code
+    first, middle, last = text.splitlines()[-4:-1]
+    found = goal("\n".join([*text.splitlines()[:-4], last, first, middle, "}"]), N=2)
+    typed = [("least", S32, (4,)), ("h", S32, (4, 3)), ("far", S32, (4, 3))]
+    assert typed == [(t.name, t.dtype, t.shape) for t in found.outputs]
+    assert [(0,), (1, 0), (0, 1)] == [t.layout.order for t in found.outputs]
+    assert ["h", "far", "least"] == [c.output.name for c in found.computations]
+
+
+def test_an_output_without_a_type_may_be_as_large_as_any() -> None:
+    """And no larger."""
+    text = "spec s(N) { input x: f32[N, 1]; input z: f32[1, 256]; output y; y = matmul(x, z) }"
+    assert goal(text, N=2**23).outputs[0].elements == MAX_ELEMENTS
+    (found,) = errors_of(text, N=2**24)
+    assert ("S007", "'y' has 4294967296 elements; the most is 2147483648") == (
+        found.code,
+        found.message,
+    )
 
 
 def test_batched() -> None:

@@ -70,6 +70,17 @@ def test_file() -> None:
     assert spec_ast.SpecFile(name("x86.avx512"), (two, empty)) == parse(text)
 
 
+def test_an_output_needs_no_type() -> None:
+    """An input does: what would follow from it is nowhere else."""
+    untyped = spec_ast.TensorDecl("output", "y", None, (), None, None, span=AT)
+    for body in ("output y y = relu(x)", "output y; y = relu(x)", "y = relu(x) output y"):
+        found = spec(body)
+        assert ((untyped,), (use("y", "relu", "x"),)) == (found.tensors, found.uses)
+    for role in ("input", "weight", "local"):
+        with pytest.raises(DiagnosticsError, match=r"expected ':'|an element type and a shape"):
+            spec(f"{role} x; y = relu(x)")
+
+
 def test_no_target() -> None:
     assert parse("spec s() { }").target is None
 

@@ -110,6 +110,21 @@ spec untold(N = 2) {
   y = relu(copy(relu(x))) #! S037 12 nothing tells the element type of what 'copy' computes here
 }
 
+spec untold_output(N = 2) {
+  input  x: s8[N]
+  output y
+  y = copy(x) #! S037 7 nothing tells the element type of what 'copy' computes here
+}
+
+spec untyped_outputs(N = 2) {
+  input  x: f32[N]
+  output y
+  output z
+  output w: f32[N] #! S021 10 output 'w' is never computed
+  y = relu(z) #! S031 12 'z' is read before it is computed
+  z = relu(x)
+}
+
 spec one_output_of_two(N = 2) {
   input x: f32[N]
   output y: f32[N]
