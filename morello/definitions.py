@@ -6,6 +6,7 @@ same texts are checked once. Parsing and checking is `morello.checking.files`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,11 +14,12 @@ from pathlib import Path
 
 from morello.calibration.profile import profile_path, profile_version, read_profile
 from morello.checked import Checked, from_bytes, to_bytes
-from morello.errors import MorelloError
+from morello.errors import MorelloError, UsageError
 from morello.isolation import FileError, isolate
 from morello.language import spec_ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError, suggestion
 from morello.language.grammar_texts import grammar_texts
+from morello.language.load import load_source
 from morello.language.source import Source
 from morello.plugins import BrokenPlugin, DefinitionFile, Emitter, PluginSet, load_plugins
 from morello.plugins.resources import DEFINITION_SUFFIXES, load_resource
@@ -27,6 +29,9 @@ from morello.spec.operators import Operator
 from morello.startup_cache import entry, version_of
 
 Check = Callable[[Sequence[Source], PluginSet], Checked]
+
+_LOADING = threading.RLock()
+"""What is installed is loaded once, by the first thread that asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +50,36 @@ class Definitions:
 
 
 def load_definitions(
-    extra_files: Iterable[Source] = (), plugins: PluginSet | None = None, *, fitted: bool = True
+    extra_files: Iterable[Source | str | Path] = (),
+    plugins: PluginSet | None = None,
+    *,
+    fitted: bool = True,
 ) -> Definitions:
     """Read and check all definitions.
 
     Args:
-        extra_files: Texts of ``.mrules`` and ``.mtarget`` files, told apart by their names, beside
-            those of the plugins. One that is a plugin's own file, or a copy of it, counts once.
+        extra_files: Paths or texts of ``.mrules`` and ``.mtarget`` files, told apart by their
+            names, beside those of the plugins. One that is a plugin's own file, or a copy of it,
+            counts once.
         plugins: What plugins give; by default everything that is installed.
         fitted: Whether targets have the coefficients of this machine's profile, if it has one.
 
     Raises:
         DiagnosticsError: All errors of the first stage, parsing or checking, that has any, but for
             those in plugins of other distributions: they are left out, and in ``broken``.
+        UsageError: A file is of neither kind.
         MorelloError: A file or the profile cannot be read.
     """
-    extra = tuple(extra_files)
+    if isinstance(extra_files, str | Path):
+        raise UsageError(f"'{extra_files}' is one file", help=f"pass a list: ['{extra_files}']")
+    extra = tuple(f if isinstance(f, Source) else load_source(f) for f in extra_files)
+    for file in extra:
+        if not file.name.endswith(DEFINITION_SUFFIXES):
+            suffixes = " or ".join(DEFINITION_SUFFIXES)
+            raise UsageError(f"'{file.name}' is no file of definitions: its name has no {suffixes}")
     if plugins is None and not extra:
-        return _installed_fitted(*profile_version()) if fitted else _installed()
+        with _LOADING:
+            return _installed_fitted(*profile_version()) if fitted else _installed()
     found = _load(extra, _installed_plugins() if plugins is None else plugins)
     return _fitted(found) if fitted else found
 

@@ -33,12 +33,22 @@ BUDGET = 1 << 30
 Search = Callable[[Known], Solution]
 """A search for one goal that asks a memo for families, and leaves there what it solves."""
 
+_SEARCHING = threading.RLock()
+"""Held by the one thread of the process that searches.
+
+A search plans with all memory and all cores that there are, and forks. Who has waited for one looks
+again: it may have been for the same goal.
+"""
+
+_OPENING = threading.Lock()
+
 
 class Memo:
     """Solved tables within a budget of bytes, the least recently used forgotten first; and a file.
 
-    It may be used from several threads; a search runs outside of the lock. ``Memo()`` is in memory
-    only; with a file, it is closed at the end of a ``with`` statement, or by `close`:
+    It may be used from several threads. What is known is answered at once; of all that has to be
+    searched in a process, one goal is searched at a time. ``Memo()`` is in memory only; with a
+    file, it is closed at the end of a ``with`` statement, or by `close`:
 
         with Memo.open("memo.sqlite") as memo:
             kernel = morello.compile("matmul.mspec", memo=memo)
@@ -105,14 +115,27 @@ class Memo:
         Raises:
             NoImplementationError: Nothing implements the goal, as is known or turns out.
         """
-        known = self._known(context, goal) if full else None
+        found = self._recalled(context, goal, search) if full else None
+        if found is not None:
+            return found
+        with _SEARCHING:
+            found = self._recalled(context, goal, search) if full else None
+            return self._searched(context, goal, search) if found is None else found
+
+    def _recalled(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled | None:
+        """What answers without a search, as far as can be told."""
+        known = self._known(context, goal)
         if known is not None:
             return _implemented(known, goal)
         if self._pages is None:
-            return self._keep(search(self._nothing))
+            return None
         recalled = Recalled(context, self._pages, lambda: self._complete(search))
-        if full and recalled.covers(goal):
-            return recalled
+        return recalled if recalled.covers(goal) else None
+
+    def _searched(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled:
+        """Search with what the pages know of other goals."""
+        if self._pages is None:
+            return self._keep(search(self._nothing))
         found = search(self._pages)
         if found.complete:
             return self._keep(found)
@@ -132,11 +155,17 @@ class Memo:
             NoImplementationError: Nothing implements the goal, as is known or turns out.
         """
         known = self._known(context, goal) if full else None
-        return self._complete(search) if known is None else _implemented(known, goal)
+        if known is not None:
+            return _implemented(known, goal)
+        with _SEARCHING:
+            known = self._known(context, goal) if full else None
+            return self._complete(search) if known is None else _implemented(known, goal)
 
     def _complete(self, search: Search) -> Solution:
         """Search without recalling anything; what is found is kept."""
-        return self._keep(search(self._nothing if self._pages is None else _WriteOnly(self._pages)))
+        known = self._nothing if self._pages is None else _WriteOnly(self._pages)
+        with _SEARCHING:
+            return self._keep(search(known))
 
     def _known(self, context: Context, goal: Spec) -> Solution | None:
         with self._lock:
@@ -164,12 +193,17 @@ class Memo:
         return len(self._solutions)
 
 
-@cache
 def process_memo() -> Memo:
     """Shared by all compiles of this process that do not bring their own.
 
     Its file is the user's; what is wrong with that is a `RuntimeWarning`.
     """
+    with _OPENING:
+        return _process_memo()
+
+
+@cache
+def _process_memo() -> Memo:
     memo = Memo.open()
     atexit.register(memo.close)
     return memo

@@ -4,6 +4,10 @@ Threads were tried: most of the work is in array operations, which run side by s
 short, and what is between them does not: two threads took as long as one. Processes are forked when
 all is planned, so that nothing but the tables, in shared memory, and the numbers of variants passes
 between them. A table depends on its children's alone: results do not depend on the order.
+
+Other threads of the process, a progress bar's or a user's, are not there in a child, but locks that
+they held when it was forked are, held forever. A child computes and writes to its pipe: of locks it
+meets only those of `functools.cached_property`, which has some before Python 3.12.
 """
 
 from __future__ import annotations
@@ -12,10 +16,12 @@ import mmap
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
+from functools import cached_property
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
@@ -114,9 +120,7 @@ class _Worker:
         """
         self.connection, own = Pipe()
         with warnings.catch_warnings():
-            # Other threads, such as a progress bar's, are not needed by the child, and it takes
-            # none of their locks: it computes, and writes to its pipe.
-            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)  # that there are other threads
             self._process = os.fork()
         if self._process:
             own.close()
@@ -125,6 +129,7 @@ class _Worker:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and stops it
             for connection in (self.connection, *(other.connection for other in others)):
                 connection.close()  # so that the end of the parent is seen as the end of the pipe
+            _release_locks()
             _serve(work, own)
         finally:
             os._exit(0)
@@ -150,6 +155,16 @@ class _Worker:
             os.kill(self._process, signal.SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(self._process, 0)
+
+
+def _release_locks() -> None:
+    """New locks for the cached properties of this package, where they have any."""
+    package = __name__.partition(".")[0]
+    modules = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == package]
+    classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}
+    for found in (value for c in classes for value in vars(c).values()):
+        if isinstance(found, cached_property) and hasattr(found, "lock"):
+            found.lock = threading.RLock()
 
 
 def _serve(work: Work, connection: Connection) -> None:

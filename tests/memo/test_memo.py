@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -114,23 +115,50 @@ def test_what_exceeds_the_budget_is_answered_but_not_kept() -> None:
     assert (1, 0) == (searches.count, memo.solutions)
 
 
-def test_threads_may_share_it_and_search_at_the_same_time() -> None:
-    """A search runs outside of the lock: two that wait for each other come to an end."""
-    memo = Memo()
-    both = threading.Barrier(2, timeout=60)
+@pytest.mark.parametrize("ask", [Memo.answers, Memo.solution])
+def test_of_several_threads_one_searches(ask: Callable[..., Solution]) -> None:
+    """Each plans with all the memory that there is; the others find what it has found."""
+    memo, ready = Memo(), threading.Barrier(4, timeout=60)
+    known = context(NAME)  # made once, or definitions would differ
+    searching: list[Wanted] = []
+    most = 0
 
     def solve(goal: Wanted) -> Solution:
-        def waiting(_: Known) -> Solution:
-            both.wait()
+        def slow(_: Known) -> Solution:
+            nonlocal most
+            searching.append(goal)
+            most = max(most, len(searching) - memo.solutions)
+            time.sleep(0.02)
             return solved(NAME, goal)
 
-        return memo.solution(context(NAME), _spec(goal), waiting)
+        ready.wait()
+        return ask(memo, known, _spec(goal), slow)
 
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(solve, (RELU, ADD))
-    assert first.covers(_spec(RELU))
-    assert second.covers(_spec(ADD))
-    assert 2 == memo.solutions
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(solve, (RELU, ADD, RELU, ADD)))
+    assert found[0] is found[2]
+    assert found[1] is found[3]
+    assert sorted([RELU, ADD], key=str) == sorted(searching, key=str)
+    assert 1 == most
+
+
+@pytest.mark.parametrize("ask", [Memo.answers, Memo.solution])
+def test_what_is_known_waits_for_no_search(ask: Callable[..., Solution]) -> None:
+    """Of whatever goal another thread searches, in whatever memo."""
+    memo, searching, answered = Memo(), threading.Event(), threading.Event()
+    known = memo.solution(context(NAME), _spec(RELU), lambda _: solved(NAME, RELU))
+
+    def slow(_: Known) -> Solution:
+        searching.set()
+        assert answered.wait(timeout=60)
+        return solved(NAME, ADD)
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(ask, memo, context(NAME), _spec(ADD), slow)
+        assert searching.wait(timeout=60)
+        assert known is ask(memo, context(NAME), _spec(RELU), slow)
+        answered.set()
+        assert other.result().covers(_spec(ADD))
 
 
 def test_many_threads_find_the_same() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import MorelloError
+from morello.language.source import Source
 from morello.search.workers import can_fork, run_apart, run_here, shared_array
 from tests.search.budget import examples
 
@@ -66,6 +68,37 @@ def test_a_process_that_ends_is_an_error() -> None:
     with pytest.raises(MorelloError, match="ended before its work was done"):
         run_apart([set(), {0}, {1}], work, finished.append, 2)
     assert [0] == finished
+
+
+@apart
+def test_what_another_thread_computes_does_not_stop_a_process() -> None:
+    """A thread may be in a cached property when a process is forked, in which it is not."""
+    inside, leave = threading.Event(), threading.Event()
+    slow, other = Source("slow", "a\n"), Source("other", "a\nb\n")
+
+    class Slow(str):
+        def __iter__(self) -> Iterator[str]:
+            inside.set()
+            leave.wait()
+            return iter("")
+
+    object.__setattr__(slow, "text", Slow())
+    thread = threading.Thread(target=lambda: slow.line_starts)
+    thread.start()
+    inside.wait()
+    starts = shared_array(1, np.int64)
+
+    def work(item: int) -> None:
+        signal.alarm(5)  # it would wait for ever
+        starts[item] = len(other.line_starts)
+        signal.alarm(0)
+
+    try:
+        run_apart([set()], work, lambda _: None, 2)
+    finally:
+        leave.set()
+        thread.join()
+    assert starts.tolist() == [3]
 
 
 @pytest.mark.parametrize("run", [run_here, pytest.param(_two, marks=apart)])
