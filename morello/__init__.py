@@ -3,29 +3,93 @@
     kernel = morello.compile("matmul.mspec", defines={"N": 512})
     c = kernel(a, b)
 
+What is listed here is the Python interface; ``docs/python.md`` explains it. Every error that a user
+can cause is a `MorelloError`, with advice in its ``help``.
+
 The parts: `morello.language` reads files, `morello.spec` and `morello.rewriting` say what can be
 done with what is to be computed, `morello.search` decides, `morello.program` is the result.
 """
 
 from typing import TYPE_CHECKING
 
-from morello.errors import MorelloError
+from morello.errors import MorelloError, UsageError
 
 __version__ = "0.1.0"
 
-__all__ = ["Kernel", "Measurement", "Memo", "MorelloError", "__version__", "compile"]
+__all__ = [
+    "ArgumentInfo",
+    "Budget",
+    "Definitions",
+    "Diagnostic",
+    "DiagnosticsError",
+    "Kernel",
+    "Measurement",
+    "Memo",
+    "MismatchError",
+    "MorelloError",
+    "NoImplementationError",
+    "PackedWeight",
+    "Plan",
+    "Progress",
+    "SearchStatistics",
+    "Signature",
+    "Size",
+    "Source",
+    "SpecBuilder",
+    "Tensor",
+    "Timing",
+    "UsageError",
+    "VerificationReport",
+    "__version__",
+    "compile",
+    "load_definitions",
+]
 
-if TYPE_CHECKING:  # a type checker sees two plain names, and that there are no others
-    from morello.compiler import Kernel
+if TYPE_CHECKING:  # a type checker sees plain names, and that there are no others
+    from morello.building.spec import SpecBuilder
+    from morello.building.tensors import Tensor
+    from morello.building.values import Size
     from morello.compiler import compile_spec as compile
+    from morello.definitions import Definitions, load_definitions
+    from morello.kernel import Kernel, SearchStatistics
+    from morello.language.diagnostics import Diagnostic, DiagnosticsError
+    from morello.language.source import Source
     from morello.measure import Measurement
     from morello.memo.memo import Memo
+    from morello.plan import Plan
+    from morello.reference.compare import MismatchError
+    from morello.search.budget import Budget
+    from morello.search.refusals import NoImplementationError
+    from morello.search.search import Progress
+    from morello.toolchain.library import PackedWeight
+    from morello.toolchain.signature import ArgumentInfo, Signature
+    from morello.toolchain.timing import Timing
+    from morello.verify.program import VerificationReport
 else:
     _ELSEWHERE = {
-        "Kernel": ("compiler", "Kernel"),
+        "ArgumentInfo": ("toolchain.signature", "ArgumentInfo"),
+        "Budget": ("search.budget", "Budget"),
+        "Definitions": ("definitions", "Definitions"),
+        "Diagnostic": ("language.diagnostics", "Diagnostic"),
+        "DiagnosticsError": ("language.diagnostics", "DiagnosticsError"),
+        "Kernel": ("kernel", "Kernel"),
         "Measurement": ("measure", "Measurement"),
         "Memo": ("memo.memo", "Memo"),
+        "MismatchError": ("reference.compare", "MismatchError"),
+        "NoImplementationError": ("search.refusals", "NoImplementationError"),
+        "PackedWeight": ("toolchain.library", "PackedWeight"),
+        "Plan": ("plan", "Plan"),
+        "Progress": ("search.search", "Progress"),
+        "SearchStatistics": ("kernel", "SearchStatistics"),
+        "Signature": ("toolchain.signature", "Signature"),
+        "Size": ("building.values", "Size"),
+        "Source": ("language.source", "Source"),
+        "SpecBuilder": ("building.spec", "SpecBuilder"),
+        "Tensor": ("building.tensors", "Tensor"),
+        "Timing": ("toolchain.timing", "Timing"),
+        "VerificationReport": ("verify.program", "VerificationReport"),
         "compile": ("compiler", "compile_spec"),
+        "load_definitions": ("definitions", "load_definitions"),
     }
 
     def __getattr__(name):

@@ -43,7 +43,7 @@ RUN = {*PROGRAM, "morello.reference", "morello.toolchain"}
 SOLVED = {*LOWERED, *LOADED, "morello.goals", "morello.plan"}
 VERIFIED = {*SOLVED, *RUN, "morello.verify"}
 API = {*VERIFIED, "morello.execution", "morello.memo", "morello.measure", "morello.writer"}
-API |= {"morello.compiler"}
+API |= {"morello.building", "morello.compiler", "morello.kernel", "morello.kernel_card"}
 
 # Layer -> layers that it may import, besides itself. A layer is the modules whose name begins so;
 # the longest such name counts.
@@ -70,6 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.isolation": {*TEXT, "morello.plugins"},
     "morello.skeletons": {*ERRORS, "morello.plugins"},
     "morello.local": {*TEXT, "morello.plugins"},  # files that the user names
+    "morello.building": {*DEFINED, "morello.definitions"},  # specs from Python objects
     "morello.definitions": {
         *(LOADING | {"morello.calibration.profile", "morello.checking.files", "morello.isolation"})
     },
@@ -81,6 +82,8 @@ ALLOWED: dict[str, set[str]] = {
     "morello.execution": RUN,
     "morello.writer": SOLVED,
     "morello.measure": VERIFIED,
+    "morello.kernel_card": {*VERIFIED, "morello.measure"},  # what a notebook shows
+    "morello.kernel": API - {"morello.building", "morello.compiler", "morello.kernel"},
     "morello.compiler": API - {"morello.compiler"},
     "morello.calibration.profile": {*DEFINED, "morello.resources"},
     "morello.calibration": {*API, "morello", "morello.calibration.profile"},

@@ -70,8 +70,9 @@ def test_the_wheel_compiles_a_spec_in_an_empty_directory(tmp_path: Path) -> None
     assert sorted(p.name for p in empty.iterdir()) == ["matmul.c", "matmul.h", "mm.mspec"]
     _run(programs / "morello", "new", "rule", "mine", cwd=empty)
     _run(programs / "morello", "check", "mine.mrules", cwd=empty)
-    script = "import morello; print(morello.compile('mm.mspec', defines={'M': 3}).goal.name)"
-    assert _run(programs / "python", "-c", script, cwd=empty).strip() == "matmul"
+    script = "import morello; kernel = morello.compile('mm.mspec', defines={'M': 3}); "
+    script += "print(kernel.name, kernel._repr_html_()[:4])"
+    assert _run(programs / "python", "-c", script, cwd=empty).strip() == "matmul <div"
 
 
 def _check_contents(wheel: Path) -> None:

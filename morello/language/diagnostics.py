@@ -73,7 +73,7 @@ def _window(text: str, column: int, width: int) -> tuple[str, int, int]:
 
 
 def render(diagnostic: Diagnostic) -> str:
-    """Plain text: message, place, source line, caret, help."""
+    """Plain text: message, place, source line, caret, where a program made it, help."""
     span = diagnostic.span
     line, column = span.source.position(span.start)
     text = span.source.line(line).expandtabs(1)
@@ -86,6 +86,8 @@ def render(diagnostic: Diagnostic) -> str:
         f"{line} | {shown}",
         f"{gutter} | {' ' * (column - 1)}{'^' * width} {diagnostic.label}".rstrip(),
     ]
+    if line in span.source.origins:
+        lines.append(f"{gutter} = from: {span.source.origins[line]}")
     if diagnostic.help:
         lines.append(f"{gutter} = help: {diagnostic.help}")
     return "\n".join(lines)

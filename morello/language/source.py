@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,11 +11,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Source:
-    """A named text. ``name`` is what diagnostics print, usually a path."""
+    """A named text. ``name`` is what diagnostics print, usually a path.
+
+    ``origins``: of a text that a program has made, which place in the program a line comes from.
+    """
 
     name: str
     text: str = field(repr=False)
     path: Path | None = field(default=None, repr=False, compare=False)
+    origins: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def line_starts(self) -> list[int]:

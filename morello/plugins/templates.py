@@ -21,7 +21,11 @@ _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 def compile_template(
-    text: str, functions: Mapping[str, object] = _NOTHING, *, keep_trailing_newline: bool = False
+    text: str,
+    functions: Mapping[str, object] = _NOTHING,
+    *,
+    keep_trailing_newline: bool = False,
+    html: bool = False,
 ) -> jinja2.Template:
     """A template that can be rendered; to use a name that it is not given is an error.
 
@@ -29,6 +33,7 @@ def compile_template(
         text: The template. A line that holds only a block leaves no line.
         functions: What every rendering sees, beside its own values.
         keep_trailing_newline: Whether a line break at the very end stays.
+        html: Whether values are texts, to be escaped.
 
     Raises:
         jinja2.TemplateSyntaxError: It is no template.
@@ -38,9 +43,10 @@ def compile_template(
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=keep_trailing_newline,
+        autoescape=html,
     )
     environment.globals.update(functions)
-    parts = (jinja2.__version__, str(keep_trailing_newline), text)
+    parts = (jinja2.__version__, str(keep_trailing_newline), str(html), text)
     place = entry("template", *parts, kept=KEPT)
     known = place.read()
     code = environment.compile(text) if known is None else marshal.loads(known)

@@ -52,8 +52,8 @@ Out = Array | tuple[Array, ...] | list[Array]
 class CompiledFunction:
     """A function of a loaded library, called with numpy arrays.
 
-    It may be called from several threads at once: each has a workspace of its own, and the
-    interpreter's lock is released while the function runs.
+    It may be called from several threads at once: each has a workspace of its own, which it keeps
+    until it ends, and the interpreter's lock is released while the function runs.
     """
 
     def __init__(self, library: ctypes.CDLL, signature: Signature) -> None:

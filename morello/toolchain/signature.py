@@ -78,12 +78,19 @@ class ArgumentInfo:
         """Dimensions of the array that is passed, the slowest first."""
         return row_major(len(self.shape) + 1).order if self.layout.panel else self.layout.order
 
+    def __str__(self) -> str:
+        weight = "weight " if self.role == "weight" else ""
+        plain = self.layout == row_major(len(self.shape))
+        layout = "" if plain else f" layout {self.layout}"
+        return f"{weight}{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]{layout}"
+
     def pack(self, values: Array) -> Array:
         """A copy, to be passed, of an array of its logical shape; panels are filled up with 0.
 
         Raises:
-            UsageError: The array has another shape.
+            UsageError: It is no array, or has another shape or dtype.
         """
+        _check_type(self, values)
         if values.shape != self.shape:
             raise _misshapen(self, values, self.shape)
         passed = allocate(self)
@@ -154,7 +161,7 @@ def argument_of(signature: Signature, name: str) -> ArgumentInfo:
     """
     found = {a.name: a for a in signature.arguments}
     if name not in found:
-        raise UsageError(f"there is no argument '{name}'", help=suggestion(name, found))
+        raise UsageError(f"there is no argument '{name}'", help=suggestion(str(name), found))
     return found[name]
 
 
@@ -167,6 +174,21 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
     Raises:
         UsageError: It cannot: its type, dtype, shape, alignment or layout; with advice.
     """
+    name = argument.name
+    array = _check_type(argument, array)
+    if array.shape != argument.passed_shape:
+        raise _misshapen(argument, array, argument.passed_shape)
+    if not array.transpose(argument.passed_order).flags.c_contiguous:
+        raise _strided(argument, array)
+    if not array.flags.aligned:
+        raise UsageError(
+            f"'{name}' does not begin at a multiple of its {argument.dtype.bytes}-byte elements",
+            help=f"pass {name}.copy(order='K')",
+        )
+    return array
+
+
+def _check_type(argument: ArgumentInfo, array: object) -> Array:
     name, dtype = argument.name, argument.dtype.numpy
     if not isinstance(array, np.ndarray):
         raise UsageError(
@@ -177,15 +199,6 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
         raise UsageError(
             f"'{name}' has dtype {array.dtype}; expected {dtype}",
             help=f"pass {name}.astype({argument.dtype.python})",
-        )
-    if array.shape != argument.passed_shape:
-        raise _misshapen(argument, array, argument.passed_shape)
-    if not array.transpose(argument.passed_order).flags.c_contiguous:
-        raise _strided(argument, array)
-    if not array.flags.aligned:
-        raise UsageError(
-            f"'{name}' does not begin at a multiple of its {argument.dtype.bytes}-byte elements",
-            help=f"pass {name}.copy(order='K')",
         )
     return array
 

@@ -15,8 +15,7 @@ from math import ceil
 from random import Random
 
 from morello.errors import UsageError
-from morello.toolchain.library import CompiledFunction
-from morello.toolchain.signature import Array
+from morello.toolchain.library import CompiledFunction, Passed
 
 Contender = Callable[[int], object]
 Clock = Callable[[], int]
@@ -61,7 +60,7 @@ def repeated(call: Callable[[], object]) -> Contender:
     return run
 
 
-def contender(function: CompiledFunction, arrays: Sequence[Array]) -> Contender:
+def contender(function: CompiledFunction, arrays: Sequence[Passed]) -> Contender:
     """A contender from a compiled function and all its arguments, outputs last.
 
     The loop is in C where the library has a driver for it.
@@ -74,7 +73,7 @@ def contender(function: CompiledFunction, arrays: Sequence[Array]) -> Contender:
 
 def time_call(
     function: CompiledFunction,
-    arrays: Sequence[Array],
+    arrays: Sequence[Passed],
     *,
     repeats: int = REPEATS,
     warmup: int = WARMUP,

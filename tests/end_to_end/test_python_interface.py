@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from morello.errors import MorelloError, UsageError
 from morello.memo.memo import Memo
 from morello.reference.interpreter import run_program
 
+from .api_reference import PAGE, reference
 from .kernels import EXAMPLES, SPECS, compiled, runnable, small_inputs
 
 SIZES = (5, 7, 9)
@@ -67,6 +70,7 @@ class TestArguments:
             panels(a, b)
         assert "pass kernel.pack('a', a)" in str(refused.value.help)
         packed = panels.pack("a", a)
+        assert isinstance(packed, np.ndarray)
         assert packed.shape == (-(-sizes[0] // 4), sizes[1], 4)
         np.testing.assert_array_equal(panels.unpack("a", packed), a)
         np.testing.assert_array_equal(panels.unpack("c", panels(packed, b)), a @ b)
@@ -75,10 +79,15 @@ class TestArguments:
     def test_what_cannot_be_packed_is_refused(self) -> None:
         """A name that is no argument, an array of another shape."""
         panels = compiled("panels", (5, 7, 9), "x86.scalar")
-        with pytest.raises(UsageError, match="there is no argument 'd'"):
-            panels.pack("d", np.zeros((5, 7), np.float32))
+        for name in ("d", 0):
+            with pytest.raises(UsageError, match=f"there is no argument '{name}'"):
+                panels.pack(name, np.zeros((5, 7), np.float32))  # type: ignore[arg-type]
         with pytest.raises(UsageError, match=r"'a' has shape \(7, 5\); expected \(5, 7\)"):
             panels.pack("a", np.zeros((7, 5), np.float32))
+        with pytest.raises(UsageError, match="'a' has dtype float64; expected float32"):
+            panels.pack("a", np.zeros((5, 7)))
+        with pytest.raises(UsageError, match="'a' is a list; expected a numpy array"):
+            panels.pack("a", [[0.0] * 7] * 5)  # type: ignore[arg-type]
         with pytest.raises(UsageError, match=r"'a' has shape \(5, 7\); expected \(2, 7, 4\)"):
             panels.unpack("a", np.zeros((5, 7), np.float32))
 
@@ -252,6 +261,98 @@ def test_a_define_that_is_no_integer_is_refused(value: object, shown: str) -> No
     with pytest.raises(MorelloError, match=f"must be a whole number, found {shown}\n") as caught:
         morello.compile(EXAMPLES / "matmul.mspec", defines=defines)
     assert "give an integer: defines={'M': 512}" in str(caught.value)
+
+
+class TestInterface:
+    """What `morello` exports: all of it documented and typed, and nothing twice."""
+
+    def test_the_reference_is_complete(self) -> None:
+        """``docs/python.md`` ends with it."""
+        assert PAGE.read_text().endswith("\n" + reference()), (
+            "run python -m tests.end_to_end.api_reference"
+        )
+
+    def test_what_a_type_checker_sees_is_there(self) -> None:
+        """Names for it, names that are imported when asked for, and names that are listed."""
+        source = ast.parse(Path(morello.__file__).read_text())
+        [choice] = [node for node in source.body if isinstance(node, ast.If)]
+        imports = [node for node in choice.body if isinstance(node, ast.ImportFrom)]
+        static = {
+            alias.asname or alias.name: (node.module, alias.name)
+            for node in imports
+            for alias in node.names
+        }
+        lazy = {n: (f"morello.{m}", a) for n, (m, a) in vars(morello)["_ELSEWHERE"].items()}
+        assert static == lazy
+        assert sorted({*lazy, "MorelloError", "UsageError", "__version__"}) == morello.__all__
+        assert set(morello.__all__) <= set(dir(morello))
+
+    @pytest.mark.parametrize("name", [n for n in morello.__all__ if n != "__version__"])
+    def test_all_is_documented_and_typed(self, name: str) -> None:
+        """Every public function, method and property."""
+        item = getattr(morello, name)
+        assert item.__doc__
+        members = vars(item).items() if inspect.isclass(item) else [(name, item)]
+        for own, member in members:
+            function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            if own.startswith("_") or not inspect.isfunction(function):
+                continue
+            assert function.__doc__, own
+            parameters = list(inspect.signature(function).parameters)
+            expected = {*parameters, "return"} - {"self", "cls"}
+            assert expected == set(function.__annotations__), own
+
+    @pytest.mark.parametrize(
+        ("options", "message", "advice"),
+        [
+            (
+                {"memo": "memo.sqlite"},
+                "memo='memo.sqlite' is of type str",
+                "morello.Memo.open(path)",
+            ),
+            ({"budget": 5}, "budget=5 is of type int", "'10 s'"),
+            ({"budget": "5 minutes"}, "'5 minutes' is no budget", "'10 s'"),
+            ({"defines": [("N", 3)]}, "is of type list", "{'N': 512}"),
+            ({"defines": {1: 3, "N": 3}}, "a name that is no text: 1", ""),
+            ({"measure": "8"}, "measure='8' is of type str", "how many programs"),
+            ({"measure": 0}, "cannot measure 0 programs", "at least 1"),
+            ({"definitions": "mine.mrules"}, "is of type str", "load_definitions([...])"),
+            ({"target": 3}, "target=3 is of type int", "the name of one"),
+            ({"target": "x86.scalr"}, "there is no target 'x86.scalr'", "'x86.scalar'"),
+            ({"spec": 3}, "spec=3 is of type int", "the name of one"),
+        ],
+        ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+    )
+    def test_options_of_other_types_are_refused(
+        self, options: dict[str, Any], message: str, advice: str
+    ) -> None:
+        """With what is expected, and never as an error of something inside."""
+        given: dict[str, Any] = {"defines": {"N": 4}, "target": "x86.scalar", **options}
+        with pytest.raises(UsageError) as refused:
+            morello.compile(SPECS["relu"], **given)
+        assert message in str(refused.value)
+        assert advice in refused.value.help
+
+    @pytest.mark.parametrize("wrong", [3, None, [SPECS["relu"]]], ids=str)
+    def test_what_is_no_spec_is_refused(self, wrong: Any) -> None:
+        """The three things that a spec may be are named."""
+        with pytest.raises(UsageError, match="cannot compile") as refused:
+            morello.compile(wrong)
+        assert "SpecBuilder" in refused.value.help
+
+    def test_definitions_come_from_paths(self, tmp_path: Path) -> None:
+        """And what is no file of definitions, or no list of them, is refused."""
+        path = tmp_path / "half.mrules"
+        path.write_text('op half(X: T[i]) -> Y: T[i] "Halves." { Y[i] = X[i] * 0.5 }')
+        for file in (path, str(path)):
+            assert "half" in morello.load_definitions([file]).operators
+        with pytest.raises(UsageError, match="is one file") as refused:
+            morello.load_definitions(str(path))
+        assert f"['{path}']" in refused.value.help
+        with pytest.raises(UsageError, match="no file of definitions"):
+            morello.load_definitions([morello.Source("half.mspec", "")])
+        with pytest.raises(MorelloError, match="there is no file"):
+            morello.load_definitions([tmp_path / "none.mrules"])
 
 
 def test_the_package_is_imported_without_the_compiler() -> None:

@@ -1,0 +1,72 @@
+"""Nodes of the syntax tree of a spec that is being built, and where in Python they are from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from morello.building.values import (
+    NOWHERE,
+    DTypeLike,
+    Shape,
+    dtype_name,
+    extents,
+    identifier,
+    whole,
+    whole_numbers,
+)
+from morello.errors import UsageError
+from morello.language import ast, spec_ast
+
+
+def declaration(
+    role: str,
+    name: str,
+    dtype: DTypeLike | None,
+    shape: Shape | None,
+    layout: Sequence[int] | None = None,
+    panels: int | None = None,
+) -> spec_ast.TensorDecl:
+    """The declaration of a tensor; type and shape may both be left to what computes it.
+
+    Raises:
+        UsageError: Something is not what it has to be.
+    """
+    if dtype is None and shape is None and layout is None and panels is None:
+        return spec_ast.TensorDecl(role, name, None, (), None, None, span=NOWHERE)
+    if dtype is None or shape is None:
+        raise UsageError(
+            f"'{name}' has {'no dtype' if dtype is None else 'no shape'}",
+            help="give both of them",
+        )
+    return spec_ast.TensorDecl(
+        role=role,
+        name=name,
+        dtype=dtype_name(dtype),
+        shape=extents(shape, name),
+        order=None if layout is None else whole_numbers(layout, f"the layout of '{name}'"),
+        panel=None if panels is None else whole(panels, f"the width of the panels of '{name}'"),
+        span=NOWHERE,
+    )
+
+
+def target(name: str | None) -> ast.Name | None:
+    """The name of a target.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if name is None:
+        return None
+    for part in str(name).split("."):
+        identifier(part, f"a part of the target '{name}'")
+    return ast.Name(name, span=NOWHERE)
+
+
+def site() -> str:
+    """File and line of the caller outside of this package."""
+    frame = sys._getframe(1)
+    package = __name__.partition(".")[0]
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

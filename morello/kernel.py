@@ -1,0 +1,249 @@
+"""A compiled spec: C that can be read, called from numpy, verified, timed, and shown in a notebook.
+
+What runs a kernel (compiler drivers, the reference) is imported when one is run: to compile takes
+less time than that.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from morello.goals import title
+from morello.plan import Plan
+from morello.program.source import CSource
+from morello.program.tree import Program
+from morello.search.coarsening import Coarsening
+from morello.spec.goal import Goal
+from morello.toolchain.signature import Signature, argument_of, signature_of
+
+if TYPE_CHECKING:
+    from morello.measure import Measurement
+    from morello.toolchain.library import CompiledFunction, Out, Passed
+    from morello.toolchain.timing import Timing
+    from morello.verify.program import VerificationReport
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStatistics:
+    """What the search did: families, Specs in their tables, seconds until the program was there.
+
+    Where the goal has several computations, families and Specs of all searches are added up. What
+    was recalled from a memo is in neither; ``recalled`` is how many families the search found
+    there. ``coarsening`` says what was left out to stay within the budget or memory, if anything.
+    """
+
+    families: int
+    cells: int
+    seconds: float
+    coarsening: Coarsening | None = None
+    recalled: int = 0
+
+    @property
+    def from_memo(self) -> bool:
+        """Whether nothing had to be solved."""
+        return self.families == 0
+
+
+class Kernel:
+    """A compiled spec: C source, predicted cost, and, once called, a loaded function.
+
+    The C compiler runs at the first call that needs it. A kernel may be used from several threads
+    at once: every call has a workspace of its own, and the interpreter's lock is released while
+    it runs. What threads may not share is an array that one of them writes.
+
+    Attributes:
+        goal: What was asked for: tensors with all sizes known.
+        program: The loops, buffers and calls of microkernels that compute it.
+        plan: What was chosen at each step, and what it costs.
+        statistics: What the search did.
+        measurements: Those of the contest that it has won, if there was one, in the order of
+            prediction.
+    """
+
+    def __init__(
+        self,
+        goal: Goal,
+        program: Program,
+        plan: Plan,
+        source: CSource,
+        statistics: SearchStatistics,
+    ) -> None:
+        """Kernels are made by `compile_spec`."""
+        self.goal = goal
+        self.program = program
+        self.plan = plan
+        self.statistics = statistics
+        self.measurements: tuple[Measurement, ...] = ()
+        self._source = source
+        self._building = threading.Lock()
+        self._function: CompiledFunction | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the C function."""
+        return self._source.name
+
+    @property
+    def source(self) -> str:
+        """The C file."""
+        return self._source.source
+
+    @property
+    def header(self) -> str:
+        """The header that declares the functions."""
+        return self._source.header
+
+    @property
+    def c_source(self) -> CSource:
+        """Source and header with the flags that they need."""
+        return self._source
+
+    @property
+    def cost(self) -> float:
+        """Predicted cycles of one call."""
+        return self.plan.cycles
+
+    @property
+    def flushes_subnormals(self) -> bool:
+        """Whether numbers below the smallest normal one may count as 0 on the way to the result."""
+        return self.program.flushes
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Arguments of the C function, with shapes, dtypes and layouts."""
+        return signature_of(self.program, self._source)
+
+    @property
+    def function(self) -> CompiledFunction:
+        """The function, built and loaded by the first thread that asks; others wait for it.
+
+        Raises:
+            MorelloError: There is no C compiler, it fails, or this machine lacks instructions.
+        """
+        with self._building:
+            if self._function is None:
+                from morello.execution import build_function  # noqa: PLC0415
+
+                self._function = build_function(self._source, self.signature)
+            return self._function
+
+    def __call__(self, *inputs: Passed, out: Out | None = None) -> Any:
+        """Compute the outputs from numpy arrays.
+
+        Args:
+            inputs: Inputs and weights in the order of the spec, of exactly its dtypes, shapes and
+                layouts, or what `pack` gave. A weight that is an array is packed in every call.
+            out: Where to write: an array, or of several outputs a tuple or list of one for each, in
+                the order of the spec; by default new arrays.
+
+        Returns:
+            The output, or a tuple of them where the spec has several.
+
+        Raises:
+            UsageError: An argument does not fit, with what is wrong and what to do.
+        """
+        return self.function(*inputs, out=out)
+
+    def pack(self, name: str, values: Array) -> Passed:
+        """What to pass for an argument, once for as many calls as one likes.
+
+        A weight is packed by the kernel's C code as the kernel wants it. Of any other argument it
+        is a copy, aligned and in the spec's layout; only for a layout with panels has that another
+        shape: see `morello.toolchain.signature.ArgumentInfo.passed_shape`.
+
+        Raises:
+            UsageError: There is no such argument, or the array has another shape or dtype.
+            MorelloError: Where C code packs: as `function`.
+        """
+        argument = argument_of(self.signature, name)
+        if argument.passed_as_declared:
+            return argument.pack(values)
+        return self.function.pack(name, values)
+
+    def unpack(self, name: str, passed: Array) -> Array:
+        """What was passed for an argument, with the shape that the spec gives it.
+
+        Raises:
+            UsageError: There is no such argument, or the array cannot be passed for it.
+        """
+        return argument_of(self.signature, name).unpack(passed)
+
+    def verify(self) -> VerificationReport:
+        """Run the function on random and on nasty inputs and compare with the reference.
+
+        Raises:
+            MismatchError: A result is wrong; the worst element is named.
+        """
+        from morello.verify.program import verify_function  # noqa: PLC0415
+
+        flushes = self.flushes_subnormals
+        return verify_function(self.goal, self.signature, self.function, flushes=flushes)
+
+    def time(self, *, repeats: int = 21, warmup: int = 2, min_seconds: float = 0.002) -> Timing:
+        """Measure how many seconds a call takes, on random inputs, weights packed before.
+
+        Args:
+            repeats: Batches of calls that count.
+            warmup: Batches before those.
+            min_seconds: How long a batch takes at least; that makes its number of calls.
+
+        Raises:
+            UsageError: ``repeats`` is below 1, or ``warmup`` below 0.
+            MorelloError: As `function`.
+        """
+        from morello.toolchain.timing import time_call  # noqa: PLC0415
+
+        return time_call(
+            self.function,
+            self.random_arguments(),
+            repeats=repeats,
+            warmup=warmup,
+            min_seconds=min_seconds,
+        )
+
+    def random_arguments(self) -> list[Array]:
+        """Arrays for all arguments of the function: random inputs, and outputs."""
+        from morello.execution import random_arguments  # noqa: PLC0415
+
+        return random_arguments(self.signature)
+
+    def __repr__(self) -> str:
+        """The function with its arguments, and for which target."""
+        return f"<kernel {self._declaration} for {self.program.target.name}>"
+
+    def __str__(self) -> str:
+        """What it computes and how, in a few lines; ``plan.render()`` has all of the plan."""
+        rows = {
+            "computes": title(self.goal),
+            "target": self.program.target.name,
+            "predicted": f"{self.cost:,.0f} cycles",
+            "workspace": f"{self.signature.workspace_bytes:,} bytes",
+            "plan": self.plan.summary(),
+        }
+        return "\n".join([self._declaration, *(f"  {name:<9}  {rows[name]}" for name in rows)])
+
+    def _repr_html_(self) -> str:
+        """The same with all arguments, the costs, the plan and the C file, to be folded out."""
+        from morello.kernel_card import kernel_card  # noqa: PLC0415
+
+        return kernel_card(
+            title(self.goal),
+            self.program.target.name,
+            self.goal.threads,
+            self.plan,
+            self.signature,
+            self.source,
+            self.measurements,
+        )
+
+    @property
+    def _declaration(self) -> str:
+        inputs = ", ".join(map(str, self.signature.inputs))
+        return f"{self.name}({inputs}) -> {', '.join(map(str, self.signature.outputs))}"
