@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from morello.checking.specs import check_spec
 from morello.definitions import Definitions, check_target_of, load_definitions
@@ -88,7 +88,7 @@ def compile_spec(
             measured: there is no C compiler, this machine cannot run them, or one is wrong.
     """
     started = time.perf_counter()
-    _check_kinds(spec, defines, target, definitions, memo, budget, measure)
+    _check_kinds(spec, defines, target, definitions, progress, memo, budget, measure)
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
     goal, chosen = _goal(_source(source), spec, defines or {}, target, definitions)
@@ -138,16 +138,18 @@ def _check_kinds(
     defines: object,
     target: object,
     definitions: object,
+    progress: object,
     memo: object,
     budget: object,
     measure: object,
 ) -> None:
     """Refuse arguments of other types than `compile_spec` says."""
-    wanted: list[tuple[str, object, type | tuple[type, ...], str]] = [
+    wanted: list[tuple[str, object, Any, str]] = [
         ("spec", spec, str, "the name of one"),
         ("defines", defines, Mapping, "a mapping from names to whole numbers: {'N': 512}"),
         ("target", target, str, "the name of one"),
         ("definitions", definitions, Definitions, "what morello.load_definitions([...]) gives"),
+        ("progress", progress, Callable, "a function of a morello.Progress"),
         ("memo", memo, Memo, "an open one: morello.Memo.open(path)"),
         ("budget", budget, (str, Budget), "a text such as '10 s'"),
         ("measure", measure, int, "how many programs"),

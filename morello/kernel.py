@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from morello.errors import UsageError
 from morello.goals import title
 from morello.plan import Plan
 from morello.program.source import CSource
@@ -241,6 +242,13 @@ class Kernel:
             self.signature,
             self.source,
             self.measurements,
+        )
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied: a loaded function belongs to its process."""
+        raise UsageError(
+            "a kernel cannot be pickled or copied",
+            help="compile it in each process: what was solved is in the memo",
         )
 
     @property

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -317,6 +319,7 @@ class TestInterface:
             ({"measure": "8"}, "measure='8' is of type str", "how many programs"),
             ({"measure": 0}, "cannot measure 0 programs", "at least 1"),
             ({"definitions": "mine.mrules"}, "is of type str", "load_definitions([...])"),
+            ({"progress": 3}, "progress=3 is of type int", "morello.Progress"),
             ({"target": 3}, "target=3 is of type int", "the name of one"),
             ({"target": "x86.scalr"}, "there is no target 'x86.scalr'", "'x86.scalar'"),
             ({"spec": 3}, "spec=3 is of type int", "the name of one"),
@@ -332,6 +335,13 @@ class TestInterface:
             morello.compile(SPECS["relu"], **given)
         assert message in str(refused.value)
         assert advice in refused.value.help
+
+    def test_a_kernel_stays_in_its_process(self, kernel: morello.Kernel) -> None:
+        """What it has loaded is nowhere else."""
+        for attempt in (pickle.dumps, copy.copy):
+            with pytest.raises(UsageError, match="cannot be pickled") as refused:
+                attempt(kernel)
+            assert "compile it in each process" in refused.value.help
 
     @pytest.mark.parametrize("wrong", [3, None, [SPECS["relu"]]], ids=str)
     def test_what_is_no_spec_is_refused(self, wrong: Any) -> None:
