@@ -30,6 +30,13 @@ def show_table(session: Session, key: str, columns: Sequence[str], rows: Sequenc
     session.out.print(table)
 
 
+def show_properties(session: Session, properties: Row) -> None:
+    """Print what one thing has, a property a line."""
+    width = max(map(len, properties)) + 2
+    for name, value in properties.items():
+        session.say(f"{name + ':':{width}}{_cell(value)}".rstrip())
+
+
 def _cell(value: Any) -> str:
     match value:
         case None:

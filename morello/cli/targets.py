@@ -7,7 +7,7 @@ import click
 from morello.cli.options import examples, json_option, local_options
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
-from morello.cli.tables import Row, require_known, show_table
+from morello.cli.tables import Row, require_known, show_properties, show_table
 from morello.spec.machine import Coefficient, Level, Target
 
 TARGET_COLUMNS = ("name", "extends", "levels", "kernels", "meaning")
@@ -22,14 +22,21 @@ COEFFICIENT_COLUMNS = ("coefficient", "cycles", "meaning", "source")
 def targets(session: Session, /, name: str | None) -> None:
     """List the targets, or all about one.
 
-    With NAME, the coefficients of that target and where their numbers are from.
+    With NAME, what that target is like, the flags that its C is compiled with, its coefficients,
+    and where their numbers are from.
     """
     known = definitions_for(session).targets
     if name is None:
         show_table(session, "targets", TARGET_COLUMNS, [_row(target) for target in known.values()])
         return
     require_known("target", name, known)
-    show_table(session, "coefficients", COEFFICIENT_COLUMNS, _coefficients(known[name]))
+    target = known[name]
+    described = {**_row(target), "flags": list(target.flags)}
+    if session.json:
+        session.document({**described, "coefficients": _coefficients(target)})
+        return
+    show_properties(session, described)
+    show_table(session, "coefficients", COEFFICIENT_COLUMNS, _coefficients(target))
 
 
 def _row(target: Target) -> Row:

@@ -51,6 +51,7 @@ class CEmitter:
         workspace = max(extents)
         parallel = any(isinstance(node, ParallelLoop) for node in walk(program.body))
         restrict = f"MORELLO_{name}_RESTRICT"
+        flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
         context = {
             "name": name,
             "title": comment_text(program.title),
@@ -67,10 +68,10 @@ class CEmitter:
             "packers": [_packer(p, writer) for p in packers],
             "threads": program.threads if parallel else 1,
             "flushes": program.flushes,
+            "flags": " ".join(flags),
             "functions": _functions(program, body, packers, options),
             "thread_index": any(THREAD_INDEX in line for line in body),
         }
-        flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
         source = _template("source.c.jinja").render(context)
         header = _template("header.h.jinja").render(context)
         return CSource(name, source, header, flags, workspace, tuple(p.name for p in packers))

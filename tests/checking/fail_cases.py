@@ -7,13 +7,16 @@ errors of a file are exactly these, in code, line, column and text.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from morello.checking.files import check_files
 from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
 from morello.checking.specs import check_spec
 from morello.checking.targets import check_targets
+from morello.definitions import check_target_of, load_definitions
 from morello.language import ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.load import load_source
@@ -28,12 +31,19 @@ RULES = Path(__file__).parents[2] / "rules"
 
 Expected = dict[int, list[str]]
 
+CHOSEN: dict[str, tuple[tuple[str | None, dict[str, int]], ...]] = {
+    "defined.mspec": (("mean", {}), ("sum", {"K": 3})),
+}
+"""Files of which a command asks for these specs, with these values of parameters."""
 
-def shipped_rules() -> list[ast.RulesFile]:
+
+@cache
+def shipped_rules() -> tuple[ast.RulesFile, ...]:
     """The rules that come with the project."""
-    return [parse_rules(load_source(path)) for path in sorted(RULES.glob("*.mrules"))]
+    return tuple(parse_rules(load_source(path)) for path in sorted(RULES.glob("*.mrules")))
 
 
+@cache
 def shipped_operators() -> dict[str, Operator]:
     """The operators that come with the project."""
     collector = Collector()
@@ -44,20 +54,25 @@ def shipped_operators() -> dict[str, Operator]:
 
 def expected_in(path: Path) -> Expected:
     """What the marks of a file say, by line."""
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     marks = {n: line.split(f" {MARK} ")[1:] for n, line in enumerate(lines, start=1)}
     return {number: found for number, found in marks.items() if found}
 
 
 def found_in(path: Path) -> Expected:
     """What the checks say of a file, by line, written like the marks."""
+    return _by_line(diagnostics_in(path))
+
+
+def diagnostics_in(path: Path) -> list[Diagnostic]:
+    """What the checks say of a file."""
     collector = Collector()
-    CHECKS[path.suffix](path, collector)
     try:
+        CHECKS[path.suffix](path, collector)
         collector.raise_if_any()
     except DiagnosticsError as error:
-        return _by_line(error.diagnostics)
-    return {}
+        return error.diagnostics
+    return []
 
 
 def _by_line(diagnostics: list[Diagnostic]) -> Expected:
@@ -78,15 +93,19 @@ def _rules(path: Path, collector: Collector) -> None:
 
 
 def _targets(path: Path, collector: Collector) -> None:
-    check_targets([parse_target(load_source(path))], shipped_operators(), collector)
+    tree = parse_target(load_source(path))
+    if path.stem == "emitter":
+        check_files([load_source(path)], ["x86_c"])
+    check_targets([tree], shipped_operators(), collector)
 
 
 def _specs(path: Path, collector: Collector) -> None:
     tree = parse_spec(load_source(path))
-    for name in {spec.name for spec in tree.specs}:
+    check_target_of(tree, load_definitions(), collector)
+    for name, defines in CHOSEN.get(path.name) or [(n, {}) for n in {s.name for s in tree.specs}]:
         own = Collector()
         try:
-            check_spec(tree, name, {}, shipped_operators(), own)
+            check_spec(tree, name, defines, shipped_operators(), own)
         except DiagnosticsError:
             collector.diagnostics += own.diagnostics
 

@@ -159,7 +159,7 @@ SPECS: dict[str, str] = {
 
 
 @cache
-def _memo() -> Memo:
+def memo() -> Memo:
     """What was solved for one directory of tests, or by another process, is not solved again."""
     return Memo.open(Path(os.environ["MORELLO_TEST_KERNELS"]))
 
@@ -170,7 +170,7 @@ def compiled(spec: str, sizes: tuple[int, ...], target: str = "x86.avx512") -> m
     text = SPECS[spec]
     parameters = re.findall(r"\w+", text[text.index("(") : text.index(")")])
     defines = dict(zip(parameters, sizes, strict=True))
-    return morello.compile(text, defines=defines, target=target, memo=_memo())
+    return morello.compile(text, defines=defines, target=target, memo=memo())
 
 
 def runnable(kernel: morello.Kernel) -> morello.Kernel:

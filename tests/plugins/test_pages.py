@@ -12,18 +12,15 @@ from click.testing import CliRunner
 from morello.cli.main import main
 from morello.definitions import load_definitions
 from morello.plugins import API_VERSION, Emitter, hookspecs, load_plugins
+from tests.documentation.blocks import PROJECT, blocks_of
 from tests.plugins.conftest import Install
 
-PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "plugins.md").read_text()
-BLOCK = re.compile(
-    r"^```python (?P<kind>plugin|hooks)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
-)
 PAGES = ("README.md", "docs/plugins.md")
 
 
 def _blocks(text: str, kind: str) -> list[str]:
-    return [found["text"] for found in BLOCK.finditer(text) if found["kind"] == kind]
+    return [block.text for block in blocks_of(text) if block[:2] == ("python", kind)]
 
 
 MODULES = [text for page in PAGES for text in _blocks((PROJECT / page).read_text(), "plugin")]

@@ -11,6 +11,8 @@
  * type; 64 bytes is the fastest.
  * Workspace: none; NULL will do.
  * Threads: one.
+ *
+ * Flags for the C compiler: -fno-math-errno -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq
  */
 #ifndef MORELLO_tiled_H
 #define MORELLO_tiled_H

@@ -1,6 +1,6 @@
 """Writes the table of functions at the end of ``docs/language.md``.
 
-``python -m tests.end_to_end.functions_table``
+``python -m tests.documentation.functions_table``
 """
 
 from __future__ import annotations

@@ -1,0 +1,147 @@
+"""What the pages show is true: commands run and print it, programs run, links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from morello.definitions import load_definitions
+from morello.language.source import Source
+from morello.toolchain.build import build
+from morello.toolchain.compilers import find_compiler
+from morello.toolchain.host import host_lacks
+from morello.toolchain.process import run_command
+from tests.documentation.blocks import IDS, PAGES, PROJECT, Block, blocks_of
+from tests.documentation.commands import (
+    PROGRAMS,
+    commands_of,
+    missing,
+    prepare,
+    run,
+    write_file,
+)
+from tests.documentation.functions_table import PAGE as FUNCTIONS_PAGE
+from tests.documentation.functions_table import table
+from tests.documentation.test_pictures import check_pictures
+from tests.end_to_end import kernels
+
+FLAGS = ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx2", "-mfma")
+"""Of the target that the pages compile for."""
+
+
+@pytest.fixture(autouse=True)
+def _machine() -> None:
+    """The pages are for a machine that can run what they compile."""
+    lacking = host_lacks(FLAGS)
+    if lacking:
+        pytest.skip(f"this machine lacks {', '.join(f[2:] for f in lacking)}")
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what the pages refer to, as the current directory.
+
+    What a page has solved, or another test, no page solves again.
+    """
+    prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MORELLO_MEMO", os.environ["MORELLO_TEST_KERNELS"])
+    monkeypatch.setenv("PATH", f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}")
+    return tmp_path
+
+
+def _outputs(blocks: list[Block]) -> Iterator[tuple[Block, str | None]]:
+    """All blocks, those of commands with what the page shows that the last one prints."""
+    for block, following in zip_longest(blocks, blocks[1:]):
+        shown = following is not None and following.language == "text" and block.language == "sh"
+        yield block, following.text if shown else None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_and_programs_run(page: Path, workplace: Path) -> None:
+    """Files are written and commands run in the order of the page; then C programs."""
+    for block, shown in _outputs(blocks_of(page.read_text())):
+        if block.word == "file":
+            write_file(block)
+        if block.language == "sh":
+            _check_commands(block, shown, f"{page.relative_to(PROJECT)}:{block.line}")
+    for block in blocks_of(page.read_text()):
+        if block.language == "c" and not block.info:
+            _run_c(block, workplace)
+    check_pictures(page, workplace)
+
+
+def _check_commands(block: Block, shown: str | None, place: str) -> None:
+    commands = commands_of(block.text)
+    assert commands or shown is None, f"{place}: nothing is run that prints this"
+    for command in commands:
+        if missing(command):
+            pytest.skip(f"there is no {missing(command)}")
+        last = run(command)
+        expected = 1 if block.info == "fails" and command == commands[-1] else 0
+        assert last.status == expected, f"{place}: {command}\n{last.output}"
+    if shown is not None:
+        wanted = last.shape(shown)
+        advice = f"{place}: run python -m tests.documentation.commands {place.partition(':')[0]}"
+        assert wanted == last.shape(last.output)[: len(wanted)], advice
+
+
+def _run_c(block: Block, directory: Path) -> None:
+    sources = {p.name: p.read_text() for p in directory.glob("*.[ch]")}
+    sources["program.c"] = block.text
+    program = build(sources, find_compiler(), FLAGS, directory / "program", executable=True)
+    done = run_command([str(program)], timeout=60)
+    assert done.status == 0, done.output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_python_runs(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks of a page, one after the other."""
+    blocks = blocks_of(page.read_text())
+    code = "\n".join(b.text for b in blocks if b.language == "python" and not b.info)
+    monkeypatch.setattr("morello.compiler.process_memo", kernels.memo)
+    exec(compile(code, page.name, "exec"), {"__name__": "documentation"})
+
+
+def test_the_table_of_functions_is_complete() -> None:
+    """The page has every function with its kinds and its sentence, and no other."""
+    text = FUNCTIONS_PAGE.read_text()
+    assert text.endswith(f"\n{table()}"), "run python -m tests.documentation.functions_table"
+
+
+def test_every_page_is_linked() -> None:
+    """From the README; and links lead to files that exist."""
+    readme = (PROJECT / "README.md").read_text()
+    for page in PAGES[1:]:
+        assert f"({page.relative_to(PROJECT)}" in readme, page.name
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_definitions_load_together(page: Path) -> None:
+    """Those that are no example of their own, and no file of the commands; quotations are exact."""
+    extra = []
+    for block in blocks_of(page.read_text()):
+        if block.word == "from":
+            assert block.text in (PROJECT / block.argument).read_text()
+        elif block.language in ("mrules", "mtarget") and not block.info:
+            extra.append(Source(f"{page.name}-{block.line}.{block.language}", block.text))
+    if extra:
+        assert load_definitions(extra).rules
+
+
+def test_doctests_pass() -> None:
+    """Sessions in docstrings, where there are any."""
+    for path in sorted((PROJECT / "morello").rglob("*.py")):
+        if ">>> " in path.read_text():
+            name = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+            assert doctest.testmod(importlib.import_module(name)).failed == 0, name
