@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
 
 from click.testing import CliRunner
 
@@ -31,9 +30,6 @@ MARK = re.compile(r" #! .*$", re.MULTILINE)
 
 LANGUAGES = {".mspec": "mspec", ".mrules": "mrules", ".mtarget": "mtarget"}
 """Those that blocks have colours for; what else there is, is plain text."""
-
-
-Definition = TypeVar("Definition", Operator, Rule)
 
 
 def pages(project: Path) -> dict[str, str]:
@@ -109,11 +105,11 @@ def _operators(project: Path, definitions: Definitions) -> str:
     rules = [rule for rule in definitions.rules if _shipped(rule.declaration.span)]
     kernels = _all_kernels(definitions)
 
-    def uses(operator: Operator) -> Iterator[str]:
-        named = [r.name for r in rules if r.declaration.match.operator == operator.name]
+    def uses(operator: str) -> Iterator[str]:
+        named = [r.name for r in rules if r.declaration.match.operator == operator]
         if named:
             yield "Rules that match it by name: " + _links(named, "rules.md") + "."
-        match = [k.name for k in kernels if k.match.operator == operator.name]
+        match = [k.name for k in kernels if k.match.operator == operator]
         if match:
             yield "Kernels for it: " + _links(match, "kernels.md") + "."
 
@@ -121,7 +117,7 @@ def _operators(project: Path, definitions: Definitions) -> str:
         "# Operators\n\nWhat specs may use. "
         "[The language](../docs/operators.md) says how they are declared."
     )
-    return _definitions(project, head, definitions.operators.values(), "mrules", uses)
+    return _definitions(project, head, definitions.operators.values(), uses)
 
 
 def _rules(project: Path, definitions: Definitions) -> str:
@@ -129,7 +125,7 @@ def _rules(project: Path, definitions: Definitions) -> str:
         "# Rules\n\nWhat may be computed in the place of what. "
         "[The language](../docs/rules.md) says how they are read; all are alternatives."
     )
-    return _definitions(project, head, definitions.rules, "mrules", lambda rule: ())
+    return _definitions(project, head, definitions.rules, lambda rule: ())
 
 
 def _kernels(definitions: Definitions) -> str:
@@ -162,20 +158,23 @@ def _all_kernels(definitions: Definitions) -> list[Kernel]:
 def _definitions(
     project: Path,
     head: str,
-    items: Iterable[Definition],
-    language: str,
-    uses: Callable[[Definition], Iterable[str]],
+    items: Iterable[Operator | Rule],
+    uses: Callable[[str], Iterable[str]],
 ) -> str:
-    """Those of one kind, by the files that they stand in."""
+    """Those of one kind, by the files that they stand in, with what is said of uses of a name."""
     shipped = [item for item in items if _shipped(item.declaration.span)]
     parts = [head, _summary(shipped)]
-    for file, group in groupby(shipped, lambda item: _file(item.declaration.span)):
+    for file, group in groupby(shipped, _home):
         parts += [f"## {Path(file).name}", _comment(project / file)]
         for item in group:
             span = item.declaration.span
-            parts += [f"### {item.name}", item.doc, _block(_text(span), language)]
-            parts += ["\n".join([f"{_place(span)}.", *uses(item)])]
+            parts += [f"### {item.name}", item.doc, _block(_text(span), "mrules")]
+            parts += ["\n".join([f"{_place(span)}.", *uses(item.name)])]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _home(item: Operator | Rule) -> str:
+    return _file(item.declaration.span)
 
 
 def _summary(items: Iterable[Operator | Rule]) -> str:

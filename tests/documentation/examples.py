@@ -78,5 +78,7 @@ def _shipped() -> tuple[ast.TargetFile, ...]:
 
 def _targets_of(tree: ast.TargetFile) -> set[str]:
     """Targets that a file declares, or adds something to."""
-    items = (*tree.primitives, *tree.functions, *tree.kernels)
-    return {*(t.name for t in tree.targets), *(item.target for item in items)}
+    declared = {target.name for target in tree.targets}
+    primitives = {item.target for item in tree.primitives}
+    functions = {item.target for item in tree.functions}
+    return declared | primitives | functions | {item.target for item in tree.kernels}

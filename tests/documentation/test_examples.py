@@ -92,7 +92,7 @@ def test_every_construct_has_an_example() -> None:
     named = {language: _named(parser(kind)) for language, kind in LANGUAGES.items()}
     used = {language: _used(language) for language in LANGUAGES}
     shared = set.intersection(*named.values())
-    assert shared - set.union(*used.values()) == set()
+    assert shared - set[str]().union(*used.values()) == set()
     for language in LANGUAGES:
         assert named[language] - shared - used[language] == set(), language
 
