@@ -95,7 +95,10 @@ def build(directory: Path) -> int:
         _gather(source)
         options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE)]
         doctrees = ["-d", str(source / ".doctrees")]
-        return build_main([*options, *doctrees, str(source), str(directory)])
+        status = build_main([*options, *doctrees, str(source), str(directory)])
+    if status == 0:
+        shutil.copy(directory / "README.html", directory / "index.html")
+    return status
 
 
 def _gather(directory: Path) -> None:

@@ -68,6 +68,16 @@ def test_coefficients_of_one_target(run: Run, definitions: Definitions, target: 
     assert all(row["source"] for row in rows)
 
 
+def test_a_target_is_described(run: Run, target: str, definitions: Definitions) -> None:
+    """Its levels, and the flags that its C is compiled with, above the coefficients."""
+    described = json.loads(run("targets", target, "--json").stdout)
+    assert described["name"] == target
+    assert described["flags"] == list(definitions.targets[target].flags)
+    assert len(described["levels"]) == len(definitions.targets[target].levels)
+    lines = run("targets", target).stdout.splitlines()
+    assert f"flags:   {' '.join(described['flags'])}" in lines
+
+
 @pytest.mark.parametrize("arguments", [("targets",), ("kernels", "--target")])
 def test_an_unknown_target_is_an_error(arguments: tuple[str, ...], run: Run, target: str) -> None:
     """With a name that is like it."""

@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_everything_is_in_the_site(site: Path, definitions: Definitions) -> None:
     """Every page; every operator, rule, kernel, target and code, at a place to link to."""
-    for page in IDS:
+    for page in ("index.md", *IDS):
         assert (site / page).with_suffix(".html").is_file()
     kernels = (kernel.name for target in definitions.targets.values() for kernel in target.kernels)
     _check_places(site, "operators", definitions.operators)
