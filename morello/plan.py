@@ -94,7 +94,7 @@ class Plan:
     def kernels(self) -> tuple[Microkernel, ...]:
         """The microkernels that it calls, each once, by name."""
         options = (
-            node.option.alternative for tree in self.trees for node, _ in _occurrences(tree.root)
+            node.option.alternative for tree in self.trees for node, _ in occurrences(tree.root)
         )
         found = {a.match.kernel for a in options if isinstance(a, KernelAlternative)}
         return tuple(sorted(found, key=lambda kernel: kernel.name))
@@ -150,7 +150,7 @@ class Plan:
 def shares(target: Target, root: PlanNode) -> list[CostShare]:
     """What each coefficient makes of a plan's cycles, the largest share first."""
     totals: dict[str, float] = {}
-    for node, count in _occurrences(root):
+    for node, count in occurrences(root):
         for name, own in own_features(target, node.spec, node.option).items():
             totals[name] = totals.get(name, 0.0) + own * count
     values = target.every_coefficient
@@ -175,7 +175,7 @@ def _marks(step: Step) -> list[str]:
             return []
 
 
-def _occurrences(root: PlanNode) -> list[tuple[PlanNode, float]]:
+def occurrences(root: PlanNode) -> list[tuple[PlanNode, float]]:
     """Every distinct node with how often it runs in all.
 
     Nodes are shared between places; each is visited once, after all places that lead to it.

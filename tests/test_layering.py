@@ -78,6 +78,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.goals": {*LOWERED, *LOADED},  # a spec's goal as the search takes it
     "morello.plan": SEARCH,
     "morello.why": {*SEARCH, "morello.plan"},
+    "morello.usage": {*SEARCH, "morello.plan"},  # what fires and wins
     "morello.verify": VERIFIED - {"morello.verify"},
     "morello.execution": RUN,
     "morello.writer": SOLVED,
@@ -98,6 +99,7 @@ ALLOWED: dict[str, set[str]] = {
             "morello.local",
             "morello.resources",
             "morello.skeletons",
+            "morello.usage",
             "morello.why",
         ),
     },

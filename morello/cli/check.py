@@ -1,18 +1,30 @@
-"""``morello check``: every diagnostic of every file, and nothing else."""
+"""``morello check``: every diagnostic of every file; on request what rules and kernels do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from morello.cli.options import define_option, examples, json_option, local_options
+from morello.cli.executed import executed_json, show_executed
+from morello.cli.options import (
+    budget_option,
+    define_option,
+    examples,
+    json_option,
+    local_options,
+    memo_option,
+    no_memo_option,
+)
 from morello.cli.request import STDIN, definitions_for, read_source
-from morello.cli.session import Session, error_json
+from morello.cli.session import Session, diagnostic_json, error_json
+from morello.cli.use import Wanted, count_uses
+from morello.cli.used import show_used, used_json
 from morello.definitions import Definitions, spec_errors
-from morello.errors import MorelloError
+from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import Diagnostic, DiagnosticsError
 from morello.language.parse import parse_spec
 from morello.language.source import Source
@@ -55,6 +67,9 @@ class _Findings:
         "morello check rules/*.mrules targets/*/*.mtarget examples/*.mspec",
         "morello check --json mine.mrules",
         "morello check --execute mine.mrules mine.mtarget",
+        "morello check --use mine.mrules mine.mspec",
+        "morello check --use mine.mtarget",
+        "morello check --use examples/*.mspec -t NAME -t OTHER --budget '2 s'",
         "morello check model.mspec --rules mine.mrules",
     )
 )
@@ -64,34 +79,68 @@ class _Findings:
     is_flag=True,
     help="Also execute the rules and kernels of the files, and compare with the reference.",
 )
+@click.option(
+    "--use",
+    is_flag=True,
+    help="Also compile the specs of the files, or the plugins' for calibration if there are none; "
+    "count where the rules and kernels of the files, or all if there are none, fire and win.",
+)
+@click.option(
+    "-t",
+    "--target",
+    "targets",
+    metavar="NAME",
+    multiple=True,
+    help="For --use: a target, or native. May be repeated. Default: what the specs say, "
+    "then what the kernels are for, then native.",
+)
 @define_option
 @local_options
+@budget_option
+@memo_option
+@no_memo_option
 @json_option
 @click.pass_context
 def check(
-    context: click.Context, files: Sequence[str], execute: bool, defines: Mapping[str, int]
+    context: click.Context, /, files: Sequence[str], execute: bool, use: bool, **options: Any
 ) -> None:
     """Report every error in files.
 
     Definitions are checked together with those that are installed or named by options, specs
     against all of them. A file - is a spec on the standard input. The exit status is 1 if there is
     any error.
+
+    With --execute, what a rule or kernel does is compared with what it is to do, and the shapes
+    that were tried are shown. With --use, specs are compiled: a rule or kernel fires in a spec if
+    it applies somewhere in its search, and wins if the program has it. What is of no use is a note,
+    and no error.
     """
     session: Session = context.obj
+    wanted = Wanted(**options)
+    if not use and (wanted.targets or wanted.budget or wanted.memo or wanted.no_memo):
+        raise UsageError(
+            "nothing is to be compiled: --target, --budget, --memo and --no-memo belong to --use",
+            help="add --use, or leave them out",
+        )
     findings = _Findings()
     sources = list(_read(files, findings))
-    definitions = _check(session, sources, defines, findings)
+    definitions = _check(session, sources, wanted.defines, findings)
+    document: dict[str, Any] = {}
     if execute and definitions is not None and not findings.count:
-        _execute(session, definitions, sources, findings)
+        document |= _execute(session, definitions, sources, findings)
+    if use and definitions is not None and not findings.count:
+        document |= _use(session, definitions, sources, wanted, findings)
     for error in findings.errors():
         session.report(error, closing_line=False)
     if findings.count:
         session.closing_line(findings.count)
     else:
-        session.say(f"checked {len(files)} file{'' if len(files) == 1 else 's'}: no errors")
+        noted = len(document.get("notes", ()))
+        notes = f", {noted} note{'' if noted == 1 else 's'}" if noted else ""
+        session.say(f"checked {len(files)} file{'' if len(files) == 1 else 's'}: no errors{notes}")
     if session.json:
         errors = [item for error in findings.errors() for item in error_json(error)]
-        session.document({"files": list(files), "errors": errors})
+        session.document({"files": list(files), "errors": errors, **document})
     context.exit(1 if findings.count else 0)
 
 
@@ -127,17 +176,38 @@ def _check(
 
 def _execute(
     session: Session, definitions: Definitions, sources: Sequence[Source], findings: _Findings
-) -> None:
-    """Both sides of the rules, and the kernels, on small sizes."""
+) -> dict[str, Any]:
+    """Both sides of the rules, and the kernels, on small sizes; what of it is for tools."""
     verdicts: list[Verdict] = []
-    with session.err.status("executing rules and kernels"), findings.collect():
-        verdicts += verify_declared(definitions, sources)
+    with session.err.status("executing rules and kernels") as status, findings.collect():
+        for verdict in verify_declared(definitions, sources):
+            verdicts.append(verdict)
+            status.update(f"executing rules and kernels: {len(verdicts)} done, {verdict.what}")
     for verdict in verdicts:
         if verdict.error is not None:
             findings.others.append(verdict.error)
         if verdict.untried:
             session.warn(f"{verdict.what} was not executed: {verdict.untried}")
+    if verdicts and not session.json:
+        show_executed(session, verdicts)
     executed = [v for v in verdicts if not v.untried]
     instances = sum(v.instances for v in executed)
     if not findings.count:
         session.say(f"executed {len(executed)} rules and kernels on {instances} instances")
+    return {"executed": executed_json(verdicts)}
+
+
+def _use(
+    session: Session,
+    definitions: Definitions,
+    sources: Sequence[Source],
+    wanted: Wanted,
+    findings: _Findings,
+) -> dict[str, Any]:
+    """Where rules and kernels fire and win; what of it is for tools."""
+    with findings.collect():
+        used = count_uses(session, definitions, sources, wanted)
+        if not session.json:
+            show_used(session, used)
+        return {"use": used_json(used), "notes": [diagnostic_json(note) for note in used.notes]}
+    return {}

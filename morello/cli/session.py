@@ -77,7 +77,7 @@ class Session:
     def report(self, error: MorelloError, *, closing_line: bool = True) -> None:
         """Show an error: diagnostics with source lines, others in one line, and the advice."""
         if isinstance(error, DiagnosticsError):
-            self._diagnostics(error.diagnostics)
+            self.show(error.diagnostics)
             if closing_line:
                 self.closing_line(len(error.diagnostics))
         else:
@@ -90,7 +90,8 @@ class Session:
 
         self.err.print(Text.assemble((label, style), *texts), soft_wrap=True)
 
-    def _diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
+    def show(self, diagnostics: Sequence[Diagnostic]) -> None:
+        """Diagnostics with their source lines, each followed by an empty line."""
         for diagnostic in diagnostics:
             self.err.print(_coloured(render(diagnostic)), soft_wrap=True)
             self.err.print()
@@ -105,6 +106,7 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
     """A diagnostic for tools. Lines and columns count from 1."""
     span = diagnostic.span
     return {
+        "severity": diagnostic.severity,
         "code": diagnostic.code,
         "message": diagnostic.message,
         "file": span.source.name,
@@ -129,6 +131,7 @@ def _coloured(rendered: str) -> Text:
 
     text = Text(rendered)
     text.highlight_regex(r"^error\[\w+\]", "bold red")
+    text.highlight_regex(r"^note\[\w+\]", "bold cyan")
     text.highlight_regex(r"(?m)^ *--> .*$", "blue")
     text.highlight_regex(r"(?m)^ *\d* \|", "blue")
     text.highlight_regex(r"(?m)(?<=\| ) *\^+.*$", "red")

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Literal
 
 from morello.errors import MorelloError
 from morello.language.source import Span
 
 LONGEST_LINE = 160
 """Characters of a source line that are shown; of a longer one, those around the caret."""
+
+
+Severity = Literal["error", "note"]
+"""An error has to be mended; a note is worth knowing, and its code begins with ``N``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +27,21 @@ class Diagnostic:
     span: Span
     label: str = ""
     help: str = ""
+    severity: Severity = "error"
 
 
 class DiagnosticsError(MorelloError):
     """All errors of one stage."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
-        unique = dict.fromkeys(diagnostics)
-        self.diagnostics = sorted(unique, key=lambda d: (d.span.source.name, d.span.start, d.code))
+        self.diagnostics = by_place(diagnostics)
         super().__init__("\n".join(render(d) for d in self.diagnostics))
+
+
+def by_place(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Each once, in the order of files, places and codes."""
+    unique = dict.fromkeys(diagnostics)
+    return sorted(unique, key=lambda d: (d.span.source.name, d.span.start, d.code))
 
 
 class Collector:
@@ -81,7 +92,7 @@ def render(diagnostic: Diagnostic) -> str:
     gutter = " " * len(str(line))
     shown, column, width = _window(text, column, width)
     lines = [
-        f"error[{diagnostic.code}]: {diagnostic.message}",
+        f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}",
         f"{gutter}--> {span}",
         f"{line} | {shown}",
         f"{gutter} | {' ' * (column - 1)}{'^' * width} {diagnostic.label}".rstrip(),

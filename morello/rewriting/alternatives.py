@@ -301,13 +301,23 @@ def _matched(rule: Rule, family: Family, packing: Sequence[Packing] | None = Non
     return spec_ref(family, packing, rule.match_in(family.operation.operator))
 
 
-def _rule_applies(rule: Rule, family: Family) -> bool:
+def matches(rule: Rule, family: Family) -> bool:
+    """Whether a family is one that a rule is for, by its pattern alone."""
     match = rule.declaration.match
     if not rule.may_match(family.operation.operator):
         return False
     if match.accumulating and not family.operation.accumulating:
         return False
     return not match.parallel or family.threads > 1
+
+
+def rule_alternatives(
+    context: Context, rule: Rule, family: Family, refusals: list[Refusal] | None = None
+) -> list[RuleAlternative]:
+    """One rule with every choice that its guards leave, on a family; none if it does not match."""
+    if not matches(rule, family):
+        return []
+    return list(_Enumeration(context, rule, _matched(rule, family), refusals).run())
 
 
 def alternatives(
@@ -320,8 +330,7 @@ def alternatives(
     """
     found: list[Alternative] = []
     for rule in context.rules:
-        if _rule_applies(rule, family):
-            found += _Enumeration(context, rule, _matched(rule, family), refusals).run()
+        found += rule_alternatives(context, rule, family, refusals)
     for kernel in context.target.kernels:
         match = match_kernel(kernel, context.target, family)
         if isinstance(match, KernelMatch):

@@ -114,6 +114,20 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
     return KernelMatch(kernel, f, patterns, tuple(fixed), bound)
 
 
+def misfits(kernel: Kernel, target: Target, family: Family) -> list[str]:
+    """What of the operands a kernel does not accept; nothing where it is for other operations."""
+    if _operation_refusal(kernel, family):
+        return []
+    orders = tuple(operand.order for operand in family.operands)
+    patterns = patterns_for(kernel.match, family.operation, orders)
+    if isinstance(patterns, str):
+        return []
+    operands = zip(patterns.of, spec_ref(family).tensors, family.operation.names, strict=True)
+    return [
+        why for p, tensor, name in operands if (why := _operand_refusal(p, target, tensor, name))
+    ]
+
+
 def _dimensions_beyond(
     pattern: ast.KernelOperand, tensor: TensorRef, is_rows: bool
 ) -> tuple[int, ...]:

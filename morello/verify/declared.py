@@ -7,27 +7,45 @@ from dataclasses import dataclass
 
 from morello.definitions import Definitions
 from morello.errors import MorelloError
-from morello.language.source import Source
+from morello.language.source import Source, Span
 from morello.rewriting.rule import Rule
-from morello.spec.machine import Target
+from morello.spec.machine import Kernel, Target
 from morello.toolchain.compilers import Compiler, find_compiler
 from morello.toolchain.host import host_lacks
 from morello.verify.kernels import KernelReport, verify_kernels
 from morello.verify.rules import verify_rule
+from morello.verify.tried import Tried
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What became of one rule or kernel.
 
-    ``what`` names it. ``error``: it is wrong; otherwise ``untried`` says why nothing was executed,
-    or is empty.
+    Attributes:
+        kind: The word ``rule`` or ``kernel``.
+        name: Its name.
+        span: Where that is written.
+        tried: All shapes that it was executed on; unknown of a rule that is wrong.
+        error: What is wrong with it, if anything is.
+        untried: Why nothing was executed, or empty.
     """
 
-    what: str
-    instances: int
+    kind: str
+    name: str
+    span: Span
+    tried: tuple[Tried, ...] = ()
     error: MorelloError | None = None
     untried: str = ""
+
+    @property
+    def what(self) -> str:
+        """Its name with what it is."""
+        return f"{self.kind} '{self.name}'"
+
+    @property
+    def instances(self) -> int:
+        """How often it was executed."""
+        return sum(shape.instances for shape in self.tried)
 
 
 NO_INSTANCE = "nothing that was tried passes its pattern, its guards and the limits of memory"
@@ -54,12 +72,13 @@ def verify_declared(
 
 
 def _of_rule(definitions: Definitions, rule: Rule) -> Verdict:
-    what = f"rule '{rule.name}'"
+    span = rule.declaration.name_span
     try:
         report = verify_rule(definitions, rule)
     except MorelloError as error:
-        return Verdict(what, 0, error)
-    return Verdict(what, report.instances, None, "" if report.instances else NO_INSTANCE)
+        return Verdict("rule", rule.name, span, error=error)
+    untried = "" if report.instances else NO_INSTANCE
+    return Verdict("rule", rule.name, span, report.tried, untried=untried)
 
 
 def _of_target(
@@ -77,12 +96,16 @@ def _of_target(
     lacking = host_lacks(target.flags, chosen)
     if lacking:
         why = f"this machine lacks {', '.join(flag[2:] for flag in lacking)}"
-        yield from (Verdict(f"kernel '{kernel.name}'", 0, None, why) for kernel in kernels)
+        yield from (_of_kernel(kernel, None, why) for kernel in kernels)
         return
-    yield from map(_of_kernel, verify_kernels(definitions, target, kernels, compiler=chosen))
+    reports = verify_kernels(definitions, target, kernels, compiler=chosen)
+    yield from map(_of_kernel, kernels, reports)
 
 
-def _of_kernel(report: KernelReport) -> Verdict:
+def _of_kernel(kernel: Kernel, report: KernelReport | None, untried: str = "") -> Verdict:
+    span = kernel.declaration.name_span
+    if report is None:
+        return Verdict("kernel", kernel.name, span, untried=untried)
     tried = report.instances or report.failure
-    what = f"kernel '{report.kernel}'"
-    return Verdict(what, report.instances, report.failure, "" if tried else NO_INSTANCE)
+    untried = "" if tried else NO_INSTANCE
+    return Verdict("kernel", kernel.name, span, report.tried, report.failure, untried)

@@ -23,6 +23,7 @@ from morello.verify.kernel_instances import KernelInstance, kernel_instances
 from morello.verify.kernel_programs import kernel_program
 from morello.verify.kernel_trials import Trial
 from morello.verify.sandbox import NotBuiltError, Outcome, run_cases
+from morello.verify.tried import Tried, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class KernelReport:
     """What a kernel was tried on.
 
     ``elements`` counts what was compared with the reference. No instances: nothing was verified.
-    ``failure`` says what is wrong, if anything is.
+    ``failure`` says what is wrong, if anything is. ``tried``: all shapes.
     """
 
     kernel: str
@@ -39,6 +40,7 @@ class KernelReport:
     instances: int
     elements: int
     failure: WrongKernelError | None = None
+    tried: tuple[Tried, ...] = ()
 
 
 class WrongKernelError(MorelloError):
@@ -157,5 +159,13 @@ def _compare(
         except MorelloError as error:
             failure = WrongKernelError(kernel, trial.made.instance, str(error))
             break
-    families = {trial.made.instance.family for trial in trials}
-    return KernelReport(kernel.name, target.name, len(families), len(trials), elements, failure)
+    instances = [trial.made.instance for trial in trials]
+    return KernelReport(
+        kernel.name,
+        target.name,
+        len({instance.family for instance in instances}),
+        len(instances),
+        elements,
+        failure,
+        tally((target.name, instance.family, instance.sizes) for instance in instances),
+    )

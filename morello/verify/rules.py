@@ -34,6 +34,7 @@ from morello.spec.spec import Spec
 from morello.verify.families import part_of_larger, region
 from morello.verify.measure import decreases
 from morello.verify.rule_instances import Instance, rule_instances
+from morello.verify.tried import Tried, tally
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -51,7 +52,7 @@ KINDS = ("random", "small", "huge", "nonfinite")
 class RuleReport:
     """What a rule was tried on. ``operators`` by name; no instances: nothing was verified.
 
-    ``graphs``: how many graphs of several operators are beside those.
+    ``graphs``: how many graphs of several operators are beside those. ``tried``: all shapes.
     """
 
     rule: str
@@ -60,6 +61,7 @@ class RuleReport:
     instances: int
     families: int
     shapes: int
+    tried: tuple[Tried, ...] = ()
 
 
 class WrongRuleError(MorelloError):
@@ -92,19 +94,28 @@ def verify_rule(definitions: Definitions, rule: Rule, *, budget: int | None = No
     if budget is None:
         matched = sum(rule.may_match(operator) for operator in definitions.operators.values())
         budget = max(BUDGET, TURNS * matched)
-    tried: list[Spec] = []
+    tried: list[Instance] = []
     for number, instance in enumerate(rule_instances(definitions, rule, budget)):
         try:
             _Execution(instance, ranks, seed=number).check(KINDS[number % len(KINDS)])
         except MorelloError as error:
             raise WrongRuleError(rule, instance, str(error)) from error
-        tried.append(instance.spec)
-    tried_on = {o.name: o for o in (spec.family.operation.operator for spec in tried)}
+        tried.append(instance)
+    specs = [instance.spec for instance in tried]
+    tried_on = {o.name: o for o in (spec.family.operation.operator for spec in specs)}
     operators = sorted(name for name, o in tried_on.items() if o.composition is None)
     graphs = len(tried_on) - len(operators)
-    families = {spec.family for spec in tried}
-    shapes = {(spec.family.operation.operator.name, spec.sizes) for spec in tried}
-    return RuleReport(rule.name, tuple(operators), graphs, len(tried), len(families), len(shapes))
+    families = {spec.family for spec in specs}
+    shapes = {(spec.family.operation.operator.name, spec.sizes) for spec in specs}
+    return RuleReport(
+        rule.name,
+        tuple(operators),
+        graphs,
+        len(tried),
+        len(families),
+        len(shapes),
+        tally((i.context.target.name, i.spec.family, i.spec.sizes) for i in tried),
+    )
 
 
 class _Execution:

@@ -13,7 +13,7 @@ from morello.definitions import load_definitions
 from morello.errors import MorelloError
 from morello.language.source import Source
 from morello.toolchain.compilers import Compiler
-from morello.verify import declared, rule_instances
+from morello.verify import declared, rule_instances, rules
 from morello.verify.declared import NO_INSTANCE, verify_declared
 
 RULES = """
@@ -103,6 +103,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_the_shapes_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one for tools, with as many instances as were executed; in a line for people."""
+    monkeypatch.setattr(rules, "BUDGET", 50)
+    monkeypatch.setattr(rules, "TURNS", 1)
+    (folder / "mine.mtarget").write_text(KERNELS)
+    (folder / "mine.mrules").write_text(RULES)
+    result = CliRunner().invoke(
+        main, ["check", "--execute", "--json", "mine.mtarget", "mine.mrules"]
+    )
+    rule, kernel = json.loads(result.stdout)["executed"]
+    assert (rule["kind"], rule["name"], rule["result"]) == ("rule", "initialise", "equal")
+    assert (kernel["name"], kernel["file"], kernel["line"]) == ("one", "mine.mtarget", 2)
+    for verdict in (rule, kernel):
+        assert verdict["instances"] == sum(shape["instances"] for shape in verdict["shapes"]) > 0
+    assert {shape["operation"] for shape in kernel["shapes"]} == {"copy"}
+    assert all(shape["dtypes"] == ["s32", "s32"] for shape in kernel["shapes"])
+    assert all(shape["sizes"] == {"i0": 1} for shape in kernel["shapes"])
+    products = [shape for shape in rule["shapes"] if shape["operation"] == "matmul"]
+    assert any({"m", "k", "n"} <= set(shape["sizes"]) for shape in products)
+    shown = CliRunner().invoke(main, ["check", "--execute", "mine.mtarget"]).stdout
+    (line,) = [" ".join(line.split()) for line in shown.splitlines() if "'one'" in line]
+    assert line.startswith("kernel 'one' (mine.mtarget:2) equal")
+    assert line.endswith("copy s32 s32 i0 1")
 
 
 @pytest.mark.usefixtures("_soon_missed")
