@@ -66,7 +66,7 @@ def count_uses(
 ) -> Used:
     """Compile specs, and count what their searches had of rules and kernels.
 
-    Counted are the rules and kernels that the files declare, or all, where no file declares any;
+    Counted are the rules and kernels that the files declare, or all, where they declare none;
     compiled are the specs of the files, or, where there are none, those of the plugins.
 
     Args:
@@ -140,11 +140,11 @@ def _items(
     definitions: Definitions, declared: Sequence[Source], targets: Iterable[str]
 ) -> list[Rule | Kernel]:
     """Rules and kernels to count: those that files declare, or all that there are for targets."""
+    every = {k.name: k for target in definitions.targets.values() for k in target.kernels}
+    items: list[Rule | Kernel] = [*definitions.rules, *every.values()]
+    own = [item for item in items if item.declaration.span.source in declared]
     kernels = {k.name: k for name in targets for k in definitions.targets[name].kernels}
-    if declared:
-        kernels |= {k.name: k for t in definitions.targets.values() for k in t.kernels}
-    items: list[Rule | Kernel] = [*definitions.rules, *kernels.values()]
-    return [i for i in items if not declared or i.declaration.span.source in declared]
+    return own or [*definitions.rules, *kernels.values()]
 
 
 class _Counting:

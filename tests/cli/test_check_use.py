@@ -84,10 +84,14 @@ def test_the_plugins_specs_are_the_default(run: Run, monkeypatch: pytest.MonkeyP
     assert document["use"]["rules"] == []
 
 
-def test_without_definitions_all_are_counted(run: Run, definitions: Definitions) -> None:
+@pytest.mark.parametrize("declared", [(), ("only.mrules",)], ids=["none", "operators"])
+def test_all_are_counted_where_none_are_declared(
+    declared: tuple[str, ...], run: Run, definitions: Definitions
+) -> None:
     """Every rule, and every kernel of the targets that are compiled for."""
+    Path("only.mrules").write_text(RULES.split("\n\n", maxsplit=1)[0])
     options = ("--json", "--no-memo", "-t", "x86.scalar")
-    result = run("check", "--use", "-", *options, input=COPIED)
+    result = run("check", "--use", "-", *declared, *options, input=COPIED)
     document = json.loads(result.stdout)
     assert {r["name"] for r in document["use"]["rules"]} == {r.name for r in definitions.rules}
     kernels = {k.name for k in definitions.targets["x86.scalar"].kernels}
