@@ -50,7 +50,7 @@ def _never_wins(tally: Tally) -> Diagnostic:
         help = f"it applies to no Spec of a chosen program; it fires most in {compile}"
     else:
         compile, nearest = tally.closest
-        dearer = "as much as" if nearest.ratio == 1 else f"{nearest.ratio:.4g} times"
+        dearer = "just" if nearest.ratio == 1 else f"{nearest.ratio:.4g} times"
         help = (
             f"the nearest that it came: {dearer} the cost of what was chosen for {nearest.spec} "
             f"of {compile}; 'morello explain --why' shows of what"
@@ -70,13 +70,18 @@ def _unreached(tally: Tally, kernel: Kernel) -> Diagnostic:
 
 
 def _panels(tally: Tally, kernel: Kernel) -> Iterator[Diagnostic]:
-    """Of widths of panels that a pattern names: those that no operand came in."""
+    """Of widths of panels that a pattern names: those that no operand of a program came in.
+
+    Where the kernel itself is in no program, only those that are not even tried.
+    """
     for pattern in kernel.match.operands:
         for width in pattern.panels:
             one = InPanels(kernel.name, pattern, width)
             if any(one in compile.use.taken for compile in tally.compiles):
                 continue
             offered = sum(one in compile.use.offered for compile in tally.compiles)
+            if offered and not tally.won:
+                continue
             label = f"in no program of {_counted(tally.compiles)}"
             help = (
                 f"rules try them in {offered} of these, and what is chosen is without"

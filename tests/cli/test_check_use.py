@@ -109,6 +109,20 @@ def test_several_targets(run: Run) -> None:
     assert [r["compiles"] for r in document["use"]["rules"]] == [4, 4]
 
 
+def test_the_document_is_as_the_page_says(run: Run, project: Path) -> None:
+    """Every key of it stands in the table of ``docs/verification.md``."""
+    page = (project / "docs" / "verification.md").read_text()
+    options = ("-D", "N=2", "-t", "x86.scalar", "--no-memo")
+    result = run("check", "--use", "--json", "mine.mrules", "mine.mspec", *options)
+    document = json.loads(result.stdout)
+    used = document["use"]
+    parts = [document, *used["specs"], *used["rules"], *document["notes"]]
+    parts += [part for rule in used["rules"] for part in (*rule["in"], rule["closest"] or {})]
+    assert set(used) == {"specs", "left_out", "rules", "kernels"}
+    for key in {key for part in parts for key in part} - {"use"}:
+        assert f"`{key}`" in page, key
+
+
 def test_a_kernel_for_none_of_the_targets_is_said(run: Run) -> None:
     """It is a warning, since nothing is known of it."""
     files = ("mine.mtarget", "mine.mrules", "mine.mspec")
