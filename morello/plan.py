@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.answers import Answers
-from morello.search.reconstruct import PlanNode, own_features
+from morello.search.reconstruct import PlanNode, leaves, own_features
 from morello.spec.machine import Kernel as Microkernel
 from morello.spec.machine import Target
 
@@ -57,12 +57,35 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A use of a node: in which tree, how deep, and how often it runs."""
+    """A use of a node: in which tree, and how deep.
+
+    ``count``: how often it runs each time that the node above it does; ``runs``: in a whole call.
+    ``used``: grains in use of every bounded level when it begins, nearest first.
+    """
 
     tree: Tree
     node: PlanNode
     depth: int
     count: int
+    runs: int
+    used: tuple[int, ...]
+
+    @property
+    def below(self) -> tuple[Line, ...]:
+        """The lines of its sub-Specs, in program order."""
+        if self.node.step is None:
+            return ()
+        pairs = zip(leaves(self.node.step), self.node.children, strict=True)
+        return tuple(
+            Line(self.tree, child, self.depth + 1, n, self.runs * n, self._used_in(leaf))
+            for (leaf, n), child in pairs
+        )
+
+    def _used_in(self, leaf: Leaf) -> tuple[int, ...]:
+        """A Spec does not know of levels that do not matter to it: what the step adds counts."""
+        assert leaf.used is not None
+        changes = zip(self.used, self.node.spec.used, leaf.used, strict=True)
+        return tuple(used + int(then) - before for used, before, then in changes)
 
 
 @dataclass(frozen=True)
@@ -80,14 +103,14 @@ class Plan:
     def lines(self) -> list[Line]:
         """Every use of a node in program order."""
         found: list[Line] = []
-        pending = [Line(tree, tree.root, 0, 1) for tree in reversed(self.trees)]
+        pending = [
+            Line(tree, tree.root, 0, 1, 1, (0,) * len(tree.target.bounded))
+            for tree in reversed(self.trees)
+        ]
         while pending:
             line = pending.pop()
             found.append(line)
-            below = list(zip(line.node.children, line.node.counts, strict=True))
-            pending += [
-                Line(line.tree, child, line.depth + 1, count) for child, count in reversed(below)
-            ]
+            pending += reversed(line.below)
         return found
 
     @property
@@ -153,8 +176,17 @@ def shares(target: Target, root: PlanNode) -> list[CostShare]:
     for node, count in occurrences(root):
         for name, own in own_features(target, node.spec, node.option).items():
             totals[name] = totals.get(name, 0.0) + own * count
+    return _shares(target, totals)
+
+
+def shares_of(target: Target, node: PlanNode) -> list[CostShare]:
+    """The same of one node in one run, without what is below it."""
+    return _shares(target, own_features(target, node.spec, node.option))
+
+
+def _shares(target: Target, counts: Mapping[str, float]) -> list[CostShare]:
     values = target.every_coefficient
-    return _sorted(CostShare(n, c, values[n].value) for n, c in totals.items() if c)
+    return _sorted(CostShare(n, c, values[n].value) for n, c in counts.items() if c)
 
 
 def _sorted(found: Iterable[CostShare]) -> list[CostShare]:

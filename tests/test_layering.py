@@ -81,6 +81,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.usage": {*SEARCH, "morello.plan"},  # what fires and wins
     "morello.verify": VERIFIED - {"morello.verify"},
     "morello.execution": RUN,
+    "morello.explain": {*API, "morello.why"},
     "morello.writer": SOLVED,
     "morello.measure": VERIFIED,
     "morello.kernel_card": {*VERIFIED, "morello.measure"},  # what a notebook shows
@@ -96,6 +97,7 @@ ALLOWED: dict[str, set[str]] = {
             "morello.commands",
             "morello.editor",
             "morello.entry_points",
+            "morello.explain",
             "morello.local",
             "morello.resources",
             "morello.skeletons",

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import click
 
+from morello.cli.explain_text import show_explanation, show_reasons
+from morello.cli.memos import memo_with_pages
 from morello.cli.options import examples, json_option, spec_options
+from morello.cli.outputs import origin, refuse_foreign, write_together
 from morello.cli.request import Request, compile_request, statistics_json, statistics_text
 from morello.cli.session import Session
-from morello.cli.tables import Row, show_table
-from morello.compiler import Kernel
-from morello.errors import UsageError
+from morello.cli.tables import Row
+from morello.errors import MorelloError, UsageError
+from morello.explain.document import Explanation
+from morello.memo.memo import Memo
+from morello.memo.pages import Pages
 from morello.why import Beginning, Why
 
-SHOWN = 10
-"""First steps that are shown; the JSON document has all."""
-
 MAIN_COSTS = 3
-"""Coefficients that are shown of each; the JSON document has all."""
+"""Coefficients that are shown of each alternative; the JSON document has all."""
 
 
 @click.command(
     epilog=examples(
         "morello explain matmul.mspec -D M=100",
         "morello explain matmul.mspec --why 3",
+        "morello explain matmul.mspec --html matmul.html",
         "morello explain matmul.mspec --target NAME --json",
     )
 )
@@ -37,61 +42,113 @@ MAIN_COSTS = 3
     default=1,
     help="Line of the plan whose alternatives and refusals are shown; the first by default.",
 )
+@click.option(
+    "--html",
+    metavar="FILE",
+    help="Write a page instead: the tree, costs, memory, limits, decisions, boxes of the memo.",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE of --html, whoever wrote it.")
 @json_option
 @click.pass_obj
-def explain(session: Session, /, why: int, **request: Any) -> None:
+def explain(session: Session, /, why: int, html: str | None, force: bool, **request: Any) -> None:
     """Show the plan of a spec, its costs and its alternatives.
 
+    Each line of the plan: its predicted cycles in a whole call, their share, the share that it has
+    without those below it and what most of that is, the memory in use of each level with a
+    limit, and how much the next best first step would cost. Then cycles by coefficient, the
+    limits of the target, and of one line all that could be done instead and what refused.
+
     Where nothing implements the spec, the guards and limits that refused are shown instead, with
-    their numbers. No file is written.
+    their numbers.
+
+    The page of --html is one file that needs no other and no network. It has all that the JSON
+    document has: of every decision the best alternatives and the refusals.
 
     A spec with several outputs has a tree for each computation, one after the other. In the JSON
     document these are the children of a node of the kind "sequence", and say what they compute.
     """
-    kernel = compile_request(session, Request(**request))
-    lines = kernel.plan.lines
-    if why > len(lines):
+    path = None if html is None else _page_path(html, force)
+    with _memo(session, request, pages=session.json or path is not None) as memo:
+        kernel = compile_request(session, Request(**request), memo=memo)
+        explanation = Explanation(kernel)
+        line = _line(explanation, why)
+        reasons = explanation.decision_of[line].why
+        if not session.json and path is None:
+            _show(session, explanation, reasons, line)
+            return
+        assert memo is not None
+        assert memo.store is not None
+        document = explanation.document(Pages(memo.store)) | statistics_json(kernel)
+        if path is not None:
+            _write(session, path, document, force)
+        if session.json:
+            session.document(document | _why(reasons))
+
+
+def _line(explanation: Explanation, why: int) -> int:
+    count = len(explanation.lines)
+    if why > count:
         raise UsageError(
-            f"there is no line {why}: the plan has {len(lines)}", help=f"choose 1 to {len(lines)}"
+            f"there is no line {why}: the plan has {count}", help=f"choose 1 to {count}"
         )
-    line = lines[why - 1]
-    reasons = Why(line.tree.answers, line.node.spec)
-    if session.json:
-        session.document(_document(kernel, reasons))
-        return
-    session.say(f"{kernel.plan.render()}\n")
-    show_table(session, "costs", ("coefficient", "count", "cycles", "share"), _costs(kernel))
-    _show_reasons(session, reasons, why)
+    return why
+
+
+def _memo(
+    session: Session, request: dict[str, Any], *, pages: bool
+) -> AbstractContextManager[Memo | None]:
+    """The memo, if boxes are to be told of; otherwise the one that compiling opens."""
+    if not pages:
+        return nullcontext()
+    return memo_with_pages(session, request["memo"], off=request["no_memo"])
+
+
+# ------------------------------------------------------------------------- a page
+
+
+def _page_path(text: str, force: bool) -> Path:
+    path = Path(text)
+    if not path.parent.is_dir():
+        raise MorelloError(f"there is no directory '{path.parent}' to write to")
+    if not force:
+        refuse_foreign(path)
+    return path
+
+
+def _write(session: Session, path: Path, document: dict[str, Any], force: bool) -> None:
+    # Imported here: text needs no template.
+    from morello.explain.page import page  # noqa: PLC0415
+
+    if not force:
+        refuse_foreign(path)  # once more: the search may have taken long
+    text = page(document, origin())
+    write_together({path: text})
+    session.say(f"wrote {path}: {len(text.encode()) / 1024:,.0f} KiB")
+    for sentence in document["left_out"]:
+        session.say(f"left out: {sentence}")
+    session.say(f"predicted: {document['cycles']:,.0f} cycles on {document['target']}")
+
+
+# ------------------------------------------------------------------------- JSON and text
+
+
+def _why(reasons: Why) -> dict[str, Any]:
+    return {
+        "why": str(reasons.spec),
+        "alternatives": _alternatives(reasons, reasons.beginnings),
+        "refused": [str(r) for r in reasons.refused],
+    }
+
+
+def _show(session: Session, explanation: Explanation, reasons: Why, line: int) -> None:
+    kernel = explanation.kernel
+    show_explanation(session, explanation)
+    show_reasons(session, reasons, line, lambda found: _alternatives(reasons, found))
     session.say("")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
     session.say(statistics_text(kernel))
     if kernel.statistics.coarsening is not None:
         session.say(str(kernel.statistics.coarsening))
-
-
-def _document(kernel: Kernel, reasons: Why) -> dict[str, Any]:
-    return {
-        "name": kernel.name,
-        "target": kernel.program.target.name,
-        "cycles": kernel.cost,
-        "plan": kernel.plan.to_json(),
-        "costs": _costs(kernel),
-        "why": str(reasons.spec),
-        "alternatives": _alternatives(reasons, reasons.beginnings),
-        "refused": [str(r) for r in reasons.refused],
-        **statistics_json(kernel),
-    }
-
-
-def _show_reasons(session: Session, reasons: Why, line: int) -> None:
-    session.say(f"line {line}: {reasons.spec}")
-    found = reasons.beginnings
-    session.say(f"the cheapest {min(SHOWN, len(found))} of {len(found)} first steps that apply:")
-    columns = ("step", "parameters", "cycles", "ratio", "mostly")
-    show_table(session, "alternatives", columns, _alternatives(reasons, found[:SHOWN]))
-    session.say("what does not apply to it:")
-    for refusal in reasons.refused:
-        session.say(f"  {refusal}")
 
 
 def _alternatives(reasons: Why, beginnings: Sequence[Beginning]) -> list[Row]:
@@ -113,16 +170,3 @@ def _alternatives(reasons: Why, beginnings: Sequence[Beginning]) -> list[Row]:
             }
         )
     return rows
-
-
-def _costs(kernel: Kernel) -> list[Row]:
-    """Cycles by coefficient, the dearest first."""
-    return [
-        {
-            "coefficient": cost.coefficient,
-            "count": cost.count,
-            "cycles": cost.cycles,
-            "share": f"{cost.cycles / kernel.cost:.1%}" if kernel.cost else "-",
-        }
-        for cost in kernel.plan.costs()
-    ]

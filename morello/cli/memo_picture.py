@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
-from morello.cli.memos import open_memo
+from morello.cli.memos import memo_with_pages
 from morello.cli.options import examples, json_option, spec_options
 from morello.cli.request import Request, compile_request
 from morello.cli.session import Session
@@ -69,7 +67,7 @@ def picture(
     path = None if listed else _picture_path(output, force)
     draw = None if path is None else _drawing()
     shown, fixed = _axes(axes), _fixed(at)
-    with _memo_with_pages(session, Request(**request)) as memo:
+    with memo_with_pages(session, request["memo"], off=request["no_memo"]) as memo:
         kernel = compile_request(session, Request(**request), memo=memo)
         found = _pages(kernel, memo)
         pages = {variant: page for variant, (page, _) in found.items()}
@@ -117,20 +115,6 @@ def _fixed(text: str) -> Mapping[str, str]:
     if len(fixed) < len(pairs):
         raise UsageError(f"'{text}' fixes a coordinate twice", help="leave one of them out")
     return fixed
-
-
-@contextmanager
-def _memo_with_pages(session: Session, request: Request) -> Iterator[Memo]:
-    """The memo that is asked for, or one for this run where that keeps nothing."""
-    with open_memo(session, request.memo, off=request.no_memo) as memo:
-        if memo.store is not None and memo.store.writable:
-            yield memo
-            return
-    with (
-        TemporaryDirectory(prefix="morello-") as directory,
-        Memo.open(Path(directory, "memo.sqlite"), warn=session.warn) as memo,
-    ):
-        yield memo
 
 
 def _pages(kernel: Kernel, memo: Memo) -> dict[Variant, tuple[Page, Context]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from morello.cli.session import Session
 from morello.errors import MorelloError, UsageError
@@ -28,6 +29,20 @@ def open_memo(session: Session, path: str | None, *, off: bool) -> Memo:
     if off and path is not None:
         raise UsageError("--memo and --no-memo exclude each other", help="leave one of them out")
     return Memo(alone=True) if off else Memo.open(_named(path), warn=session.warn)
+
+
+@contextmanager
+def memo_with_pages(session: Session, path: str | None, *, off: bool) -> Iterator[Memo]:
+    """The memo that is asked for, or one for this run where that keeps nothing."""
+    with open_memo(session, path, off=off) as memo:
+        if memo.store is not None and memo.store.writable:
+            yield memo
+            return
+    with (
+        TemporaryDirectory(prefix="morello-") as directory,
+        Memo.open(Path(directory, "memo.sqlite"), warn=session.warn) as memo,
+    ):
+        yield memo
 
 
 def memo_path(path: str | None) -> Path:

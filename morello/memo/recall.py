@@ -138,7 +138,8 @@ class Recalled:
         """What a recorded choice names, of the family's alternatives."""
         texts = dict(parameters)
         if family not in self._every:
-            self._every[family] = tuple(alternatives(self.context, family))
+            live = self._live.get(family)  # without those that lead nowhere, which nobody chose
+            self._every[family] = live or tuple(alternatives(self.context, family))
         for alternative in self._every[family]:
             tile = texts.get(alternative.axis, "") if alternative.axis is not None else None
             if tile is not None and not tile.isdecimal():

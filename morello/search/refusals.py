@@ -29,6 +29,7 @@ from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.solution import Solution
+from morello.spec.layout import panel
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Spec
 
@@ -212,11 +213,15 @@ def _walk_loop(step: Tiled, scope: Scope) -> tuple[list[str], list[Spec]]:
 
 
 def _limit(step: Placed, scope: Scope) -> str:
-    level = step.tensor.operand.level
-    capacity = level.capacity or 0
-    free = capacity - scope.used[level.name]
+    level, source = step.tensor.operand.level, step.source
+    capacity = level.capacity
+    free = None if capacity is None else capacity - scope.used[level.name]
+    if free is None or step.taken <= free:
+        if width := panel(step.tensor.packing):
+            return f"{source.name} has no more than one panel of {width}"
+        return f"{source.name} is not computed yet: there is nothing that {level} could hold"
     unit, each = ("bytes", level.grain) if level.addressable else ("registers", 1)
     return (
-        f"{step.source.name} takes {step.taken * each} {unit} of {level}, "
-        f"and {free * each} of {capacity * each} are free"
+        f"{source.name} takes {step.taken * each} {unit} of {level}, "
+        f"and {free * each} of {(capacity or 0) * each} are free"
     )

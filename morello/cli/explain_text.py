@@ -1,0 +1,167 @@
+"""An explanation as text: the plan's tree beside its numbers, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from morello.cli.session import Session
+from morello.cli.tables import Row, show_table
+from morello.explain.document import Explanation, nodes_of
+from morello.why import Beginning, Why
+
+SHOWN = 10
+"""First steps that are shown of one line; the JSON document has all."""
+
+_BAR = 8
+"""Characters of a whole bar."""
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_WIDEST = 10_000
+"""Columns of the tree before it is put beside its numbers: no line of it is folded."""
+
+
+def show_explanation(session: Session, explanation: Explanation) -> None:
+    """The tree, costs by coefficient, and the limits of the target."""
+    _show_plan(session, explanation)
+    columns = ("coefficient", "count", "cycles", "share")
+    rows = [{**row, "share": f"{row['share']:.1%}"} for row in explanation.costs]
+    show_table(session, "costs", columns, rows)
+    _show_limits(session, explanation.roofline)
+
+
+def show_reasons(
+    session: Session,
+    reasons: Why,
+    line: int,
+    alternatives: Callable[[Sequence[Beginning]], list[Row]],
+) -> None:
+    """What one line could begin with instead, and what refused."""
+    session.say(f"line {line}: {reasons.spec}")
+    found = reasons.beginnings
+    session.say(f"the cheapest {min(SHOWN, len(found))} of {len(found)} first steps that apply:")
+    columns = ("step", "parameters", "cycles", "ratio", "mostly")
+    show_table(session, "alternatives", columns, alternatives(found[:SHOWN]))
+    session.say("what does not apply to it:")
+    for refusal in reasons.refused:
+        session.say(f"  {refusal}")
+
+
+# ------------------------------------------------------------------------- the plan
+
+
+def _show_plan(session: Session, explanation: Explanation) -> None:
+    """A row a line: numbers first, so that the tree may be as wide as it likes."""
+    levels = [row["level"] for row in explanation.memory]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    numeric = ("line", "cycles", "share", "", "own")
+    for name in numeric:
+        table.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
+    table.add_column("mostly", no_wrap=True)
+    table.add_column("next best", justify="right", no_wrap=True)
+    for level in levels:
+        table.add_column(level, justify="right", no_wrap=True)
+    table.add_column("program", overflow="fold")
+    tree = _tree_lines(explanation)
+    for node, text in zip(nodes_of(explanation.plan), tree, strict=True):
+        cells = _cells(node, explanation)
+        used = {m["level"]: m["in_use"] / m["limit"] for m in node["memory"]}
+        memory = [f"{used[level]:.0%}" for level in levels]
+        table.add_row(*cells, *memory, text)
+    session.out.print(table)
+    limits = ", ".join(f"{m['level']} {_amount(m['limit'], m['unit'])}" for m in explanation.memory)
+    session.say(f"memory in use is of: {limits}; cycles are those of all runs in a call\n")
+
+
+def _cells(node: Mapping[str, Any], explanation: Explanation) -> list[str]:
+    cycles = explanation.kernel.cost
+    own = sum(node["costs"].values())
+    mostly = max(node["costs"].items(), key=lambda item: item[1], default=None)
+    ratio = explanation.decision_of[node["line"]].next_ratio
+    share = node["total_cycles"] / cycles if cycles else 0.0
+    return [
+        str(node["line"]),
+        f"{node['total_cycles']:,.0f}",
+        f"{share:.1%}",
+        _bar(share),
+        f"{own / cycles:.1%}" if own and cycles else "",
+        f"{mostly[1] / own:.0%} {mostly[0]}" if mostly and own else "",
+        "" if ratio is None else f"+{ratio - 1:.1%}",
+    ]
+
+
+def _bar(share: float) -> str:
+    """A bar of `_BAR` characters for all, in eighths of a character."""
+    eighths = round(min(max(share, 0.0), 1.0) * _BAR * 8)
+    return _EIGHTHS[8] * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _tree_lines(explanation: Explanation) -> list[Text]:
+    """A line of a `rich` tree for each node, in program order."""
+    plan = explanation.plan
+    several = plan["kind"] == "sequence"
+    lines: list[Text] = []
+    for child in plan["children"] if several else [plan]:
+        named = f"{child['computes']} = " if several else ""
+        console = Console(width=_WIDEST, markup=False, highlight=False, emoji=False, no_color=True)
+        with console.capture() as captured:
+            console.print(_tree(child, named))
+        lines += [Text(line.rstrip()) for line in captured.get().splitlines()]
+    return lines
+
+
+def _tree(node: Mapping[str, Any], before: str = "") -> Tree:
+    tree = Tree(Text(before + _label(node)))
+    for child in node["children"]:
+        tree.children.append(_tree(child))
+    return tree
+
+
+def _label(node: Mapping[str, Any]) -> str:
+    sizes = " ".join(f"{d}={n}" for d, n in node["sizes"].items())
+    parameters = ", ".join(f"{n} = {v}" for n, v in node["parameters"].items())
+    step = f"{node['name']}({parameters})" if parameters else node["name"]
+    times = "ahead: " if not node["count"] else f"{node['count']:,} x " if node["count"] > 1 else ""
+    return f"{times}{node['operation']} [{sizes}]: {step}"
+
+
+# ------------------------------------------------------------------------- limits
+
+
+def _show_limits(session: Session, found: Mapping[str, Any]) -> None:
+    """Least cycles that the arithmetic and each level allow, beside those that are predicted."""
+    cycles = found["cycles"]
+    arithmetic = found["arithmetic"]
+    rows = [_limit("arithmetic", found["operations"], "operations", None, arithmetic, cycles)]
+    rows += [
+        _limit(row["level"], row["bytes"], "bytes", row["intensity"], row, cycles)
+        for row in found["levels"]
+    ]
+    columns = ("limit", "does", "operations a byte", "at most a cycle", "least cycles", "share")
+    show_table(session, "limits", columns, rows)
+
+
+def _limit(
+    name: str, does: int, unit: str, intensity: float | None, row: Mapping[str, Any], cycles: float
+) -> Row:
+    rate = row.get("bytes_per_cycle", row["roof"])
+    return {
+        "limit": name,
+        "does": f"{does:,} {unit}",
+        "operations a byte": intensity,
+        "at most a cycle": rate,
+        "least cycles": row["cycles"],
+        "share": f"{row['cycles'] / cycles:.1%}" if row["cycles"] is not None and cycles else "-",
+    }
+
+
+def _amount(size: int, unit: str) -> str:
+    if unit != "bytes":
+        return f"{size:,} {unit}"
+    return f"{size / 1024:,g} KiB" if size >= 1024 else f"{size} bytes"

@@ -1,0 +1,149 @@
+"""The rows and bars of a page, from the document: what is said of each, not how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+MOST_LINES = 1500
+"""Of the tree; of a longer one those with the most cycles are shown."""
+
+NAMED_COEFFICIENTS = 7
+"""With a colour and a pattern of their own; all others share one."""
+
+DEAREST = 12
+"""Lines that are listed by their own cycles."""
+
+FOLDED = 0.01
+"""Share of the cycles below which a part of the tree is folded when the page is opened."""
+
+Document = Mapping[str, Any]
+
+
+def classes(document: Document) -> dict[str, str]:
+    """The class of each coefficient: one each for those with the most cycles, one for the rest."""
+    names = [row["coefficient"] for row in document["costs"]]
+    return {name: f"k{min(place, NAMED_COEFFICIENTS)}" for place, name in enumerate(names)}
+
+
+def rows(document: Document) -> list[dict[str, Any]]:
+    """Lines of the tree in program order, each with what the grid shows of it."""
+    found = list(_rows(document["plan"], document["cycles"], classes(document)))
+    if len(found) <= MOST_LINES:
+        return found
+    dearest = sorted(found, key=lambda row: (-row["total_cycles"], row["line"]))[:MOST_LINES]
+    kept = {row["line"] for row in dearest}
+    return [row for row in found if row["line"] in kept]
+
+
+def _rows(plan: Document, cycles: float, colours: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    several = plan["kind"] == "sequence"
+    roots = plan["children"] if several else [plan]
+    pending = [(root, 1, place + 1, len(roots), 0) for place, root in enumerate(roots)][::-1]
+    totals: dict[int, dict[str, float]] = {}
+    for root in roots:
+        _total(root, totals)
+    while pending:
+        node, level, place, siblings, parent = pending.pop()
+        below = node["children"]
+        pending += [
+            (child, level + 1, n, len(below), node["line"])
+            for n, child in reversed(list(enumerate(below, 1)))
+        ]
+        share = node["total_cycles"] / cycles if cycles else 0.0
+        yield {
+            "line": node["line"],
+            "level": level,
+            "place": place,
+            "siblings": siblings,
+            "parent": parent,
+            "parents": bool(below),
+            "folded": bool(below) and share < FOLDED,
+            "computes": node.get("computes", "") if several else "",
+            "operation": node["operation"],
+            "sizes": node["sizes"],
+            "name": node["name"],
+            "parameters": node["parameters"],
+            "kind": node["kind"],
+            "count": node["count"],
+            "runs": node["runs"],
+            "total_cycles": node["total_cycles"],
+            "share": share,
+            "own_cycles": node["own_cycles"] * node["runs"],
+            "segments": segments(totals[node["line"]], cycles, colours),
+            "memory": node["memory"],
+            "placed": node["placed"],
+            "decision": node["decision"],
+        }
+
+
+def _total(node: Document, totals: dict[int, dict[str, float]]) -> dict[str, float]:
+    """Cycles by coefficient of a node with all below it."""
+    found = dict(node["costs"])
+    for child in node["children"]:
+        for name, cycles in _total(child, totals).items():
+            found[name] = found.get(name, 0.0) + cycles
+    totals[node["line"]] = found
+    return found
+
+
+def segments(
+    costs: Mapping[str, float], cycles: float, colours: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Parts of a bar that is as long as all cycles: one for each class, in their order."""
+    found: dict[str, float] = {}
+    for name, part in costs.items():
+        found[colours[name]] = found.get(colours[name], 0.0) + part
+    return [
+        {"class": name, "share": found[name] / cycles}
+        for name in sorted(found)
+        if cycles and found[name] > 0
+    ]
+
+
+def dearest(shown: Sequence[Document]) -> list[Document]:
+    """Lines with the most cycles of their own."""
+    own = [row for row in shown if row["own_cycles"] > 0]
+    return sorted(own, key=lambda row: (-row["own_cycles"], row["line"]))[:DEAREST]
+
+
+def own_costs(document: Document) -> dict[int, Mapping[str, float]]:
+    """Cycles by coefficient that each line has without those below it."""
+    pending = [document["plan"]]
+    found: dict[int, Mapping[str, float]] = {}
+    while pending:
+        node = pending.pop()
+        pending += node["children"]
+        if node["kind"] != "sequence":
+            found[node["line"]] = node["costs"]
+    return found
+
+
+def holders(document: Document, usage: Document) -> list[tuple[int, Document]]:
+    """What is held of a level where the most of it is in use, with the lines that hold it."""
+    path: list[Document] = []
+    pending = [(document["plan"], 0)]
+    while pending:
+        node, depth = pending.pop()
+        path[depth:] = [node]
+        if node.get("line") == usage["line"]:
+            break
+        pending += [(child, depth + 1) for child in reversed(node["children"])]
+    own = [node for node in path if node["kind"] != "sequence"]
+    return [
+        (node["line"], held)
+        for node in own
+        for held in node["placed"]
+        if held["level"] == usage["level"]
+    ]
+
+
+def left_out(document: Document) -> list[str]:
+    """What the page does not show, in sentences."""
+    count = sum(len(decision["lines"]) for decision in document["decisions"])
+    sentences = list(document["left_out"])
+    if count > MOST_LINES:
+        sentences.append(
+            f"{count - MOST_LINES:,} of {count:,} lines of the tree, those with the fewest cycles"
+        )
+    return sentences
