@@ -247,7 +247,7 @@ def _bind_rule(
             bound
             for use in flat.uses
             if np.any(use.active)
-            for bound in _bound_uses(use, tuple(at.sizes.values()))
+            for bound in _bound_uses(use, tuple(at.sizes[d] for d in family.operation.dims))
         ),
         tiles if alternative.axis is not None else (),
     )
