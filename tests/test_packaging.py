@@ -19,7 +19,7 @@ LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycach
 
 NOT_SHIPPED = {"tests", "benchmarks", "docs"}
 
-DATA_SUFFIXES = {".mrules", ".mtarget", ".lark", ".json", ".jinja", ".typed"}
+DATA_SUFFIXES = {".mrules", ".mtarget", ".lark", ".json", ".jinja", ".typed", ".css", ".js"}
 
 
 def _run(*arguments: str | Path, cwd: Path) -> str:
@@ -68,6 +68,7 @@ def test_the_wheel_compiles_a_spec_in_an_empty_directory(tmp_path: Path) -> None
     sizes = ("-D", "M=5", "-D", "K=6", "-D", "N=7", "-t", "x86.scalar")
     _run(programs / "morello", "compile", "mm.mspec", *sizes, "--verify", cwd=empty)
     assert sorted(p.name for p in empty.iterdir()) == ["matmul.c", "matmul.h", "mm.mspec"]
+    _run(programs / "morello", "explain", "mm.mspec", *sizes, "--html", "mm.html", cwd=empty)
     _run(programs / "morello", "new", "rule", "mine", cwd=empty)
     _run(programs / "morello", "check", "mine.mrules", cwd=empty)
     script = "import morello; kernel = morello.compile('mm.mspec', defines={'M': 3}); "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 MOST_LINES = 1500
 """Of the tree; of a longer one those with the most cycles are shown."""
@@ -36,18 +36,27 @@ def rows(document: Document) -> list[dict[str, Any]]:
     return [row for row in found if row["line"] in kept]
 
 
+class Parent(NamedTuple):
+    """Of a line the one above it; before the first, there is line 0."""
+
+    line: int
+    operation: str
+
+
 def _rows(plan: Document, cycles: float, colours: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     several = plan["kind"] == "sequence"
     roots = plan["children"] if several else [plan]
-    pending = [(root, 1, place + 1, len(roots), 0) for place, root in enumerate(roots)][::-1]
+    pending = [(root, 1, place, len(roots), Parent(0, "")) for place, root in enumerate(roots, 1)]
+    pending.reverse()
     totals: dict[int, dict[str, float]] = {}
     for root in roots:
         _total(root, totals)
     while pending:
         node, level, place, siblings, parent = pending.pop()
         below = node["children"]
+        here = Parent(node["line"], node["operation"])
         pending += [
-            (child, level + 1, n, len(below), node["line"])
+            (child, level + 1, n, len(below), here)
             for n, child in reversed(list(enumerate(below, 1)))
         ]
         share = node["total_cycles"] / cycles if cycles else 0.0
@@ -56,11 +65,11 @@ def _rows(plan: Document, cycles: float, colours: Mapping[str, str]) -> Iterator
             "level": level,
             "place": place,
             "siblings": siblings,
-            "parent": parent,
+            "parent": parent.line,
             "parents": bool(below),
             "folded": bool(below) and share < FOLDED,
             "computes": node.get("computes", "") if several else "",
-            "operation": node["operation"],
+            "operation": "" if node["operation"] == parent.operation else node["operation"],
             "sizes": node["sizes"],
             "name": node["name"],
             "parameters": node["parameters"],
