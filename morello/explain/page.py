@@ -35,6 +35,8 @@ def page(document: Mapping[str, Any], origin: str) -> str:
         script=_text(SCRIPT),
         colours=colours,
         rows=rows,
+        shown={row["line"] for row in rows},
+        decisions=view.decisions(document, rows),
         dearest=[
             {**row, "bar": view.segments(own[row["line"]], _most(rows), colours)}
             for row in view.dearest(rows)

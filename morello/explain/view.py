@@ -11,6 +11,8 @@ MOST_LINES = 1500
 NAMED_COEFFICIENTS = 7
 """With a colour and a pattern of their own; all others share one."""
 
+REST = f"k{NAMED_COEFFICIENTS}"
+
 DEAREST = 12
 """Lines that are listed by their own cycles."""
 
@@ -23,7 +25,8 @@ Document = Mapping[str, Any]
 def classes(document: Document) -> dict[str, str]:
     """The class of each coefficient: one each for those with the most cycles, one for the rest."""
     names = [row["coefficient"] for row in document["costs"]]
-    return {name: f"k{min(place, NAMED_COEFFICIENTS)}" for place, name in enumerate(names)}
+    named = {name: f"k{place}" for place, name in enumerate(names[:NAMED_COEFFICIENTS])}
+    return {name: named.get(name, REST) for name in names}
 
 
 def rows(document: Document) -> list[dict[str, Any]]:
@@ -102,7 +105,8 @@ def segments(
     """Parts of a bar that is as long as all cycles: one for each class, in their order."""
     found: dict[str, float] = {}
     for name, part in costs.items():
-        found[colours[name]] = found.get(colours[name], 0.0) + part
+        its = colours.get(name, REST)
+        found[its] = found.get(its, 0.0) + part
     return [
         {"class": name, "share": found[name] / cycles}
         for name in sorted(found)
@@ -114,6 +118,12 @@ def dearest(shown: Sequence[Document]) -> list[Document]:
     """Lines with the most cycles of their own."""
     own = [row for row in shown if row["own_cycles"] > 0]
     return sorted(own, key=lambda row: (-row["own_cycles"], row["line"]))[:DEAREST]
+
+
+def decisions(document: Document, shown: Sequence[Document]) -> list[Document]:
+    """Those of lines that are shown."""
+    lines = {row["line"] for row in shown}
+    return [decision for decision in document["decisions"] if lines.intersection(decision["lines"])]
 
 
 def own_costs(document: Document) -> dict[int, Mapping[str, float]]:
@@ -153,6 +163,7 @@ def left_out(document: Document) -> list[str]:
     sentences = list(document["left_out"])
     if count > MOST_LINES:
         sentences.append(
-            f"{count - MOST_LINES:,} of {count:,} lines of the tree, those with the fewest cycles"
+            f"{count - MOST_LINES:,} of {count:,} lines of the tree, those with the fewest cycles, "
+            "with their decisions"
         )
     return sentences

@@ -53,6 +53,8 @@ def test_long_trees_are_cut_where_they_are_cheap(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(view, "MOST_LINES", 2)
     assert [1, 3] == [row["line"] for row in view.rows(_document())]
     assert "2 of 4 lines" in view.left_out(_document())[1]
+    kept = view.decisions(_document(), view.rows(_document()))
+    assert [[1], [3]] == [decision["lines"] for decision in kept]
 
 
 def test_rare_coefficients_share_a_class() -> None:
