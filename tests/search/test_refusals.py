@@ -10,7 +10,7 @@ from morello.errors import MorelloError
 from morello.language import ast
 from morello.rewriting.alternatives import Context, Refusal
 from morello.search.budget import Budget
-from morello.search.refusals import SHOWN, NoImplementationError
+from morello.search.refusals import SHOWN, NoImplementationError, refusals_at
 from morello.search.search import Progress, search
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities
@@ -147,3 +147,12 @@ def test_progress_ends_with_all_cells_done() -> None:
     assert (solution.cells, solution.cells) == (seen[-1].done_cells, seen[-1].total_cells)
     done = [progress.done_cells for progress in seen]
     assert sorted(done) == done
+
+
+def test_what_has_one_panel_is_not_put_into_panels() -> None:
+    """Also where the level has no limit that could be exceeded."""
+    used = context("x86.avx512_bf16")
+    dtypes = ("bf16", "bf16", "f32")
+    spec = Wanted("matmul", (3, 4, 2), dtypes=dtypes, weights=("B",)).spec(used.target)
+    reasons = {str(r).partition(" ")[0]: r.reason for r in refusals_at(used, spec)}
+    assert reasons["pack_ahead"] == "B has no more than one panel of 2"
