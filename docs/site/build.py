@@ -69,6 +69,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
     "How it works": (
         "docs/search-in-pictures.md",
         "docs/search.md",
+        "docs/explain.md",
         "docs/memo.md",
         "docs/cost-model.md",
         "docs/design.md",
