@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich import box
 from rich.console import Console
@@ -18,6 +18,13 @@ from morello.why import Beginning, Why
 
 SHOWN = 10
 """First steps that are shown of one line; the JSON document has all."""
+
+WIDE = 150
+"""Columns of a terminal from which on there is one table."""
+
+MAIN, LESS, PROGRAM = ("cycles", "share", ""), ("own", "mostly", "next best"), "program"
+TEXTS = ("", "mostly", PROGRAM)
+"""Columns of the plan, besides a line's number and the levels; those that hold text."""
 
 _BAR = 8
 """Characters of a whole bar."""
@@ -57,26 +64,38 @@ def show_reasons(
 
 
 def _show_plan(session: Session, explanation: Explanation) -> None:
-    """A row a line: numbers first, so that the tree may be as wide as it likes."""
+    """A row a line: numbers first, so that the tree may be as wide as it likes.
+
+    On a narrow terminal, what is less asked for has a table of its own.
+    """
     levels = [row["level"] for row in explanation.memory]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    numeric = ("line", "cycles", "share", "", "own")
-    for name in numeric:
-        table.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
-    table.add_column("mostly", no_wrap=True)
-    table.add_column("next best", justify="right", no_wrap=True)
-    for level in levels:
-        table.add_column(level, justify="right", no_wrap=True)
-    table.add_column("program", overflow="fold")
     tree = _tree_lines(explanation)
-    for node, text in zip(nodes_of(explanation.plan), tree, strict=True):
-        cells = _cells(node, explanation)
-        used = {m["level"]: m["in_use"] / m["limit"] for m in node["memory"]}
-        memory = [f"{used[level]:.0%}" for level in levels]
-        table.add_row(*cells, *memory, text)
-    session.out.print(table)
+    rows: list[tuple[str | Text, ...]] = [
+        (*_cells(node, explanation), *_memory(node, levels), text)
+        for node, text in zip(nodes_of(explanation.plan), tree, strict=True)
+    ]
+    names = ("line", *MAIN, *LESS, *levels, PROGRAM)
+    less = (*LESS, *levels)
+    wide = session.out.width >= WIDE
+    shown = [names] if wide else [("line", *MAIN, PROGRAM), ("line", *less)]
+    for columns in shown:
+        places = [names.index(name) for name in columns]
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for name in columns:
+            left = name in TEXTS
+            justify: Literal["left", "right"] = "left" if left else "right"
+            folded = name == PROGRAM
+            table.add_column(name, justify=justify, no_wrap=not folded, overflow="fold")
+        for row in rows:
+            table.add_row(*(row[place] for place in places))
+        session.out.print(table)
     limits = ", ".join(f"{m['level']} {_amount(m['limit'], m['unit'])}" for m in explanation.memory)
     session.say(f"memory in use is of: {limits}; cycles are those of all runs in a call\n")
+
+
+def _memory(node: Mapping[str, Any], levels: Sequence[str]) -> list[str]:
+    used = {m["level"]: m["in_use"] / m["limit"] for m in node["memory"]}
+    return [f"{used[level]:.0%}" for level in levels]
 
 
 def _cells(node: Mapping[str, Any], explanation: Explanation) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from morello.cli.main import main
@@ -40,3 +41,15 @@ def test_a_line_that_is_not_there() -> None:
     result = CliRunner().invoke(main, [*ARGUMENTS, *SIZES, "--why", "9999"])
     assert 2 == result.exit_code
     assert "there is no line 9999: the plan has" in result.output
+
+
+def test_narrow_terminals_have_two_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same columns: the tree keeps its room."""
+    wide = _run().splitlines()
+    header = next(line.split() for line in wide if line.lstrip().startswith("line "))
+    monkeypatch.setattr("morello.cli.session.WIDTH_OF_A_FILE", 110)
+    narrow = _run().splitlines()
+    headers = [line.split() for line in narrow if line.lstrip().startswith("line  ")]
+    assert 2 == len(headers)
+    assert sorted(header) == sorted([*headers[0], *headers[1][1:]])
+    assert "program" == headers[0][-1]
