@@ -73,10 +73,6 @@ def load_definitions(
     if isinstance(extra_files, str | Path):
         raise UsageError(f"'{extra_files}' is one file", help=f"pass a list: ['{extra_files}']")
     extra = tuple(f if isinstance(f, Source) else load_source(f) for f in extra_files)
-    for file in extra:
-        if not file.name.endswith(DEFINITION_SUFFIXES):
-            suffixes = " or ".join(DEFINITION_SUFFIXES)
-            raise UsageError(f"'{file.name}' is no file of definitions: its name has no {suffixes}")
     if plugins is None and not extra:
         with _LOADING:
             return _installed_fitted(*profile_version()) if fitted else _installed()
@@ -181,7 +177,7 @@ def _unique(extra: Iterable[Source]) -> list[Source]:
     found: dict[object, Source] = {}
     for source in extra:
         if not source.name.endswith(DEFINITION_SUFFIXES):
-            raise MorelloError(
+            raise UsageError(
                 f"'{source.name}' is no file of definitions",
                 help=f"their names end in {' or '.join(DEFINITION_SUFFIXES)}",
             )
