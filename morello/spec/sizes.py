@@ -31,11 +31,14 @@ def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[s
 
 
 def with_hidden(operation: Operation, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With the sizes of dimensions that index only what a graph computes on the way."""
+    """With the sizes of dimensions that index only what a graph computes on the way.
+
+    Those are never divided, so that what is stated of one holds in every part, too.
+    """
     composition = operation.operator.composition
     if composition is None or not composition.hidden:
         return sizes
-    found = dict(sizes)
+    found = {**dict(operation.stated), **sizes}
     count = -1
     while count < len(found):
         count = len(found)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import morello
 from morello.memo.memo import Memo
@@ -21,6 +23,26 @@ spec block(H = 3, W = 2) {{
   y = add(conv2d_nhwc(pad2d_nhwc(h, {PAD}), w, {CONVOLUTION}), x)
 }}
 """
+
+WINDOWS = f"""target x86.scalar
+spec smooth(H = 3, W = 4) {{
+  input  x: f32[1, H, W, 1]
+  output y: f32[1, H, W, 1]
+  p = max_pool2d_nhwc(pad2d_nhwc(x, {PAD}), window = 2, stride = 1)
+  y = add(max_pool2d_nhwc(pad2d_nhwc(p, {PAD}), window = 2, stride = 1), x)
+}}
+"""
+
+
+def test_a_window_that_only_intermediates_are_read_through_has_its_stated_size() -> None:
+    kernel = morello.compile(WINDOWS, memo=Memo(alone=True))
+    x = np.arange(12, dtype=np.float32).reshape(1, 3, 4, 1)
+    expected = x
+    for _ in range(2):
+        framed = np.pad(expected, ((0, 0), (1, 0), (0, 1), (0, 0)))
+        windows = sliding_window_view(framed, (2, 2), axis=(1, 2))
+        expected = windows.max(axis=(-2, -1))
+    np.testing.assert_array_equal(kernel(x), expected + x)
 
 
 def test_what_the_search_predicts_is_what_the_program_costs() -> None:
