@@ -1,11 +1,11 @@
 """Specs built from Python objects.
 
-    spec = morello.SpecBuilder("dense", target="x86.avx512")
+    spec = morello.SpecBuilder("dense")
     M = spec.size("M", 128)
     x = spec.input("x", "f32", (M, 768))
     w = spec.weight("w", "f32", (768, 3072))
     spec.output("y", spec.op.relu(spec.op.matmul(x, w)))
-    kernel = morello.compile(spec, defines={"M": 64})
+    kernel = morello.compile(spec, target="native", defines={"M": 64})
 
 A builder makes the syntax tree that the text of a ``.mspec`` file has. From there on all is one:
 what is wrong is said by the same checks, in the builder's text, with the place in Python that the
