@@ -15,7 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sphinx.cmd.build import build_main
+try:
+    from sphinx.cmd.build import build_main
+except ImportError:
+    sys.exit("the site is made with Sphinx: python -m pip install -e '.[docs]'")
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
