@@ -29,7 +29,6 @@ from morello.rewriting.references import (
     TensorRef,
     elements_in_memory,
     inner_and_outer,
-    lines,
     registers,
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
@@ -362,10 +361,10 @@ def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: i
     if copied:
         size = elements_in_memory(tensor, sizes) * tensor.operand.dtype.bytes
     else:
-        _, rows = inner_and_outer(tensor, sizes)
-        length = lines(tensor, sizes) // rows * level.line
-        aliased = np.where((rows > 1) & (paged(tensor.packing) == 1), -(-length // page) * page, 0)
-        size = rows * np.maximum(length, aliased)
+        length, rows = inner_and_outer(tensor, sizes)
+        aliased = (rows > 1) & (paged(tensor.packing) == 1)
+        whole = np.where(aliased, max(page, level.line), level.line)
+        size = rows * -(-length * tensor.operand.dtype.bytes // whole) * whole
     return -(-size // level.grain)
 
 
