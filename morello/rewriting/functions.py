@@ -23,6 +23,7 @@ from morello.rewriting.references import (
     SpecRef,
     TensorRef,
     elements,
+    extents_in_memory,
     inner_and_outer,
     lines,
     registers,
@@ -287,13 +288,31 @@ def _coefficient(level: Level, name: str) -> float:
     return 0.0 if found is None else found.value
 
 
-def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
+def _side_by_side(tensor: TensorRef, sizes: Sizes, page: int) -> Size:
+    """How many rows, or panels, of a view may be read side by side.
+
+    Of what is packed together only rows of a page and more count: shorter ones are read one after
+    another.
+    """
+    _, runs = inner_and_outer(tensor, sizes)
+    panels, *rest = extents_in_memory(tensor, sizes)
+    row = rest[-1] if rest else 1
+    rows = prod(rest[:-1], start=1)
+    in_panels = panel(tensor.packing) > 0
+    length = np.where(in_panels, rows * row, row) * tensor.operand.dtype.bytes
+    count = np.where(length >= page, np.where(in_panels, panels, rows), 1)
+    return np.where(in_one_piece(tensor.packing, len(tensor.operand.order)), count, runs)
+
+
+def _transfer(kind: str, *, by_rows: bool = False) -> Callable[[Scope, TensorRef, Level], Size]:
+    """What moving a tensor costs; ``by_rows``: a row is itself read in parts side by side."""
+
     def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Size:
         """Lines times the cost of a line, and of rows that lie apart the cost of each.
 
         Summed over every level on the way. A row that is all of a view lies apart from the next one
-        if it is a part of something wider. Of a level, more rows than it has streams are not
-        fetched ahead: that costs for each line.
+        if it is a part of something wider. A level with streams fetches so many rows ahead: one
+        alone does not keep it busy, and more are not fetched ahead, which costs for each line.
         """
         hops = scope.target.between(level, tensor.operand.level)
         together, strided, aliasing = (
@@ -303,16 +322,20 @@ def _transfer(kind: str) -> Callable[[Scope, TensorRef, Level], Size]:
         _, runs = inner_and_outer(tensor, scope.sizes)
         apart = runs * np.where(paged(tensor.packing), aliasing, strided)
         count = lines(tensor, scope.sizes)
-        for hop in (h for h in hops if h.streams):
-            crowded = count * _coefficient(hop, f"{kind}_crowded")
-            apart = apart + np.where(runs > hop.streams, crowded, 0.0)
         whole = in_one_piece(tensor.packing, len(tensor.operand.order))
-        return count * together + np.where(whole, 0.0, apart)
+        total = count * together + np.where(whole, 0.0, apart)
+        for hop in (h for h in hops if h.streams):
+            alone, crowded = (_coefficient(hop, f"{kind}_{n}") for n in ("alone", "crowded"))
+            rows = _side_by_side(tensor, scope.sizes, scope.target.page)
+            by_itself = 0.0 if by_rows else alone / np.clip(rows, 1, hop.streams)
+            total = total + count * (by_itself + crowded * (rows > hop.streams))
+        return total
 
     return cycles
 
 
 _FETCH, _STORE = _transfer("fetch"), _transfer("store")
+_FETCH_ROWS, _STORE_ROWS = (_transfer(kind, by_rows=True) for kind in ("fetch", "store"))
 
 
 def _traffic(scope: Scope, f: SpecRef, level: Level) -> Size:
@@ -321,9 +344,9 @@ def _traffic(scope: Scope, f: SpecRef, level: Level) -> Size:
     in_memory = ((p, t) for p, t in enumerate(f.tensors) if t.operand.level.addressable)
     for position, tensor in in_memory:
         if operation.reads(position):
-            total = total + _FETCH(scope, tensor, level)
+            total = total + _FETCH_ROWS(scope, tensor, level)
         if operation.writes(position):
-            total = total + _STORE(scope, tensor, level)
+            total = total + _STORE_ROWS(scope, tensor, level)
     return total
 
 

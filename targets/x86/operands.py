@@ -26,6 +26,11 @@ class COperand:
         """Elements that one C expression holds: those of a register, or one in memory."""
         return 1 if isinstance(self._storage, Memory) else self._storage.lanes
 
+    @property
+    def level(self) -> str:
+        """The level at which the kernel finds it: where it is, or the cache that holds it."""
+        return self.view.level
+
     def __getitem__(self, index: int | tuple[int, ...]) -> str:
         """C lvalue of an element in memory, or of the register that begins with it."""
         full = self._full(index if isinstance(index, tuple) else (index,))
@@ -44,6 +49,13 @@ class COperand:
         if not isinstance(storage, Memory):
             raise self._internal("it is in registers, which have no address")
         return f"&{storage.name}[{self._linear(self._full(index), storage)}]"
+
+    def stride(self, dimension: int) -> int:
+        """Elements in memory from one to the next along a dimension, within a panel."""
+        storage, axis = self._storage, self.view.axis(range(len(self.view.sizes))[dimension])
+        if not isinstance(storage, Memory):
+            raise self._internal("it is in registers, which have no strides")
+        return storage.strides[axis.dimension] * axis.step
 
     def _full(self, index: tuple[int, ...]) -> tuple[int, ...]:
         sizes = self.view.sizes

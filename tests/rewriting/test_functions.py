@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import Parameter, signature
 
 import pytest
@@ -11,7 +12,7 @@ from morello.language.functions import ARITHMETIC, SPEC
 from morello.rewriting.functions import SPEC_FUNCTIONS, Scope
 from morello.rewriting.references import spec_ref
 from morello.spec.dtypes import F32
-from morello.spec.layout import Layout
+from morello.spec.layout import Layout, Packing, packed
 from tests.search.goals import Wanted, matmul
 from tests.search.machines import context
 
@@ -70,3 +71,33 @@ def test_the_width_of_panels_is_how_an_operand_is_packed() -> None:
     f = spec_ref(spec.family, spec.packing)
     scope = Scope(known.target, {"f": f}, {}, {}, wishes=known.wishes)
     assert [0, 4, 0] == [SPEC_FUNCTIONS["panels"](scope, tensor) for tensor in f.tensors]
+
+
+def _more_for_each_line(k: int, n: int, packing: Packing) -> float:
+    """What a line of B, k rows of n, costs on its way from memory beyond what it costs at least."""
+    known = context("x86.sapphire_rapids")
+    memory, l2 = (known.target.level_by_name[name] for name in ("mem", "l2"))
+    spec = Wanted("matmul", (3, k, n), 0).spec(known.target)
+    b = spec_ref(spec.family, spec.packing).tensors[1]
+    b = replace(b, operand=replace(b.operand, level=memory), packing=packing)
+    sizes = dict(zip(("m", "n", "k"), (3, n, k), strict=True))
+    scope = Scope(known.target, {}, sizes, {})
+    hops = known.target.between(l2, memory)
+    least = sum(hop.coefficients["fetch"].value for hop in hops)
+    lines = SPEC_FUNCTIONS["lines"](scope, b)
+    assert lines == k * n // 16
+    return float(SPEC_FUNCTIONS["fetch"](scope, b, l2) / lines - least)
+
+
+def test_one_row_alone_does_not_keep_memory_busy_and_too_many_are_not_followed() -> None:
+    """Rows of a page and more may be read side by side; shorter ones are one stream."""
+    memory = context("x86.sapphire_rapids").target.level_by_name["mem"]
+    alone, crowded = (memory.coefficients[f"fetch_{n}"].value for n in ("alone", "crowded"))
+    whole, panels = packed(2), packed(2, 16)
+    assert memory.streams == 16
+    assert alone == _more_for_each_line(1, 1024, whole)
+    assert alone / 4 == _more_for_each_line(4, 1024, whole)
+    assert alone / 16 + crowded == _more_for_each_line(17, 1024, whole)
+    assert alone == _more_for_each_line(64, 64, whole)
+    assert alone / 4 == _more_for_each_line(64, 64, panels)
+    assert alone == _more_for_each_line(32, 64, panels)

@@ -13,6 +13,7 @@ from morello_x86.emitter import CEmitter
 from morello.errors import MorelloError
 from morello.program.source import EmitOptions
 from morello.program.tree import Apply, Block, Program, Resident, View
+from morello.spec.layout import Layout
 
 from . import golden
 from .build import at, buffer, call, loop, origin, program, tensor, view, whole
@@ -213,12 +214,30 @@ def test_registers_cannot_move_with_a_loop() -> None:
 
 
 @pytest.mark.parametrize(
+    ("panels", "level", "prefetched"),
+    [(16, "mem", True), (16, "l3", True), (16, "l2", False), (0, "mem", False)],
+)
+def test_only_panels_beyond_l2_are_prefetched(panels: int, level: str, prefetched: bool) -> None:
+    """What is streamed from there; rows that lie apart are on other pages."""
+    target = targets()["x86.avx512"]
+    a, b = tensor("a", (2, 9)), tensor("b", (9, 32), layout=Layout((0, 1), panels))
+    c = tensor("c", (2, 32), level="reg", vector=64)
+    product = replace(operation("matmul", 0), accumulating=True)
+    views = (whole(a), replace(whole(b), level=level), whole(c))
+    body = buffer(c, call(target, "multiply_add_f32_x16", product, *views))
+    source = CEmitter().emit(program(target, [a, b], body), EmitOptions()).source
+    assert ("_mm_prefetch" in source) == prefetched
+    assert f"row_ = {panels or 32};" in source
+
+
+@pytest.mark.parametrize(
     ("template", "message"),
     [
         ("{{ Q[0] }};", "'Q' is undefined"),
         ("{{ Y[9] }};", "operand 'Y': index [9] is outside its sizes [4]"),
         ("{{ Y[0 }};", "unexpected '}'"),
         ("{{ Y['a'] }};", "fails"),
+        ("{{ X.stride(0) }};", "operand 'X': it is in registers, which have no strides"),
     ],
 )
 def test_a_wrong_template_names_the_kernel(template: str, message: str) -> None:
