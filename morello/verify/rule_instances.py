@@ -104,13 +104,13 @@ def rule_instances(definitions: Definitions, rule: Rule, budget: int) -> Iterato
             return
 
 
-def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Stratum]:
-    """All strata, shuffled, the operators taking turns."""
+def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_Stratum]:
+    """All strata, shuffled: operators take turns, and so do targets, forms and threads of each."""
     match = rule.declaration.match
     contexts = [
         Context(target, definitions.operators, (rule,)) for target in definitions.targets.values()
     ]
-    queues: list[list[_Stratum]] = []
+    queues: list[Iterator[_Stratum]] = []
     drawn = _graphs(definitions, rule)
     graphs = {operation.operator.name: operation.operator for operation in drawn}
     for operator in (*definitions.operators.values(), *graphs.values()):
@@ -118,14 +118,35 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> list[_Strat
             continue
         forms = [o for o in operations(operator) if o.accumulating or not match.accumulating]
         threads = (THREADS,) if match.parallel else (1, THREADS)
-        queue = [
-            _Stratum(context, operation, count, levels)
-            for context, operation, count in product(contexts, forms, threads)
-            for levels in product(context.target.levels, repeat=len(operation.operands))
-        ]
-        random.shuffle(queue)
-        queues.append(queue)
-    return [s for turn in zip_longest(*queues) for s in turn if s is not None]
+        kinds = list(product(contexts, forms, threads))
+        random.shuffle(kinds)
+        queues.append(_in_turn([_placements(*kind, random) for kind in kinds]))
+    return _in_turn(queues)
+
+
+def _placements(
+    context: Context, operation: Operation, threads: int, random: Random
+) -> Iterator[_Stratum]:
+    """Every choice of levels for the operands, shuffled; no more are made than are asked for."""
+    levels = context.target.levels
+    for number in _shuffled(len(levels) ** len(operation.operands), random):
+        places = (number // len(levels) ** p % len(levels) for p in range(len(operation.operands)))
+        yield _Stratum(context, operation, threads, tuple(levels[place] for place in places))
+
+
+def _shuffled(count: int, random: Random) -> Iterator[int]:
+    """The numbers below a count, in random order: Fisher and Yates's, of what was moved alone."""
+    moved: dict[int, int] = {}
+    for last in range(count - 1, -1, -1):
+        chosen = random.randint(0, last)
+        yield moved.get(chosen, chosen)
+        moved[chosen] = moved.get(last, last)
+
+
+def _in_turn(queues: Sequence[Iterator[_Stratum]]) -> Iterator[_Stratum]:
+    """The first of each, then the second of each, and so on."""
+    for turn in zip_longest(*queues):
+        yield from (stratum for stratum in turn if stratum is not None)
 
 
 def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:

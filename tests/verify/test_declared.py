@@ -122,7 +122,7 @@ def test_the_shapes_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert {shape["operation"] for shape in kernel["shapes"]} == {"copy"}
     assert all(shape["dtypes"] == ["s32", "s32"] for shape in kernel["shapes"])
     assert all(shape["sizes"] == {"i0": 1} for shape in kernel["shapes"])
-    products = [shape for shape in rule["shapes"] if shape["operation"] == "matmul"]
+    products = [shape for shape in rule["shapes"] if shape["operation"].startswith("matmul")]
     assert any({"m", "k", "n"} <= set(shape["sizes"]) for shape in products)
     shown = CliRunner().invoke(main, ["check", "--execute", "mine.mtarget"]).stdout
     (line,) = [" ".join(line.split()) for line in shown.splitlines() if "'one'" in line]
