@@ -84,7 +84,14 @@ def kernel_instances(
 
     Without a budget `BUDGET`, or more where that is needed to see every operation `TURNS` times.
     """
-    families = _in_turn(kernel_families(target, kernel, operators), Random(kernel.name))
+    return instances_of(target, kernel, kernel_families(target, kernel, operators), budget)
+
+
+def instances_of(
+    target: Target, kernel: Kernel, accepted: Sequence[KernelMatch], budget: int | None = None
+) -> list[KernelInstance]:
+    """The same, where the families that the kernel accepts are known."""
+    families = _in_turn(accepted, Random(kernel.name))
     if budget is None:
         possible: set[Operation] = set()
         for match in families:

@@ -12,7 +12,13 @@ from morello.language.source import Source
 from morello.spec.machine import Kernel
 from morello.toolchain.host import host_lacks
 from morello.verify import sandbox
-from morello.verify.kernel_instances import BUDGET, TURNS, kernel_families, kernel_instances
+from morello.verify.kernel_instances import (
+    BUDGET,
+    TURNS,
+    instances_of,
+    kernel_families,
+    kernel_instances,
+)
 from morello.verify.kernels import (
     KernelReport,
     WrongKernelError,
@@ -167,14 +173,15 @@ def test_instances_cover_families_and_shapes(
     """A budget of the larger of both numbers is enough to see each of them once."""
     machine = definitions.targets[target]
     kernel = next(k for k in machine.kernels if k.name == name)
-    families = {m.f.family for m in kernel_families(machine, kernel, definitions.operators)}
-    every = kernel_instances(machine, kernel, definitions.operators, 10**6)
+    accepted = kernel_families(machine, kernel, definitions.operators)
+    families = {match.f.family for match in accepted}
+    every = instances_of(machine, kernel, accepted, 10**6)
     shapes = {(i.family.operation, i.sizes, i.whole) for i in every}
     never = families - {i.family for i in every}
     assert all(family.operation.framed for family in never)  # with its frame it is no single row
     families -= never
     assert {i.family for i in every[: len(families)]} == families
-    tried = kernel_instances(machine, kernel, definitions.operators)
+    tried = instances_of(machine, kernel, accepted)
     assert tried == every[: len(tried)]
     operations = {i.family.operation for i in every}
     assert {i.family.operation for i in tried} == operations
