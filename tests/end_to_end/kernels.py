@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 
 import morello
+from morello.definitions import Definitions, load_definitions
 from morello.memo.memo import Memo
+from morello.spec.machine import Level, Target
 from morello.toolchain.compilers import Compiler, describe
 from morello.toolchain.host import host_lacks
 
@@ -165,12 +168,44 @@ def memo() -> Memo:
 
 
 @cache
-def compiled(spec: str, sizes: tuple[int, ...], target: str = "x86.avx512") -> morello.Kernel:
-    """One of `SPECS`, with sizes for its parameters in order."""
+def small_machines() -> Definitions:
+    """All that is installed, for tests whose tensors fit in L1: nothing is placed in other caches.
+
+    Such tensors are placed in L1 or nowhere anyway. To look for places in between takes most of a
+    search, and what comes out is the same program, or one that costs the same but for a few cycles.
+    """
+    found = load_definitions()
+    targets = {name: _only_l1(target) for name, target in found.targets.items()}
+    return replace(found, targets=targets)
+
+
+def _only_l1(target: Target) -> Target:
+    """The other caches hold arguments, as L3 does: they stand beside memory."""
+    nearest, held = target.level_by_name["l1"].distance, max(v.arguments for v in target.levels)
+
+    def beside(level: Level) -> Level:
+        arguments = level.arguments if level == target.farthest else held
+        return replace(level, distance=nearest + 1, capacity=None, cache=False, arguments=arguments)
+
+    levels = (v if v.distance <= nearest else beside(v) for v in target.levels)
+    return replace(target, levels=tuple(levels))
+
+
+@cache
+def compiled(
+    spec: str, sizes: tuple[int, ...], target: str = "x86.avx512", *, installed: bool = False
+) -> morello.Kernel:
+    """One of `SPECS`, with sizes for its parameters in order, for one of `small_machines`.
+
+    ``installed``: for the target as it is installed.
+    """
     text = SPECS[spec]
     parameters = re.findall(r"\w+", text[text.index("(") : text.index(")")])
     defines = dict(zip(parameters, sizes, strict=True))
-    return morello.compile(text, defines=defines, target=target, memo=memo())
+    definitions = load_definitions() if installed else small_machines()
+    return morello.compile(
+        text, defines=defines, target=target, definitions=definitions, memo=memo()
+    )
 
 
 def runnable(kernel: morello.Kernel) -> morello.Kernel:
