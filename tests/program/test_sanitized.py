@@ -15,8 +15,15 @@ from tests.end_to_end.kernels import compiled, compiler, compilers, runnable, sm
 CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("matmul", (13, 29, 37), "x86.avx512"),
     ("matmul", (13, 17, 19), "x86.avx2"),
+    ("matmul", (13, 17, 19), "x86.scalar"),
     ("s32", (13, 17, 19), "x86.avx512"),
+    ("columns_b", (5, 7, 9), "x86.avx512"),
     ("columns_c", (5, 7, 9), "x86.scalar"),
+    ("panels_b", (13, 17, 35), "x86.avx512"),
+    ("panels_b", (3, 5, 48), "x86.scalar"),
+    ("weight", (5, 6, 11), "x86.scalar"),
+    ("weight columns", (3, 7, 33), "x86.avx512"),
+    ("weight bytes", (13, 34, 37), "x86.avx512_vnni"),
     ("threads", (9, 2, 5), "x86.scalar"),
     ("threads", (1, 8209, 1), "x86.avx2"),
     ("threads", (3, 8209, 5), "x86.avx512"),
@@ -27,6 +34,8 @@ CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("bf16", (5, 6, 11), "x86.avx2"),
     ("bf16", (5, 13, 35), "x86.avx512_bf16"),
     ("narrow", (37,), "x86.scalar"),
+    ("narrow", (53,), "x86.avx2"),
+    ("wrap", (5, 7), "x86.scalar"),
     ("rows of a product", (5, 3, 19), "x86.avx512"),
     ("one product for two", (67, 60, 19), "x86.scalar"),
     ("nothing in common", (37,), "x86.scalar"),
@@ -43,7 +52,8 @@ def test_nothing_is_touched_but_the_arguments(
     """Odd sizes, whose last vectors are partly used; the result is right as well."""
     kernel = runnable(compiled(spec, sizes, target))
     inputs = small_inputs(kernel)
-    given = dict(zip((a.name for a in kernel.signature.inputs), inputs, strict=True))
+    pairs = zip(kernel.signature.inputs, inputs, strict=True)
+    given = {argument.name: argument.unpack(array) for argument, array in pairs}
     source, with_openmp = kernel.c_source, supports_openmp(compiler(kind))
     if not with_openmp:
         source = replace(source, flags=tuple(f for f in source.flags if f != "-fopenmp"))
