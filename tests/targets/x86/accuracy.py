@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -40,22 +40,29 @@ def compiled(function: str, target: str) -> morello.Kernel:
     return morello.compile(text, target=target)
 
 
-def worst(function: str, target: str, arguments: Iterable[Array]) -> Worst:
-    """The largest error for arguments in parts of at most `SIZE`."""
-    kernel, found = compiled(function, target), Worst(0.0, 0.0)
+def worst(function: str, targets: Sequence[str], arguments: Iterable[Array]) -> dict[str, Worst]:
+    """The largest error on each target for arguments in parts of at most `SIZE`."""
+    found = dict.fromkeys(targets, Worst(0.0, 0.0))
     for part in arguments:
         x = np.resize(part, SIZE).astype(np.float32)
-        errors = ulps(kernel(x), function, x)
-        at = int(np.argmax(errors))
-        if errors[at] > found.ulps:
-            found = Worst(float(errors[at]), float(x[at]))
+        exact = values(function, x)
+        for target in targets:
+            errors = ulps(compiled(function, target)(x), exact)
+            at = int(np.argmax(errors))
+            if errors[at] > found[target].ulps:
+                found[target] = Worst(float(errors[at]), float(x[at]))
     return found
 
 
-def ulps(results: Array, function: str, arguments: Array) -> Array:
+def values(function: str, arguments: Array) -> Array:
+    """What the function is, in double precision."""
+    with np.errstate(all="ignore"):
+        return np.asarray(ARITHMETIC[function](arguments.astype(np.float64)))
+
+
+def ulps(results: Array, exact: Array) -> Array:
     """Errors of results; infinite where one is NaN and should not be, or the other way round."""
     with np.errstate(all="ignore"):
-        exact = np.asarray(ARITHMETIC[function](arguments.astype(np.float64)))
         wanted, found = (np.clip(a.astype(np.float64), -BEYOND, BEYOND) for a in (exact, results))
         exponents = np.frexp(np.abs(wanted))[1] - 1
         spacing = np.ldexp(1.0, np.clip(exponents, -126, 127) - 23)
@@ -74,7 +81,7 @@ def every_number() -> Iterator[Array]:
 
 def main(target: str, function: str) -> None:
     """Try all numbers."""
-    found = worst(function, target, every_number())
+    found = worst(function, [target], every_number())[target]
     print(f"{function} on {target}: {found.ulps:.4f} ulp at {found.argument.hex()}")
 
 
