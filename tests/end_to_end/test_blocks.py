@@ -6,14 +6,14 @@ Rules that take graphs apart are left out, so that no other program is there to 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 import morello
-from morello.definitions import Definitions
 from morello.language.source import Source
-from tests.end_to_end.kernels import runnable
+from tests.end_to_end.kernels import runnable, small_machines
 
 SCORES = """spec weighted(N, S, D) {
   input  x: f32[N, S]
@@ -37,9 +37,9 @@ ROWS = """spec rows(N, S) {
 }"""
 
 
-def _kernel(
-    definitions: Definitions, text: str, sizes: dict[str, int], target: str
-) -> morello.Kernel:
+@cache
+def _kernel(text: str, target: str, **sizes: int) -> morello.Kernel:
+    definitions = small_machines()
     rules = tuple(r for r in definitions.rules if r.name != "compute_first")
     return runnable(
         morello.compile(
@@ -61,16 +61,16 @@ def _kernel(
     ],
     ids=["given", "computed", "rows"],
 )
-def test_blocks(definitions: Definitions, text: str, sizes: dict[str, int], target: str) -> None:
+def test_blocks(text: str, sizes: dict[str, int], target: str) -> None:
     """All kinds of inputs, remainders included; ``verify`` has infinities and NaN."""
-    kernel = _kernel(definitions, text, sizes, target)
+    kernel = _kernel(text, target, **sizes)
     assert "_online" in kernel.plan.render()
     kernel.verify()
 
 
-def test_scores_of_minus_infinity(definitions: Definitions) -> None:
+def test_scores_of_minus_infinity() -> None:
     """Blocks without any score, and rows that have none at all: these are no numbers."""
-    kernel = _kernel(definitions, SCORES, {"N": 5, "S": 37, "D": 19}, "x86.scalar")
+    kernel = _kernel(SCORES, "x86.scalar", N=5, S=37, D=19)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((5, 37), dtype=np.float32)
     v = rng.standard_normal((37, 19), dtype=np.float32)
@@ -83,9 +83,9 @@ def test_scores_of_minus_infinity(definitions: Definitions) -> None:
     np.testing.assert_allclose(kernel(x, v), expected, rtol=2e-5, atol=1e-6)
 
 
-def test_sums_that_would_overflow(definitions: Definitions) -> None:
+def test_sums_that_would_overflow() -> None:
     """Means of the largest numbers are such numbers, however many there are."""
-    kernel = _kernel(definitions, SCORES, {"N": 5, "S": 37, "D": 19}, "x86.scalar")
+    kernel = _kernel(SCORES, "x86.scalar", N=5, S=37, D=19)
     largest = np.finfo(np.float32).max
     x = np.zeros((5, 37), np.float32)
     v = np.full((37, 19), largest / 2, np.float32)

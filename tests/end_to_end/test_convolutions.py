@@ -10,7 +10,7 @@ import pytest
 
 import morello
 
-from .kernels import Array, runnable, small_inputs
+from .kernels import Array, runnable, small_inputs, small_machines
 
 Shape = tuple[int, ...]
 
@@ -219,7 +219,8 @@ CASES: dict[str, Case] = {
 def case(request: pytest.FixtureRequest) -> tuple[Case, morello.Kernel]:
     """A case, compiled."""
     found = CASES[request.param]
-    return found, runnable(morello.compile(found.text, target=found.target))
+    kernel = morello.compile(found.text, target=found.target, definitions=small_machines())
+    return found, runnable(kernel)
 
 
 def test_it_computes_what_a_loop_does(case: tuple[Case, morello.Kernel]) -> None:
@@ -248,7 +249,7 @@ def test_blocks() -> None:
     """Of which the picture in between, in its frame, is computed on the way."""
     frame = "pad2d_nhwc({}, top = 1, bottom = 0, left = 0, right = 1, value = 0)"
     text = GRAPH.replace("(p,", f"({frame.format('x')},").replace("(q,", f"({frame.format('h')},")
-    kernel = runnable(morello.compile(text, target="x86.scalar"))
+    kernel = runnable(morello.compile(text, target="x86.scalar", definitions=small_machines()))
     x, v, w, b = small_inputs(kernel)
     framed = _framed((1, 5, 4, 2), 1, 0, 0)
     convolved = _convolution((1, 4, 3, 2))

@@ -11,7 +11,7 @@ from morello.definitions import Definitions
 from morello.spec.dtypes import DTYPES
 from morello.spec.operators import Operation
 from morello.verify.graphs import random_graphs
-from tests.end_to_end.kernels import runnable
+from tests.end_to_end.kernels import runnable, small_machines
 
 SIZES = (1, 2, 3, 5, 8, 17, 33)
 GRAPHS = 12
@@ -65,8 +65,8 @@ def test_random_graph(definitions: Definitions, target: str, largest: int, numbe
     random = Random(number)
     single = {name: o for name, o in definitions.operators.items() if not o.parts}
     operation = next(random_graphs(single, DTYPES["f32"], random, 50, largest=largest))
-    kernel = morello.compile(_text(operation, random), target=target)
-    runnable(kernel).verify()
+    text = _text(operation, random)
+    runnable(morello.compile(text, target=target, definitions=small_machines())).verify()
 
 
 @pytest.mark.parametrize("number", range(SEVERAL))
@@ -76,7 +76,8 @@ def test_random_graph_with_several_outputs(definitions: Definitions, number: int
     single = {name: o for name, o in definitions.operators.items() if not o.parts}
     operation = next(random_graphs(single, DTYPES["f32"], random, 50, largest=3))
     text = _text(operation, random, several=True)
-    kernel = runnable(morello.compile(text, target=random.choice(("x86.scalar", "x86.avx2"))))
+    target = random.choice(("x86.scalar", "x86.avx2"))
+    kernel = runnable(morello.compile(text, target=target, definitions=small_machines()))
     assert len(kernel.goal.outputs) == 2
     kernel.verify()
 
@@ -88,6 +89,6 @@ def test_a_weight_that_a_graph_reads_twice(use: str) -> None:
     text = (
         f"spec twice() {{ weight a: f32[7, 7]\n {given}\n output y: f32[7, 7]\n y = relu({use}) }}"
     )
-    kernel = runnable(morello.compile(text, target="x86.avx2"))
+    kernel = runnable(morello.compile(text, target="x86.avx2", definitions=small_machines()))
     assert not kernel.program.packings
     kernel.verify()
