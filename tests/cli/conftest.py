@@ -23,6 +23,17 @@ spec product(M = 4, K = 3, N = 5) {{
 }}
 """
 
+QUICK = """# A sum, of a third of the families of the product.
+target {target}
+
+spec sums(M = 4, N = 5) {{
+  input  x: f32[M, N]
+  input  z: f32[M, N] layout (1, 0)
+  output y: f32[M, N]
+  y = add(x, z)
+}}
+"""
+
 
 class Run(Protocol):
     """Runs ``morello`` with these arguments."""
@@ -52,6 +63,14 @@ def small_spec(tmp_path: Path, target: str) -> Path:
     """``product.mspec`` in the working directory."""
     path = tmp_path / "product.mspec"
     path.write_text(SMALL.format(target=target))
+    return path
+
+
+@pytest.fixture
+def quick_spec(tmp_path: Path, target: str) -> Path:
+    """``sums.mspec`` in the working directory: for tests that search again and again."""
+    path = tmp_path / "sums.mspec"
+    path.write_text(QUICK.format(target=target))
     return path
 
 

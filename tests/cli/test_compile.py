@@ -218,18 +218,18 @@ def test_one_spec_of_several_is_chosen(run: Run, target: str) -> None:
     assert _written() == {"two.c", "two.h"}
 
 
-def test_a_target_is_chosen(run: Run, small_spec: Path, definitions: Definitions) -> None:
+def test_a_target_is_chosen(run: Run, quick_spec: Path, definitions: Definitions) -> None:
     """The option counts more than the file."""
     for name in definitions.targets:
-        document = json.loads(run("compile", small_spec, "-t", name, "--json").stdout)
+        document = json.loads(run("compile", quick_spec, "-t", name, "--json").stdout)
         assert document["target"] == name
 
 
 def test_native_is_a_target_that_this_machine_runs(
-    run: Run, small_spec: Path, definitions: Definitions
+    run: Run, quick_spec: Path, definitions: Definitions
 ) -> None:
     """No other that it can run inherits more; and the program runs."""
-    result = run("compile", small_spec, "-t", "native", "--verify", "--json")
+    result = run("compile", quick_spec, "-t", "native", "--verify", "--json")
     chosen = definitions.targets[json.loads(result.stdout)["target"]]
     assert not host_lacks(chosen.flags)
     for target in definitions.targets.values():

@@ -13,12 +13,12 @@ from tests.cli.conftest import Run
 
 @pytest.mark.parametrize("command", ["compile", "explain"])
 def test_what_was_solved_is_recalled(
-    command: str, run: Run, small_spec: Path, tmp_path: Path
+    command: str, run: Run, quick_spec: Path, tmp_path: Path
 ) -> None:
     """The same answer, and both times it is said where it is from."""
     memo = tmp_path / "own.sqlite"
-    first = run(command, small_spec, "--memo", memo)
-    again = run(command, small_spec, "--memo", memo)
+    first = run(command, quick_spec, "--memo", memo)
+    again = run(command, quick_spec, "--memo", memo)
     assert (first.exit_code, again.exit_code, again.stderr) == (0, 0, "")
     assert "searched: " in first.stdout
     assert "Specs in" in first.stdout
@@ -61,18 +61,18 @@ def test_bench_recalls(run: Run, small_spec: Path, solved_memo: Path) -> None:
 
 
 def test_the_environment_names_the_file(
-    run: Run, small_spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, quick_spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless an option does, or says that there is none."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "named.sqlite"))
-    assert run("compile", small_spec, "--no-memo").exit_code == 0
-    assert run("compile", small_spec, "--memo", "other.sqlite").exit_code == 0
+    assert run("compile", quick_spec, "--no-memo").exit_code == 0
+    assert run("compile", quick_spec, "--memo", "other.sqlite").exit_code == 0
     assert not Path("named.sqlite").exists()
-    assert "searched" in run("compile", small_spec).stdout
+    assert "searched" in run("compile", quick_spec).stdout
     assert Path("named.sqlite").exists()
-    assert "recalled" in run("compile", small_spec).stdout
+    assert "recalled" in run("compile", quick_spec).stdout
     monkeypatch.setenv(VARIABLE, OFF)
-    assert "searched" in run("compile", small_spec).stdout
+    assert "searched" in run("compile", quick_spec).stdout
 
 
 def test_both_options_exclude_each_other(run: Run, small_spec: Path) -> None:
