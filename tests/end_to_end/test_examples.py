@@ -16,7 +16,7 @@ import pytest
 import morello
 from morello.toolchain.host import host_lacks
 
-from .kernels import EXAMPLES, small_inputs
+from .kernels import EXAMPLES, small_inputs, small_machines
 
 SIZES: dict[str, dict[str, int]] = {
     "attention": {"S": 5, "D": 4},
@@ -131,7 +131,13 @@ def example(request: pytest.FixtureRequest) -> tuple[str, morello.Kernel]:
         kernel = morello.compile(EXAMPLES / file, spec=spec, defines=sizes)
         if not host_lacks(kernel.c_source.flags):
             return spec, kernel
-    return spec, morello.compile(EXAMPLES / file, spec=spec, defines=sizes, target="x86.scalar")
+    return spec, morello.compile(
+        EXAMPLES / file,
+        spec=spec,
+        defines=sizes,
+        target="x86.scalar",
+        definitions=small_machines(),
+    )
 
 
 def test_it_is_verified(example: tuple[str, morello.Kernel]) -> None:
