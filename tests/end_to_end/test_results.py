@@ -114,8 +114,19 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
 }
 
 
-INSTALLED = ("larger primes", "avx2", "scalar", "pairs of bf16, odd")
-"""Cases for targets with all their caches: in the first, no two tensors fit in L1."""
+INSTALLED = (
+    "larger primes",
+    "avx2",
+    "scalar",
+    "pairs of bf16, odd",
+    "bytes",
+    "a weight for threads",
+)
+"""Cases for targets with all their caches.
+
+Two tensors of the first do not fit in L1. On small machines the last three have other programs:
+without the dot products and their panels, and with a weight that is not packed ahead.
+"""
 
 
 @pytest.fixture(scope="module", params=CASES)
