@@ -1,7 +1,8 @@
 """Cycles that functions of a target take, for the coefficients in its files.
 
 ``python -m benchmarks.functions x86.avx512`` compiles each operator that is one function, for
-numbers that L1 holds, and prints the cycles of one register of them beyond those of a copy.
+numbers that L1 holds, and prints the cycles of one register of them beyond those of a copy. After
+that, the cycles of one register's conversion between element types, with its load and its store.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ SIZE = 2048
 ROUNDS = 41
 COPY = "copy"
 ROUNDINGS = ("floor", "round")
+TYPES = ("f32", "s32", "bf16", "u8", "s8")
 
 
 def main(target: str) -> None:
@@ -30,17 +32,35 @@ def main(target: str) -> None:
     x = np.random.default_rng(0).uniform(0.01, 4, SIZE).astype(np.float32)  # all have a logarithm
     programs = {name: contender(k.function, [x, np.empty_like(x)]) for name, k in kernels.items()}
     runs = cycles_by_turns(programs, chain(), ROUNDS)
-    plan = kernels[COPY].program.target
-    lanes = max(width for level in plan.levels for width in level.vectors) // 4
+    lanes = _lanes(kernels[COPY])
     copy = median(runs.pop(COPY))
     print(f"copy: {copy * lanes / SIZE:.2f} cycles for {lanes} numbers; beyond that:")
     for name, cycles in runs.items():
         low, middle, high = quantiles(((c - copy) * lanes / SIZE for c in cycles), n=4)
         print(f"{name}: {middle:.2f} ({low:.2f} to {high:.2f})")
 
+    _conversions(target)
 
-def _kernel(operator: str, target: str) -> morello.Kernel:
-    text = f"spec s() {{ input x: f32[{SIZE}]\n output y: f32[{SIZE}]\n y = {operator}(x) }}"
+
+def _conversions(target: str) -> None:
+    pairs = [(a, b) for a in TYPES for b in TYPES if a != b]
+    kernels = {f"{b} of {a}": _kernel(COPY, target, a, b) for a, b in pairs}
+    programs = {n: contender(k.function, k.random_arguments()) for n, k in kernels.items()}
+    lanes = _lanes(next(iter(kernels.values())))
+    for name, cycles in cycles_by_turns(programs, chain(), ROUNDS).items():
+        low, middle, high = quantiles((c * lanes / SIZE for c in cycles), n=4)
+        print(f"{name}: {middle:.2f} ({low:.2f} to {high:.2f})")
+
+
+def _lanes(kernel: morello.Kernel) -> int:
+    """Numbers of four bytes in a register of the kernel's target."""
+    return max(w for level in kernel.program.target.levels for w in level.vectors) // 4
+
+
+def _kernel(operator: str, target: str, given: str = "f32", wanted: str = "f32") -> morello.Kernel:
+    text = (
+        f"spec s() {{ input x: {given}[{SIZE}]\n output y: {wanted}[{SIZE}]\n y = {operator}(x) }}"
+    )
     return morello.compile(text, target=target)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from morello.checking.kinds import counted
 from morello.checking.operators import show
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
-from morello.spec.machine import Target
+from morello.spec.machine import Level, Target
 from morello.spec.operators import Operator
 
 
@@ -79,6 +81,9 @@ def _vector(pattern: ast.KernelOperand, target: Target, along: bool, collector: 
     registers = [level for level in known if not level.addressable]
     if along and not registers:
         registers = [level for level in target.levels if not level.addressable]
+    if pattern.lanes is not None:
+        _lanes(pattern, registers, along, collector)
+        return
     width = pattern.vector
     place = pattern.span
     if width is not None:
@@ -100,6 +105,27 @@ def _vector(pattern: ast.KernelOperand, target: Target, along: bool, collector: 
     if width is not None and dtype is not None and width % dtype.bytes:
         message = f"a vector of {width} bytes does not hold whole elements of {dtype}"
         collector.error("T048", message, place, f"{dtype} has {dtype.bytes} bytes")
+
+
+def _lanes(
+    pattern: ast.KernelOperand, registers: Sequence[Level], along: bool, collector: Collector
+) -> None:
+    """Vectors of so many lanes: of each type of as many bytes as that takes."""
+    assert pattern.lanes is not None
+    after = pattern.span.source.text.rfind("lanes", 0, pattern.span.end)
+    place = within(pattern.span, str(pattern.lanes), after=max(pattern.span.start, after))
+    if not along:
+        message = "only rows have vectors of so many lanes"
+        collector.error("T048", message, place, help="say how many bytes: 'vector 64'")
+        return
+    dtypes = [DTYPES[pattern.dtype]] if pattern.dtype in DTYPES else list(DTYPES.values())
+    widths = {pattern.width(dtype.bytes) for dtype in dtypes}
+    for level in registers:
+        if not widths & {*level.vectors}:
+            offered = ", ".join(str(v) for v in level.vectors)
+            message = f"level '{level.name}' has no vectors of {counted(pattern.lanes, 'lane')}"
+            help = f"it offers so many bytes: {offered}"
+            collector.error("T048", message, place, "not offered", help)
 
 
 def _shape(pattern: ast.KernelOperand, collector: Collector) -> None:

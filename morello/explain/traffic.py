@@ -22,7 +22,7 @@ from morello.rewriting.meaning_cost import needed_primitives
 from morello.rewriting.references import Point, TensorRef, elements, lines, point, spec_ref
 from morello.rewriting.steps import Leaf, Placed, Step, Tiled
 from morello.spec.machine import Level, Target
-from morello.spec.primitives import CONSTANT, casts
+from morello.spec.primitives import CAST, CONSTANT
 from morello.spec.spec import Family
 
 Kind = tuple[str, tuple[str, ...]]
@@ -107,9 +107,8 @@ def label_of(family: Family) -> str:
 
 def operations_of(family: Family) -> int:
     """Of one iteration."""
-    names = family.operation.names
-    free = {CONSTANT, *casts(names, [o.dtype for o in family.operands]).values()}
-    return sum(n for name, n in needed_primitives(family).items() if name not in free)
+    needed = needed_primitives(family).items()
+    return sum(n for (_, p), n in needed if p != CONSTANT and not p.startswith(CAST))
 
 
 def nearest_memory(target: Target) -> Level:

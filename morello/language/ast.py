@@ -85,10 +85,21 @@ class Element(Node):
     indices: tuple[Index, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Computed(Node):
+    """An expression that is computed in ``dtype``, whatever the type of what is around it.
+
+    Graphs' statements have it, where operations of several types became one. It is not written.
+    """
+
+    value: Expr
+    dtype: str
+
+
 Factor = int | str
 """Of a dimension in an index: a number, or the name of a scalar."""
 
-Expr = Number | Name | Attribute | Call | Unary | Binary | Conditional | Element
+Expr = Number | Name | Attribute | Call | Unary | Binary | Conditional | Element | Computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,13 +386,14 @@ class FunctionDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class KernelOperand(Node):
-    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or 32] [vector 64]``.
+    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or 32] [vector 64 | lanes 16]``.
 
     ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
     where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
     levels that it accepts. ``order`` is that of the layout: absent accepts row-major only; the word
     ``any`` is (). ``panels`` are the widths of panels in which the operand may also be.
-    ``name`` is empty where a pattern is for operands of any operator.
+    ``name`` is empty where a pattern is for operands of any operator. Vectors have so many bytes,
+    or so many lanes of whatever type an operand has.
     """
 
     name: str
@@ -392,6 +404,11 @@ class KernelOperand(Node):
     order: tuple[int, ...] | None
     panels: tuple[int, ...]
     vector: int | None
+    lanes: int | None = None
+
+    def width(self, element: int) -> int | None:
+        """Bytes of its vectors of elements of so many bytes; none if it has no vectors."""
+        return self.vector if self.lanes is None else self.lanes * element
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,8 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
     """A pattern, with a name in front or without."""
     *name, pattern = children(tree) if kind_of(tree) == "named_pattern" else [tree]
     parts: list[Any] = pattern.children
-    dtype, shape, levels, wanted, panels, vector = parts
+    dtype, shape, levels, wanted, panels, vectors = parts
+    width = {kind_of(vectors): builder.integer(vectors.children[0])} if vectors else {}
     extents = children(shape)
     rest = bool(extents) and extents[0].type == "REST"
     return ast.KernelOperand(
@@ -85,7 +86,8 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
         levels=names(levels.children),
         order=_order(builder, wanted),
         panels=tuple(builder.integer(width) for width in children(panels)),
-        vector=None if vector is None else builder.integer(vector),
+        vector=width.get("in_bytes"),
+        lanes=width.get("in_lanes"),
         span=builder.span(tree),
     )
 

@@ -165,6 +165,8 @@ def evaluate(
             return _conditional(expr, environment, operations)
         case ast.Element():
             return environment.element(expr)
+        case ast.Computed():
+            raise AssertionError("operations of several element types are evaluated one by one")
 
 
 def _conditional(node: ast.Conditional, environment: Environment, operations: Operations) -> Value:

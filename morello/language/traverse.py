@@ -20,6 +20,8 @@ def children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             found = (operand,)
         case ast.Binary(left=left, right=right):
             found = (left, right)
+        case ast.Computed(value=value):
+            found = (value,)
         case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
             found = (then, condition) if otherwise is None else (then, condition, otherwise)
     return found
@@ -36,6 +38,8 @@ def with_children(expr: ast.Expr, parts: Sequence[ast.Expr]) -> ast.Expr:
             return replace(expr, operand=parts[0])
         case ast.Binary():
             return replace(expr, left=parts[0], right=parts[1])
+        case ast.Computed():
+            return replace(expr, value=parts[0])
         case ast.Conditional():
             otherwise = parts[2] if len(parts) > 2 else None
             return replace(expr, then=parts[0], condition=parts[1], otherwise=otherwise)

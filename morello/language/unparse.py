@@ -52,6 +52,8 @@ def _text(expr: ast.Expr) -> tuple[str, int]:
             level = _LEVELS[operator]
             first = level + 1 if level == _COMPARISON else level  # comparisons do not chain
             return f"{_at(left, first)} {operator} {_at(right, level + 1)}", level
+        case ast.Computed(value=value, dtype=dtype):
+            return f"{dtype}({unparse(value)})", _PRIMARY
         case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
             text = f"{_at(then, _OR)} if {_at(condition, _OR)}"
             return text + (f" else {unparse(otherwise)}" if otherwise else ""), _CONDITIONAL

@@ -44,7 +44,7 @@ from morello.spec.primitives import (
 from morello.spec.rows import ROW_KINDS
 from morello.spec.spec import Family
 
-ENGINE = 7
+ENGINE = 8
 """Raise it with every change of the engine after which some table has other numbers.
 
 That is a change of what rules, kernels, guards, layouts, coordinates or a function of the languages
@@ -194,7 +194,7 @@ def _wanted(reach: _Reach) -> Iterator[Canonical]:
         for position, p in enumerate(kernel.match.operands):
             if _occurs(p, reach.dtypes):
                 which = p.name or position
-                wants = (p.levels, len(p.shape), p.order, p.panels, p.vector)
+                wants = (p.levels, len(p.shape), p.order, p.panels, p.vector, p.lanes)
                 yield (kernel.match.kind, kernel.match.operator, which, *wants)
 
 
@@ -259,8 +259,10 @@ def _implemented(kernel: Kernel, reach: _Reach) -> Iterator[Operator]:
 
 def _lanes(kernel: Kernel, dtypes: frozenset[str]) -> set[int]:
     """Lanes in which a kernel's meaning may be evaluated: one, or those of its registers."""
-    vectors = {p.vector for p in kernel.match.operands if p.vector}
-    return {1, *(v // DTYPES[d].bytes for v in vectors for d in dtypes)}
+    operands = kernel.match.operands
+    vectors = {p.vector for p in operands if p.vector}
+    lanes = {p.lanes for p in operands if p.lanes}
+    return {1, *lanes, *(v // DTYPES[d].bytes for v in vectors for d in dtypes)}
 
 
 def _needed(
@@ -269,7 +271,7 @@ def _needed(
     """(lanes, primitive) for the meanings of operators, with whatever may be reduced or cast."""
     names = {f"cast_{dtype}" for dtype in reach.dtypes} if len(reach.dtypes) > 1 else set()
     for operator in operators:
-        names |= set(primitives_in(operator.statement.value))
+        names |= {name for _, name in primitives_in(operator.statement.value)}
         if update := update_primitive(operator):
             names.add(update)
     return {(count, name) for count in lanes for name in names}

@@ -28,13 +28,14 @@ def executable(
     operation: Operation, dtype: DType, arithmetic: Callable[[DType], Arithmetic] = Numbers
 ) -> Executable:
     """The meaning of an operation whose output has this element type, on numbers unless told."""
-    if operation.operator.composite:
+    composition = operation.operator.composition
+    if operation.operator.composite or (composition is not None and composition.mixed):
         return _Composed(operation, dtype, arithmetic)
     return Meaning(operation, dtype, arithmetic(dtype))
 
 
 class _Composed:
-    """The graph of a composite operation."""
+    """A graph, of one element type or of several."""
 
     def __init__(
         self, operation: Operation, dtype: DType, arithmetic: Callable[[DType], Arithmetic]

@@ -172,9 +172,11 @@ def _vectors(
     dtype = dtype or tensor.operand.dtype
     patterns = (wish.pattern for wish in _wishes(scope, f, tensor, dtype) if wish.reused)
     wanted = {
-        p.vector
+        width
         for p in patterns
-        if level.name in p.levels and has_registers(scope.target, p, dtype, p.vector or 0)
+        if level.name in p.levels
+        for width in (p.width(dtype.bytes) or 0,)
+        if has_registers(scope.target, p, dtype, width)
     }
     return tuple(v for v in level.vectors if v in wanted)
 

@@ -75,9 +75,10 @@ class KernelMatch:
 
 def meaning_lanes(kernel: Kernel, family: Family) -> int:
     """Lanes that a kernel's meaning is evaluated in: for rows those of the vectors along them."""
-    vector = kernel.match.operands[0].vector
-    if kernel.match.kind in ROW_KINDS and vector:
-        return vector // family.operands[-1].dtype.bytes
+    pattern, element = kernel.match.operands[0], family.operands[-1].dtype.bytes
+    width = pattern.width(element)
+    if kernel.match.kind in ROW_KINDS and width:
+        return width // element
     return lanes_of(family)
 
 
@@ -94,7 +95,7 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
         lanes = meaning_lanes(kernel, family)
         missing = missing_primitives(target, family, lanes, patterns.rows, streamed=kernel.streamed)
         if missing:
-            return f"the target has no primitive '{missing[0]}' for {family.operands[-1].dtype}"
+            return f"the target has no primitive {missing[0]}"
     f = spec_ref(family)
     fixed: list[tuple[int, int, int]] = []
     variables: dict[str, list[tuple[int, int]]] = {}
@@ -166,8 +167,9 @@ def _operand_refusal(
     if operand.level.name not in pattern.levels:
         wanted = " or ".join(pattern.levels)
         return f"it wants {name} at {wanted}, which is at {operand.level}"
-    if operand.vector and operand.vector != pattern.vector:
-        return f"it wants {name} in vectors of {pattern.vector} bytes, not {operand.vector}"
+    width = pattern.width(operand.dtype.bytes)
+    if operand.vector and operand.vector != width:
+        return f"it wants {name} in vectors of {width} bytes, not {operand.vector}"
     if operand.vector and not has_registers(target, pattern, operand.dtype, operand.vector):
         return f"the target has no vectors of {operand.vector} bytes of {operand.dtype}"
     if rank < len(pattern.shape) or (rank > len(pattern.shape) and not pattern.rest):

@@ -25,7 +25,6 @@ from morello.spec.primitives import (
     STORE_FIRST,
     STREAM,
     TYPE,
-    casts,
     exchanges,
     primitives_in,
     update_primitive,
@@ -34,19 +33,25 @@ from morello.spec.rows import REDUCTION, Rows
 from morello.spec.spec import Family
 
 
-def needed_primitives(family: Family) -> Mapping[str, int]:
-    """Primitives that the meaning uses, with how often: equal subexpressions count once."""
+def needed_primitives(family: Family) -> Mapping[tuple[str, str], int]:
+    """Primitives that the meaning uses, each with its element type, and how often.
+
+    Equal subexpressions count once.
+    """
     operation = family.operation
     return _needed(operation.operator, operation, tuple(o.dtype for o in family.operands))
 
 
 @lru_cache(maxsize=4096)
-def _needed(_: Operator, operation: Operation, dtypes: tuple[DType, ...]) -> Mapping[str, int]:
+def _needed(
+    _: Operator, operation: Operation, dtypes: tuple[DType, ...]
+) -> Mapping[tuple[str, str], int]:
     """Operations are compared by name; so that of another operator of that name is another one."""
-    value = value_of(operation, dtypes[-1])
-    needed = Counter(primitives_in(value, casts(operation.names, dtypes)))
+    value, output = value_of(operation, dtypes[-1]), dtypes[-1].name
+    types = {name: dtype.name for name, dtype in zip(operation.names, dtypes, strict=True)}
+    needed = Counter(primitives_in(value, output, types))
     if update := update_primitive(operation.operator):
-        needed[update] += 1
+        needed[output, update] += 1
     return needed
 
 
@@ -64,32 +69,37 @@ def missing_primitives(
     *,
     streamed: bool = False,
 ) -> list[str]:
-    """Primitives that the meaning needs in so many lanes, and the target does not have."""
-    dtype = family.operands[-1].dtype.name
-    needed = {*needed_primitives(family), TYPE}
+    """Primitives that the meaning needs in so many lanes, and the target does not have.
+
+    Each with its element type, as in ``max for f32``.
+    """
+    output = family.operands[-1].dtype.name
+    needed = {*needed_primitives(family), (output, TYPE)}
     update = update_primitive(family.operation.operator)
     if rows is not None:
         needed |= row_primitives(family, lanes, rows)
-    needed |= {STREAM, FENCE} if streamed else set()
-    missing = needed - _entries(target, dtype, lanes).keys()
+    needed |= {(output, STREAM), (output, FENCE)} if streamed else set()
+    missing = {(d, p) for d, p in needed if p not in _entries(target, d, lanes)}
     if rows is not None and rows.kind == REDUCTION and update is not None:
-        missing |= {TYPE, update} - _entries(target, dtype, 1).keys()
-    return sorted(missing)
+        missing |= {(output, p) for p in {TYPE, update} - _entries(target, output, 1).keys()}
+    return [f"'{primitive}' for {dtype}" for dtype, primitive in sorted(missing)]
 
 
-def row_primitives(family: Family, lanes: int, rows: Rows) -> set[str]:
-    """Primitives that a kernel for rows needs beside those of the meaning."""
-    needed: set[str] = set()
+def row_primitives(family: Family, lanes: int, rows: Rows) -> set[tuple[str, str]]:
+    """Primitives that a kernel for rows needs beside those of the meaning, with element types."""
+    needed: set[tuple[str, str]] = set()
     operation = family.operation
     for position, (operand, along) in enumerate(zip(family.operands, rows.along, strict=True)):
-        reads = operation.reads(position)
+        reads, names = operation.reads(position), {TYPE}
         if along and not operand.vector:
-            needed |= {LOAD, LOAD_FIRST} if reads else set()
-            needed |= {STORE, STORE_FIRST} if operation.writes(position) else set()
+            names |= {LOAD, LOAD_FIRST} if reads else set()
+            names |= {STORE, STORE_FIRST} if operation.writes(position) else set()
         elif not along and reads:
-            needed.add(CONSTANT)
+            names.add(CONSTANT)
+        needed |= {(operand.dtype.name, name) for name in names}
     if rows.kind == REDUCTION:
-        needed |= {SELECT_FIRST, FIRST_LANE, *exchanges(lanes)}
+        extra = {SELECT_FIRST, FIRST_LANE, *exchanges(lanes)}
+        needed |= {(family.operands[-1].dtype.name, name) for name in extra}
     return needed
 
 
@@ -100,10 +110,9 @@ def _entries(target: Target, dtype: str, lanes: int) -> Mapping[str, tuple[str, 
 
 def arithmetic_cycles(target: Target, family: Family, lanes: int) -> float:
     """Cycles of one evaluation in so many lanes, of all of them at once."""
-    entries = _entries(target, family.operands[-1].dtype.name, lanes)
     total = 0.0
-    for name, count in sorted(needed_primitives(family).items()):
-        coefficient = entries[name][1] if name in entries else None
+    for (dtype, name), count in sorted(needed_primitives(family).items()):
+        _, coefficient = _entries(target, dtype, lanes).get(name, ("", None))
         if coefficient is not None:
             total += count * target.coefficients[coefficient].value
     return total

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from morello.language import ast
 from morello.rewriting.references import SpecRef
-from morello.spec.dtypes import DType
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import Order, row_major
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operation, Operator
@@ -134,5 +134,9 @@ def _possible(target: Target, pattern: ast.KernelOperand, types: tuple[str, str]
     """Whether an operand of one of these types may come to be what a pattern wants."""
     if pattern.dtype not in (ANY, *types):
         return False
-    registers = [v for n in pattern.levels if not (v := target.level_by_name[n]).addressable]
-    return not registers or any(pattern.vector in level.vectors for level in registers)
+    levels = [target.level_by_name[n] for n in pattern.levels]
+    if pattern.lanes and any(level.addressable for level in levels):
+        return True  # of some types there may be no such registers
+    registers = [level for level in levels if not level.addressable]
+    widths = {pattern.width(DTYPES[name].bytes) for name in types}
+    return not registers or any(widths & {*level.vectors} for level in registers)

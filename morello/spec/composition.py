@@ -5,9 +5,9 @@ how tensors are indexed (`morello.spec.indexing`). To make the output smaller al
 to make every node smaller along it, if all agree on what that means; otherwise the dimension is
 *pinned*, and no loop divides it as long as the graph is whole.
 
-Where every node but the last assigns (``=``) in the element type of the output, the graph is also
-one statement, with the expressions of its nodes inlined. What it has to say is then all in the
-statement, as that of a declared operator is.
+Where every node but the last assigns (``=``), the graph is also one statement, with the expressions
+of its nodes inlined, each computed in the element type of its node. What it has to say is then all
+in the statement, as that of a declared operator is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from morello.spec.dtypes import DType
 from morello.spec.graph import Graph, Node, graph_of
 from morello.spec.indexing import Access, Indexing
 from morello.spec.operators import Operation, Operator
@@ -100,6 +101,15 @@ class Composition:
             if not self._stays_inside(name) and not self._sums_twice(name)
         ]
         return tuple(name for name in kept if not any(self._serves(name, other) for other in kept))
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether it is computed in several element types."""
+        return len({self.graph.dtype(node.output) for node in self.graph.nodes}) > 1
+
+    def converts(self, name: str, dtype: DType) -> bool:
+        """Whether all that reads a tensor computes with its elements in this type."""
+        return all(self.graph.dtype(reader.output) == dtype for reader in self._readers(name))
 
     def may_be_overwritten(self, name: str) -> bool:
         """Whether the output may take the place of a tensor that is computed first, and as large.
@@ -187,7 +197,6 @@ class Composition:
             reader.operation.operator.reduction is None
             and not reader.operation.framed
             and len(reader.operation.dims) == len(node.operation.dims)
-            and graph.dtype(reader.output) == graph.dtype(name)
             for reader, _ in graph.occurrences(name)
         )
 

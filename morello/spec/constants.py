@@ -8,6 +8,7 @@ costs, for the C that is written of it, and for the bound of its rounding errors
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,7 +18,7 @@ from morello.language import ast
 from morello.language.folding import constant
 from morello.language.traverse import children, with_children
 from morello.spec.conversion import convert_number
-from morello.spec.dtypes import DType
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.operators import Operation
 
 
@@ -56,6 +57,8 @@ def _converted(expr: ast.Expr, scalars: Mapping[str, float], dtype: DType) -> as
             if name not in scalars:
                 raise MorelloError(f"scalar '{name}' has no value", help="give it in the Spec")
             return _number(scalars[name], dtype, expr)
+        case ast.Computed(value=value, dtype=own):
+            return replace(expr, value=_converted(value, scalars, DTYPES[own]))
     parts = tuple(_converted(part, scalars, dtype) for part in children(expr))
     result = with_children(expr, parts)
     if not parts or not dtype.floating or not all(isinstance(p, ast.Number) for p in parts):

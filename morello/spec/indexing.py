@@ -6,7 +6,7 @@ nodes do not agree on what it is to make one smaller, it is *pinned*.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from morello.language import ast
 from morello.spec.graph import Graph
@@ -247,7 +247,10 @@ class Indexing:
         return ast.TensorParameter(tensor, str(self.graph.dtype(tensor)), indices, span=self.span)
 
     def statement(self) -> tuple[ast.Statement, bool]:
-        """The last node's statement, with the others inlined where that says everything."""
+        """The last node's statement, with the others inlined where that says everything.
+
+        What is computed in another type than what reads it says so.
+        """
         complete = self._is_one_statement()
         values: dict[str, ast.Expr] = {}
         for position, node in enumerate(self.graph.nodes):
@@ -258,19 +261,25 @@ class Indexing:
                     d: self._in_own(position, OperandIndex(((d, 1),))) for d in node.operation.dims
                 },
                 scalars=dict(node.operation.scalars),
-                values=values if complete else {},
+                values=self._read_as(node.output, values) if complete else {},
             )
             written = substitution.statement(node.operation.operator.statement)
             values[node.output] = written.value
         return written, complete
 
+    def _read_as(self, reader: str, values: Mapping[str, ast.Expr]) -> dict[str, ast.Expr]:
+        """The values of tensors, for what computes another one."""
+        types, own = dict(self.graph.dtypes), self.graph.dtype(reader)
+        return {
+            name: value
+            if types[name] == own
+            else ast.Computed(value, str(types[name]), span=value.span)
+            for name, value in values.items()
+        }
+
     def _is_one_statement(self) -> bool:
         *before, last = self.graph.nodes
-        dtype = self.graph.dtype(last.output)
-        assigned = all(
-            node.operation.operator.reduction is None and self.graph.dtype(node.output) == dtype
-            for node in before
-        )
+        assigned = all(node.operation.operator.reduction is None for node in before)
         ranks = {name: len(access) for name, _, access in self._uses()}
         agreed = all(len(self._seen(t, p)) == 1 for t, rank in ranks.items() for p in range(rank))
         # In the terms of a sum, what has fewer dimensions would be evaluated again and again.

@@ -7,11 +7,11 @@ ones a meaning needs; an emitter writes them. Both take the names, and the steps
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from morello.language import ast
-from morello.spec.dtypes import DType
+from morello.language.traverse import children
 from morello.spec.operators import Operator
 
 PRIMITIVE_OF_OPERATOR = {
@@ -97,10 +97,12 @@ taken as they are.
 class Step:
     """One value on the way to a meaning's: a primitive of earlier ones, or what it begins with.
 
-    ``primitive`` is empty for an element. ``arguments`` are positions of earlier steps. ``leaf`` is
-    the element, or the number or the scalar of a constant.
+    ``dtype``: its element type; of a condition, that of what is compared. ``primitive`` is empty
+    for an element. ``arguments`` are positions of earlier steps. ``leaf`` is the element, or the
+    number or the scalar of a constant.
     """
 
+    dtype: str
     primitive: str
     arguments: tuple[int, ...] = ()
     leaf: ast.Element | ast.Name | ast.Number | None = None
@@ -111,91 +113,109 @@ class Step:
         return self.primitive in CONDITIONS
 
 
-def casts(names: Sequence[str], dtypes: Sequence[DType]) -> dict[str, str]:
-    """Primitives that convert operands to the output's type, by name, for those of another one."""
-    output = dtypes[-1]
-    return {n: f"cast_{d.name}" for n, d in zip(names, dtypes, strict=True) if d != output}
+CAST = "cast_"
+"""Primitives of this prefix convert, from the element type that is named after it."""
 
 
-def steps(expr: ast.Expr, casts: Mapping[str, str] | None = None) -> tuple[Step, ...]:
+def steps(
+    expr: ast.Expr, dtype: str = "", dtypes: Mapping[str, str] | None = None
+) -> tuple[Step, ...]:
     """The steps of an expression, each after those that it needs; its value is the last one.
 
-    Equal subexpressions are one step, wherever they stand.
+    Equal subexpressions of one type are one step, wherever they stand.
 
     Args:
         expr: The value of an operator's statement.
-        casts: Primitives that convert elements, by the names of tensors.
+        dtype: The element type that it is computed in, apart from parts that say theirs.
+        dtypes: Those of tensors, by name; of others elements are as what is around them.
     """
-    writer = _Steps(casts or {})
-    writer.of(expr)
+    writer = _Steps(dtypes or {})
+    writer.of(expr, dtype)
     return tuple(writer.places)
 
 
-def primitives_in(expr: ast.Expr, casts: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The primitive of every step of `steps`, and `TRUTH` once if there are conditions."""
-    found = steps(expr, casts)
-    yield from (step.primitive for step in found if step.primitive)
-    if any(step.condition for step in found):
-        yield TRUTH
+def primitives_in(
+    expr: ast.Expr, dtype: str = "", dtypes: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Element type and primitive of every step of `steps`; `TRUTH` once, if there are conditions.
+
+    Args:
+        expr: As for `steps`.
+        dtype: As for `steps`.
+        dtypes: As for `steps`.
+    """
+    found = steps(expr, dtype, dtypes)
+    yield from ((step.dtype, step.primitive) for step in found if step.primitive)
+    yield from dict.fromkeys((step.dtype, TRUTH) for step in found if step.condition)
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
     """Numbers the values of an expression. ``places`` is ordered, and tells where a step is."""
 
-    casts: Mapping[str, str]
+    dtypes: Mapping[str, str]
     places: dict[Step, int] = field(default_factory=dict)
-    seen: dict[int, int] = field(default_factory=dict)  # by identity: a tree may share its parts
+    # By identity, since a tree may share its parts, and by the type that they are computed in.
+    seen: dict[tuple[int, str], int] = field(default_factory=dict)
 
-    def of(self, expr: ast.Expr) -> int:
+    def of(self, expr: ast.Expr, dtype: str) -> int:
         """Where the step of an expression is."""
-        known = self.seen.get(id(expr))
+        key = (id(expr), dtype)
+        known = self.seen.get(key)
         if known is None:
-            known = self.seen[id(expr)] = self._new(expr)
+            known = self.seen[key] = self._new(expr, dtype)
         return known
 
-    def _new(self, expr: ast.Expr) -> int:
+    def _new(self, expr: ast.Expr, dtype: str) -> int:
         match expr:
             case ast.Number():
-                return self._constant(expr)
+                return self._constant(dtype, expr)
             case ast.Unary(operator="-", operand=ast.Number(value=value, span=span)):
-                return self._constant(ast.Number(-value, span=span))
+                return self._constant(dtype, ast.Number(-value, span=span))
             case ast.Name():
-                return self._place(Step(CONSTANT, leaf=expr))
+                return self._place(Step(dtype, CONSTANT, leaf=expr))
             case ast.Element(tensor=tensor):
-                element = self._place(Step("", leaf=expr))
-                cast = self.casts.get(tensor)
-                return element if cast is None else self._apply(cast, element)
-            case ast.Unary(operator=symbol, operand=operand):
-                return self._apply(NEGATION if symbol == "-" else symbol, self.of(operand))
-            case ast.Binary(operator=symbol, left=left, right=right):
-                return self._apply(PRIMITIVE_OF_OPERATOR[symbol], self.of(left), self.of(right))
-            case ast.Call(function=function, args=args):
-                return self._call(function, [self.of(a) for a in args])
+                own = self.dtypes.get(tensor, dtype)
+                return self._converted(self._place(Step(own, "", leaf=expr)), own, dtype)
+            case ast.Computed(value=value, dtype=own):
+                return self._converted(self.of(value, own), own, dtype)
             case ast.Conditional(then=then, condition=condition, otherwise=otherwise, span=span):
-                parts = self.of(condition), self.of(then)
+                parts = self.of(condition, dtype), self.of(then, dtype)
                 zero = ast.Number(0, span=span)
-                other = self._constant(zero) if otherwise is None else self.of(otherwise)
-                return self._apply(SELECTION, *parts, other)
-            case ast.Attribute(name=name):  # no meaning has one: the checks refuse it
-                return self._apply(name)
+                other = (
+                    self._constant(dtype, zero) if otherwise is None else self.of(otherwise, dtype)
+                )
+                return self._apply(dtype, SELECTION, *parts, other)
+            case ast.Call(function="min" | "max" as function, args=(first, *others)):
+                result = self.of(first, dtype)
+                for argument in others:
+                    result = self._apply(dtype, function, result, self.of(argument, dtype))
+                return result
+        return self._apply(dtype, _primitive(expr), *(self.of(p, dtype) for p in children(expr)))
 
-    def _call(self, function: str, arguments: list[int]) -> int:
-        if function not in ("min", "max"):
-            return self._apply(function, *arguments)
-        result = arguments[0]
-        for other in arguments[1:]:
-            result = self._apply(function, result, other)
-        return result
+    def _converted(self, step: int, dtype: str, wanted: str) -> int:
+        return step if dtype == wanted else self._apply(wanted, f"{CAST}{dtype}", step)
 
-    def _constant(self, number: ast.Number) -> int:
+    def _constant(self, dtype: str, number: ast.Number) -> int:
         if number.value == 0 and math.copysign(1.0, number.value) < 0:  # is equal to 0, but another
             zero = ast.Number(0, span=number.span)
-            return self._apply(NEGATION, self._place(Step(CONSTANT, leaf=zero)))
-        return self._place(Step(CONSTANT, leaf=number))
+            return self._apply(dtype, NEGATION, self._place(Step(dtype, CONSTANT, leaf=zero)))
+        return self._place(Step(dtype, CONSTANT, leaf=number))
 
-    def _apply(self, primitive: str, *arguments: int) -> int:
-        return self._place(Step(primitive, arguments))
+    def _apply(self, dtype: str, primitive: str, *arguments: int) -> int:
+        return self._place(Step(dtype, primitive, arguments))
 
     def _place(self, step: Step) -> int:
         return self.places.setdefault(step, len(self.places))
+
+
+def _primitive(expr: ast.Expr) -> str:
+    """What an expression does to its operands."""
+    match expr:
+        case ast.Unary(operator=symbol):
+            return NEGATION if symbol == "-" else symbol
+        case ast.Binary(operator=symbol):
+            return PRIMITIVE_OF_OPERATOR[symbol]
+        case ast.Call(function=function):
+            return function
+    raise AssertionError(f"no meaning has {expr}: the checks refuse it")

@@ -51,4 +51,6 @@ def _head(expr: ast.Expr) -> tuple[type[ast.Expr], str]:
     match expr:
         case ast.Unary(operator=name) | ast.Binary(operator=name) | ast.Call(function=name):
             return type(expr), name
+        case ast.Computed(dtype=dtype):
+            return type(expr), dtype
     return type(expr), ""

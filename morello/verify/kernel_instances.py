@@ -194,7 +194,7 @@ def _operands(
         in_memory = [level for level in levels if level.addressable]
         levels = [level for level in levels if level not in in_memory[:-1]]
     for level, order in product(levels, _orders(pattern, rank)):
-        for vector in _vectors(pattern, level):
+        for vector in _vectors(pattern, level, dtype):
             yield Operand(dtype, level, order, vector)
 
 
@@ -205,10 +205,11 @@ def _orders(pattern: ast.KernelOperand, rank: int) -> list[Order]:
     return sorted({found, found[::-1]}) if pattern.order == () else [found]
 
 
-def _vectors(pattern: ast.KernelOperand, level: Level) -> tuple[int, ...]:
+def _vectors(pattern: ast.KernelOperand, level: Level, dtype: DType) -> tuple[int, ...]:
     if level.addressable:
         return (0,)
-    return level.vectors if pattern.vector is None else (pattern.vector,)
+    width = pattern.width(dtype.bytes)
+    return tuple(v for v in level.vectors if width in (None, v))
 
 
 # ------------------------------------------------------------------------------- sizes

@@ -12,7 +12,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import product
 from string import Formatter
 
@@ -23,7 +23,7 @@ from morello.language import ast
 from morello.program.tree import KernelCall
 from morello.spec.constants import elsewhere_of, value_of
 from morello.spec.conversion import convert, convert_number
-from morello.spec.dtypes import DType
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex, Operation
 from morello.spec.primitives import (
@@ -32,7 +32,6 @@ from morello.spec.primitives import (
     TRUTH,
     TYPE,
     Step,
-    casts,
     steps,
 )
 
@@ -72,23 +71,19 @@ class MeaningWriter:
         call: KernelCall,
         operands: Sequence[COperand],
         lanes: int | None = None,
-        converted: Collection[str] = (),
     ) -> None:
-        """``lanes`` in which the value is computed; without them those of all operands.
-
-        ``converted``: operands whose elements are given in the output's type.
-        """
+        """``lanes`` in which the value is computed; without them those of all operands."""
         self._operation = call.operation
         self._sizes = dict(zip(call.operation.dims, call.sizes, strict=True))
         self._operands = dict(zip(call.operation.names, operands, strict=True))
         self._indices = dict(zip(call.operation.names, call.operation.operands, strict=True))
         self._dtype = operands[-1].view.tensor.dtype
         self._lanes = lanes or _common_lanes(operands, call.operation)
-        self._entries = PrimitiveTable(target, self._dtype, self._lanes)
-        dtypes = [operand.view.tensor.dtype for operand in operands]
-        conversions = casts(call.operation.names, dtypes)
-        needed = {name: cast for name, cast in conversions.items() if name not in converted}
-        self._steps = steps(value_of(call.operation, self._dtype), needed)
+        self._tables: dict[str, PrimitiveTable] = {}
+        self._target = target
+        dtypes = {name: o.view.tensor.dtype.name for name, o in self._operands.items()}
+        value = value_of(call.operation, self._dtype)
+        self._steps = steps(value, self._dtype.name, dtypes)
         self._uses = self._written()
         self._position: dict[str, int] = {}
         self._lines: list[str] = []
@@ -122,7 +117,7 @@ class MeaningWriter:
         for place in product(*places):
             ends = zip(place, extents, indices, strict=True)
             if not all(i.low <= at < extent - i.high for at, extent, i in ends):
-                self._lines.append(f"{output[place]} = {self._constant(value)};")
+                self._lines.append(f"{output[place]} = {self._constant(value, self._dtype.name)};")
 
     def _vector_dimension(self) -> str | None:
         """The dimension along which lanes lie: in every operand the last one in memory order."""
@@ -154,7 +149,7 @@ class MeaningWriter:
         for step, uses in zip(self._steps, self._uses, strict=True):
             text = self._step(step, values)
             if uses > 1 and step.leaf is None and not _ATOM.fullmatch(text):
-                text = self._local(text, TRUTH if step.condition else TYPE)
+                text = self._local(text, TRUTH if step.condition else TYPE, step.dtype)
             values.append(text)
         return values[-1]
 
@@ -163,15 +158,25 @@ class MeaningWriter:
             case ast.Element(tensor=tensor):
                 return self._element(tensor)
             case ast.Number(value=value):
-                return self._constant(value)
-        return self._entries.text(step.primitive).format(*(values[i] for i in step.arguments))
+                return self._constant(value, step.dtype)
+        text = self._of(step.dtype).text(step.primitive)
+        return text.format(*(values[i] for i in step.arguments))
 
-    def _constant(self, value: float) -> str:
-        return self._entries.text(CONSTANT).format(literal(value, self._dtype))
+    def _of(self, dtype: str) -> PrimitiveTable:
+        """The primitives of an element type."""
+        if dtype not in self._tables:
+            self._tables[dtype] = PrimitiveTable(self._target, DTYPES[dtype], self._lanes)
+        return self._tables[dtype]
 
-    def _apply(self, primitive: str, values: tuple[str, ...]) -> str:
-        """C of a primitive on values; one that is written twice becomes a local first."""
-        text = self._entries.text(primitive)
+    def _constant(self, value: float, dtype: str) -> str:
+        return self._of(dtype).text(CONSTANT).format(literal(value, DTYPES[dtype]))
+
+    def _apply(self, primitive: str, values: tuple[str, ...], dtype: str = "") -> str:
+        """C of a primitive on values; one that is written twice becomes a local first.
+
+        Without an element type, of that of the output.
+        """
+        text = self._of(dtype or self._dtype.name).text(primitive)
         counts = _uses(text)
         arguments = (
             self._local(value) if counts[i] > 1 and not _ATOM.fullmatch(value) else value
@@ -184,7 +189,7 @@ class MeaningWriter:
         written = [0] * len(self._steps)
         for step in self._steps:
             if step.leaf is None:
-                counts = _uses(self._entries.text(step.primitive))
+                counts = _uses(self._of(step.dtype).text(step.primitive))
                 for position, argument in enumerate(step.arguments):
                     written[argument] += counts[position]
         return written
@@ -197,10 +202,11 @@ class MeaningWriter:
         )
         return self._operands[tensor][index]
 
-    def _local(self, value: str, kind: str = TYPE) -> str:
+    def _local(self, value: str, kind: str = TYPE, dtype: str = "") -> str:
         name = f"t{self._locals}_"
         self._locals += 1
-        self._lines.append(f"const {self._entries.text(kind)} {name} = {value};")
+        text = self._of(dtype or self._dtype.name).text(kind)
+        self._lines.append(f"const {text} {name} = {value};")
         return name
 
 

@@ -78,7 +78,7 @@ def row_lines(target: Target, call: KernelCall, operands: Sequence[COperand]) ->
     """
     orders = tuple(operand.view.order for operand in operands)
     rows = rows_of(call.kernel.match.kind, call.operation, orders)
-    vector = call.kernel.match.operands[0].vector
+    vector = call.kernel.match.operands[0].width(operands[-1].view.tensor.dtype.bytes)
     if rows is None or vector is None:
         raise MorelloError(
             f"'{call.operation}' cannot be written in vectors along a dimension",
@@ -101,8 +101,7 @@ class RowWriter(MeaningWriter):
     ) -> None:
         lanes = vector // operands[-1].view.tensor.dtype.bytes
         self._is_along = dict(zip(call.operation.names, rows.along, strict=True))
-        across = [name for name, along in self._is_along.items() if not along]
-        super().__init__(target, call, operands, lanes, across)
+        super().__init__(target, call, operands, lanes)
         self._rows, self._target = rows, target
         self._partial_results = PARTIAL_BYTES // vector
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
@@ -122,7 +121,9 @@ class RowWriter(MeaningWriter):
         """All of the row."""
         for name, operand in self._operands.items():
             if not self._is_along[name] and name != self._output:
-                self._broadcast[name] = self._local(self._in_all_lanes(operand))
+                dtype = operand.view.tensor.dtype.name
+                value = self._apply(CONSTANT, (operand[()],), dtype)
+                self._broadcast[name] = self._local(value, dtype=dtype)
         if self._rows.kind == REDUCTION:
             self._reduction()
         else:
@@ -211,9 +212,9 @@ class RowWriter(MeaningWriter):
 
     def _reduction(self) -> None:
         assert self._update is not None
-        update, kind = self._update, self._entries.text(TYPE)
+        update, kind = self._update, self._of(self._dtype.name).text(TYPE)
         assert self._operation.identity is not None
-        identity = self._constant(self._operation.identity)
+        identity = self._constant(self._operation.identity, self._dtype.name)
         results = [f"a{i}_" for i in range(self._partial_results)]
         begun: list[str] = []
         if self._looped(0, len(results)):
@@ -262,13 +263,13 @@ class RowWriter(MeaningWriter):
         operand = self._operands[tensor]
         if operand.lanes > 1:
             return self._register(operand)
-        pointer, place = self._pointer(operand), self._place
+        pointer, place, dtype = self._pointer(operand), self._place, operand.view.tensor.dtype.name
         if place.lanes == self._lanes:
-            value = self._apply(LOAD, (pointer,))
+            value = self._apply(LOAD, (pointer,), dtype)
         else:
-            value = self._apply(LOAD_FIRST, (pointer, str(place.lanes)))
+            value = self._apply(LOAD_FIRST, (pointer, str(place.lanes)), dtype)
         if self._written_times(tensor) > 1:
-            value = self._loaded[tensor] = self._local(value)
+            value = self._loaded[tensor] = self._local(value, dtype=dtype)
         return value
 
     def _written_times(self, tensor: str) -> int:
@@ -277,13 +278,6 @@ class RowWriter(MeaningWriter):
             for step, uses in zip(self._steps, self._uses, strict=True)
             if isinstance(step.leaf, ast.Element) and step.leaf.tensor == tensor
         )
-
-    def _in_all_lanes(self, operand: COperand) -> str:
-        """The one element of an operand across the row."""
-        value, source = operand[()], operand.view.tensor.dtype
-        if source != self._dtype:
-            value = self._one_lane.text(f"cast_{source}").format(value)
-        return self._apply(CONSTANT, (value,))
 
     def _register(self, operand: COperand) -> str:
         return operand[self._index(operand, self._place.start)]
@@ -327,7 +321,7 @@ class StreamedWriter(RowWriter):
         self._lines.append(f"const int rest_ = {size - whole} - head_;")
         self._if("rest_ > 0", _Place(whole, f"(rest_ < {lanes} ? rest_ : {lanes})"))
         self._if(f"rest_ > {lanes}", _Place(whole + lanes, f"(rest_ - {lanes})"))
-        self._lines.append(f"{self._entries.text(FENCE)};")
+        self._lines.append(f"{self._of(self._dtype.name).text(FENCE)};")
 
     def _if(self, condition: str, place: _Place) -> None:
         """A vector of which some lanes are in the row, if any are."""

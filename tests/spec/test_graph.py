@@ -183,14 +183,20 @@ def test_same_graph_same_name(node: Nodes) -> None:
     assert first[0].operation != other[0].operation
 
 
-def test_another_type_is_no_expression(node: Nodes) -> None:
-    """What is rounded to a narrower type on the way is computed there."""
-    chain = [node("negate", "x", "h"), node("negate", "h", "y")]
-    dtypes = {"x": BF16, "h": BF16, "y": F32}
-    composition = operation_of(graph_of(chain, "y", dtypes)).operation.operator.composition
+def test_expressions_say_in_which_type_they_are_computed(node: Nodes) -> None:
+    """Where that is another one than what reads them is computed in."""
+    chain = [node("negate", "x", "h"), node("negate", "h", "g"), node("plus", "g", "h", "y")]
+    dtypes = {"x": F32, "h": BF16, "g": BF16, "y": F32}
+    operation = operation_of(graph_of(chain, "y", dtypes)).operation
+    composition = operation.operator.composition
     assert composition is not None
-    assert not composition.complete
-    assert composition.intermediates == ("negate",)
+    assert composition.complete
+    assert composition.mixed
+    assert not composition.intermediates
+    text = unparse(operation.operator.statement.value)
+    assert text == "bf16(--X[i0, i1]) + bf16(-X[i0, i1])"
+    assert composition.converts("X", BF16)
+    assert not composition.converts("X", F32)
 
 
 def test_sizes(node: Nodes) -> None:

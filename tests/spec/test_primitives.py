@@ -6,10 +6,11 @@ import pytest
 
 import morello
 from morello.definitions import load_definitions
+from morello.language import ast
 from morello.language.parse import parse_rules
 from morello.language.source import Source
 from morello.search.refusals import NoImplementationError
-from morello.spec.primitives import primitives_in
+from morello.spec.primitives import primitives_in, steps
 
 
 def _text(value: str) -> str:
@@ -31,7 +32,26 @@ def _text(value: str) -> str:
 def test_every_step_is_counted_once(value: str, needed: list[str]) -> None:
     """In whatever it is nested, and however often it is written."""
     (operator,) = parse_rules(Source("own.mrules", _text(value))).operators
-    assert sorted(needed) == sorted(primitives_in(operator.statements[0].value))
+    assert sorted(needed) == sorted(p for _, p in primitives_in(operator.statements[0].value))
+
+
+def test_steps_are_of_the_type_that_they_are_computed_in() -> None:
+    """Elements are converted to it, and what is computed in another type is."""
+    (operator,) = parse_rules(Source("own.mrules", _text("X[i...] + 1"))).operators
+    value = operator.statements[0].value
+    whole = ast.Binary("*", ast.Computed(value, "s32", span=value.span), value, span=value.span)
+    found = [(s.dtype, s.primitive) for s in steps(whole, "f32", {"X": "u8"})]
+    assert found == [
+        ("u8", ""),
+        ("s32", "cast_u8"),
+        ("s32", "constant"),
+        ("s32", "add"),
+        ("f32", "cast_s32"),
+        ("f32", "cast_u8"),
+        ("f32", "constant"),
+        ("f32", "add"),
+        ("f32", "mul"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -204,9 +204,9 @@ def test_sizes_lie_around_the_vectors(definitions: Definitions) -> None:
 def test_a_kernel_that_nothing_reaches_is_reported_as_such(definitions: Definitions) -> None:
     """No instance is no verification: the report says so."""
     machine = definitions.targets["x86.avx2"]
-    kernel = next(k for k in machine.kernels if k.name == "vector_f32_x8")
+    kernel = next(k for k in machine.kernels if k.name == "vector_x8")
     empty = Definitions({}, (), definitions.targets, definitions.emitters, ())
     _need_machine(definitions, machine.name, kernel.name)
     assert verify_kernels(empty, machine, [kernel]) == [
-        KernelReport("vector_f32_x8", "x86.avx2", 0, 0, 0)
+        KernelReport("vector_x8", "x86.avx2", 0, 0, 0)
     ]

@@ -125,7 +125,7 @@ def register_tile(target: Target, a: Tensor, packed: View, c: View) -> Node:
     product = call(target, name, operation("matmul", accumulating=True), element, whole(row), line)
     source = near(view(packed.tensor, [at("k"), 0], [1, n]))
     load = call(target, f"load_{end}", operation("copy", 2), source, whole(row))
-    fill = call(target, f"vector_{end}", operation("fill", 2, value=0.0), line)
+    fill = call(target, f"vector_x{LANES[target.name]}", operation("fill", 2, value=0.0), line)
     out = View(c.tensor, (start.plus(at("r")), c.offsets[1]), (1, n), "l1")
     store = call(target, f"store_{end}", operation("copy", 2), line, out)
     k = packed.sizes[0]
@@ -157,7 +157,7 @@ def vector_rows(target: Target, name: str, lengths: Sequence[int], dtype: str) -
             call(target, f"load_{end}", copy, whole(x), whole(v))
             for x, v in zip(ins, held, strict=False)
         ]
-        work.append(call(target, f"vector_{end}", group, *map(whole, held)))
+        work.append(call(target, f"vector_x{LANES[target.name]}", group, *map(whole, held)))
         work.append(call(target, f"store_{end}", copy, whole(held[-1]), whole(out)))
         body: Node = Block(tuple(work))
         for part in reversed(held):

@@ -29,10 +29,12 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
     names = [file.name for file in morello_x86.morello_definition_files()]
     assert names == [
         "avx2.mtarget",
+        "avx2_conversions.mtarget",
         "avx2_functions.mtarget",
         "avx2_narrow.mtarget",
         "avx512.mtarget",
         "avx512_bf16.mtarget",
+        "avx512_conversions.mtarget",
         "avx512_functions.mtarget",
         "avx512_narrow.mtarget",
         "avx512_vnni.mtarget",

@@ -206,7 +206,7 @@ def test_registers_cannot_move_with_a_loop() -> None:
 
     def made(offset: str | int) -> Program:
         place = at(offset) if isinstance(offset, str) else offset
-        one = call(target, "vector_f32_x16", fill, view(c, [place], [16]))
+        one = call(target, "vector_x16", fill, view(c, [place], [16]))
         return program(target, [y], buffer(c, loop("i", 2, 16, one)))
 
     assert "is in registers but moves with 'i'" in str(_refused(made("i")))

@@ -42,14 +42,14 @@ def _loops(lines: list[str]) -> list[tuple[int, int, int]]:
 
 def test_a_short_row_is_written_out() -> None:
     """Up to two iterations of what would be a loop."""
-    code = _code("relu", "vector_f32_x16", (1, 130), (1, 130), rank=2)
+    code = _code("relu", "vector_x16", (1, 130), (1, 130), rank=2)
     assert _loops(code) == []
     assert sum("_mm512_storeu_ps" in line for line in code) == 8
     assert sum("_mm512_mask_storeu_ps" in line and "1u << 2" in line for line in code) == 1
 
 
 def test_a_row_is_a_loop_with_its_end_after_it() -> None:
-    code = _code("relu", "vector_f32_x16", (1, 1000), (1, 1000), rank=2)
+    code = _code("relu", "vector_x16", (1, 1000), (1, 1000), rank=2)
     assert _loops(code) == [(960, 64, 4)]
     stored = [line for line in code if "store" in line and "j_" not in line]
     assert ["960", "976", "992"] == [re.findall(r"t1\[(\d+)\]", line)[0] for line in stored]
@@ -58,9 +58,9 @@ def test_a_row_is_a_loop_with_its_end_after_it() -> None:
 @pytest.mark.parametrize(
     ("name", "kernel", "shapes", "parts"),
     [
-        ("row_sum", "reduce_f32_x16", ((1, 32768), (1,)), 4),
-        ("relu", "vector_f32_x16", ((1, 32768), (1, 32768)), 4),
-        ("add", "vector_f32_x16", ((1, 32768), (1, 32768), (1, 32768)), 2),
+        ("row_sum", "reduce_x16", ((1, 32768), (1,)), 4),
+        ("relu", "vector_x16", ((1, 32768), (1, 32768)), 4),
+        ("add", "vector_x16", ((1, 32768), (1, 32768), (1, 32768)), 2),
     ],
 )
 def test_a_long_row_is_done_in_parts(
@@ -76,7 +76,7 @@ def test_a_long_row_is_done_in_parts(
 
 def test_streamed_vectors_are_aligned() -> None:
     """From where the first one can be; elements before it, and after the last, are not streamed."""
-    code = "\n".join(_code("relu", "stream_f32_x16", (1, 1000), (1, 1000), rank=2))
+    code = "\n".join(_code("relu", "stream_x16", (1, 1000), (1, 1000), rank=2))
     assert "head_ = (int)((0 - (uintptr_t)&t1[0]) % 64 / 4);" in code
     assert re.findall(r"_mm512_stream_ps\(&t1\[0\] \+ head_", code)
     assert not re.search(r"_mm512_stream_ps\(&t1\[\d+\],", code)

@@ -36,10 +36,10 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
       /* pack (rules/by_hand.mrules:2): c: f32[2, 20], row-major, in registers */
       __m512 c_2_0_0, c_2_0_1, c_2_1_0, c_2_1_1;
       /* tile (rules/by_hand.mrules:1): r unrolled, 2 x */
-      /* vector_f32_x16 (avx512.mtarget) */
+      /* vector_x16 (avx512.mtarget) */
       c_2_0_0 = _mm512_set1_ps(0.0f);
       c_2_0_1 = _mm512_set1_ps(0.0f);
-      /* vector_f32_x16 (avx512.mtarget) */
+      /* vector_x16 (avx512.mtarget) */
       c_2_1_0 = _mm512_set1_ps(0.0f);
       c_2_1_1 = _mm512_set1_ps(0.0f);
       for (ptrdiff_t k = 0; k < 4; k += 1) {  /* tile (rules/by_hand.mrules:1) */
@@ -74,7 +74,7 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
       /* pack (rules/by_hand.mrules:2): c: f32[1, 20], row-major, in registers */
       __m512 c_2_0_0, c_2_0_1;
       /* tile (rules/by_hand.mrules:1): r unrolled, 1 x */
-      /* vector_f32_x16 (avx512.mtarget) */
+      /* vector_x16 (avx512.mtarget) */
       c_2_0_0 = _mm512_set1_ps(0.0f);
       c_2_0_1 = _mm512_set1_ps(0.0f);
       for (ptrdiff_t k = 0; k < 4; k += 1) {  /* tile (rules/by_hand.mrules:1) */

@@ -1,0 +1,158 @@
+"""Conversions between element types, alone, in expressions and after products: exactly defined.
+
+Each is tried at the ends of the ranges, at halves and ties, on zeros of both signs, infinities and
+NaN (`morello.spec.conversion` is what the language says).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+
+import numpy as np
+import pytest
+
+import morello
+from morello.program.tree import Allocate, Tensor, walk
+from morello.spec.conversion import convert
+from morello.spec.dtypes import DTYPES, DType
+
+from .kernels import Array, runnable
+
+TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
+TYPES = ("f32", "bf16", "s32", "u8", "s8")
+EXTRA = 21
+"""Elements in the last row, beyond whole vectors."""
+
+REQUANTISED = """spec layer(M, K, N){threads} {{
+  input  x: u8[M, K]
+  weight w: s8[K, N]
+  weight b: s32[N]
+  weight scales: f32[N]
+  local  product: s32[M, N]
+  local  sum: f32[M, N]
+  output y: {out}[M, N]
+  product = matmul(x, w)
+  sum = copy(add_bias(product, b))
+  y = copy(round(scale_columns(sum, scales)))
+}}
+"""
+
+
+def _edges(dtype: DType) -> Array:
+    """Values of a type at which conversions to the others turn."""
+    ends = [(-(2**31), 2**31 - 1), (-128, 127), (0, 255), (-(2**24), 2**24), (-256, 256)]
+    whole = [end + step for pair in ends for end in pair for step in (-2, -1, 0, 1, 2)]
+    if not dtype.floating:
+        limits = np.iinfo(dtype.numpy)
+        ties = [
+            s * (n + h) for n in (2**24, 2**30) for h in (64, 127, 128, 129, 384) for s in (1, -1)
+        ]
+        kept = [v for v in (*whole, *ties) if limits.min <= v <= limits.max]
+        return np.array(sorted({*kept, limits.min, limits.max}), dtype.numpy)
+    near = [np.nextafter(np.float32(v), np.float32(d)) for v in whole for d in (-np.inf, np.inf)]
+    halves = [v + 0.5 for v in range(-4, 4)] + [
+        v + h for v in (-128, 127, 255) for h in (-0.5, 0.5)
+    ]
+    odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-45, 3.4e38, -3.4e38, 2.0**31, 1e10]
+    fractions = [1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-20, -1 - 2.0**-8]  # of bf16
+    return convert(np.array([*whole, *near, *halves, *odd, *fractions], np.float32), dtype)
+
+
+def _filled(dtype: DType, shape: tuple[int, ...]) -> Array:
+    """The edges, again and again."""
+    return np.resize(_edges(dtype), shape).astype(dtype.numpy)
+
+
+@cache
+def _conversions(source: str, target: str) -> morello.Kernel:
+    """From one type to all the others."""
+    others = [t for t in TYPES if t != source]
+    outputs = " ".join(f"output y_{t}: {t}[2, 160 + {EXTRA}]" for t in others)
+    calls = " ".join(f"y_{t} = copy(x)" for t in others)
+    text = f"spec s() {{ input x: {source}[2, 160 + {EXTRA}] {outputs} {calls} }}"
+    return morello.compile(text.replace(f"160 + {EXTRA}", str(160 + EXTRA)), target=target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("source", TYPES)
+def test_every_conversion_is_exact(source: str, target: str) -> None:
+    """Whatever the target converts with, element by element and bit by bit."""
+    kernel = runnable(_conversions(source, target))
+    (argument,) = kernel.signature.inputs
+    x = _filled(DTYPES[source], argument.shape)
+    results = kernel(x)
+    others = [t for t in TYPES if t != source]
+    for name, found in zip(others, results, strict=True):
+        wide = np.float64 if DTYPES[name].floating else np.int64
+        own, expected = found.astype(wide), convert(x, DTYPES[name]).astype(wide)
+        np.testing.assert_array_equal(own, expected, err_msg=f"{source} to {name}")
+        zeros = expected == 0
+        np.testing.assert_array_equal(np.signbit(own[zeros]), np.signbit(expected[zeros]))
+
+
+@pytest.mark.parametrize("target", TARGETS[1:])
+@pytest.mark.parametrize("n", [1, 7, 16, 45])
+@pytest.mark.parametrize(
+    ("source", "middle", "out", "body"),
+    [
+        ("u8", "f32", "u8", "copy(round(scale(t, factor = 1.5)))"),
+        ("s32", "f32", "s8", "copy(round(shift(t, amount = 0.5)))"),
+        ("bf16", "f32", "bf16", "copy(gelu(t))"),
+        ("f32", "u8", "s32", "copy(maximum(t, z))"),
+        ("s8", "s32", "bf16", "copy(square(t))"),
+        ("f32", "s8", "f32", "copy(relu(t))"),
+    ],
+)
+def test_of_several_types(
+    source: str, middle: str, out: str, body: str, n: int, target: str
+) -> None:
+    """Expressions whose parts are computed in different types, of rows with an end."""
+    z = f"input z: {middle}[3, {n}]" if "z" in body else ""
+    text = (
+        f"spec s() {{ input x: {source}[3, {n}] {z} local t: {middle}[3, {n}] "
+        f"output y: {out}[3, {n}] t = copy(x) y = {body} }}"
+    )
+    kernel = runnable(morello.compile(text, target=target))
+    assert not _in_memory(kernel)
+    kernel.verify()
+
+
+def _in_memory(kernel: morello.Kernel) -> list[Tensor]:
+    """Buffers that are not in registers."""
+    found = (n.tensor for n in walk(kernel.program.body) if isinstance(n, Allocate))
+    return [tensor for tensor in found if not tensor.vector]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "out", "threads", "target", "largest"),
+    [
+        ((7, 20, 45), "s8", "", "x86.avx512_vnni", 0),
+        ((7, 20, 45), "u8", "", "x86.avx2", 7 * 45),
+        ((5, 13, 17), "s8", " threads 2", "x86.avx512_vnni", 5 * 17),
+    ],
+)
+def test_requantised_products(
+    sizes: tuple[int, int, int], out: str, threads: str, target: str, largest: int
+) -> None:
+    """They leave the registers as bytes, or the nearest cache where that is cheaper.
+
+    With four products a lane they are all in registers, unless k ends within such four.
+    """
+    text = REQUANTISED.format(threads=threads, out=out)
+    defines = dict(zip("MKN", sizes, strict=True))
+    kernel = runnable(morello.compile(text, defines=defines, target=target))
+    wide = [t for t in _in_memory(kernel) if t.dtype.bytes == 4]
+    assert all(prod(t.shape) <= largest and t.level == "l1" for t in wide)
+    kernel.verify()
+
+
+def test_a_product_is_rounded_to_bf16_from_registers() -> None:
+    """After what follows it, in the same pass."""
+    text = (
+        "spec s() { input x: bf16[9, 24] weight w: bf16[24, 40] local t: f32[9, 40] "
+        "output y: bf16[9, 40] t = matmul(x, w) y = copy(gelu(t)) }"
+    )
+    kernel = runnable(morello.compile(text, target="x86.avx512_bf16"))
+    assert not [t for t in _in_memory(kernel) if t.dtype.name == "f32"]
+    kernel.verify()
