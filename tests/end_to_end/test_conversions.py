@@ -102,6 +102,8 @@ def test_every_conversion_is_exact(source: str, target: str) -> None:
         ("f32", "u8", "s32", "copy(maximum(t, z))"),
         ("s8", "s32", "bf16", "copy(square(t))"),
         ("f32", "s8", "f32", "copy(relu(t))"),
+        ("s32", "s8", "s32", "copy(square(t))"),
+        ("f32", "u8", "bf16", "copy(mul(t, z))"),
     ],
 )
 def test_of_several_types(
