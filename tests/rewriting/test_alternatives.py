@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from morello.definitions import Definitions
 from morello.rewriting.alternatives import (
+    Context,
     KernelAlternative,
     Refusal,
     RuleAlternative,
     alternatives,
     choice_text,
 )
-from morello.spec.spec import Family
+from morello.spec.composition import operation_of
+from morello.spec.dtypes import DTYPES
+from morello.spec.graph import Node, graph_of
+from morello.spec.layout import row_major
+from morello.spec.operators import Operation
+from morello.spec.spec import Family, Operand
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import context
 from tests.search.solved import solved
@@ -102,3 +111,23 @@ def test_what_needs_a_conversion_is_known_from_the_declaration() -> None:
         several = len({p.dtype for p in operator.parameters}) > 1
         assert rules["convert"].may_match(operator) == (several and name != "copy")
     assert rules["stage_conversion"].may_match(known.operators["copy"])
+
+
+@pytest.mark.parametrize(("middle", "converted"), [("s8", True), ("f32", False)])
+def test_a_copy_of_another_type_is_read_where_it_would_be_converted_anyway(
+    definitions: Definitions, middle: str, converted: bool
+) -> None:
+    """A graph that computes with an operand in a third type does not take one in the output's."""
+    types = {"x": DTYPES["s32"], "t": DTYPES[middle], "u": DTYPES[middle], "y": DTYPES["s8"]}
+    nodes = [
+        Node(Operation(definitions.operators[name], 1), tensors)
+        for name, *tensors in (("copy", "x", "t"), ("neg", "t", "u"), ("copy", "u", "y"))
+        for tensors in (tuple(tensors),)
+    ]
+    operation = operation_of(graph_of(nodes, "y", types)).operation
+    target = definitions.targets["x86.avx2"]
+    near = [Operand(types[t], target.level_by_name["l1"], row_major(1).order) for t in "xy"]
+    known = Context(target, definitions.operators, definitions.rules)
+    found = alternatives(known, Family(operation, tuple(near)))
+    names = {a.rule.name for a in found if isinstance(a, RuleAlternative)}
+    assert ("convert" in names) == converted
