@@ -119,11 +119,8 @@ def test_a_copy_of_another_type_is_read_where_it_would_be_converted_anyway(
 ) -> None:
     """A graph that computes with an operand in a third type does not take one in the output's."""
     types = {"x": DTYPES["s32"], "t": DTYPES[middle], "u": DTYPES[middle], "y": DTYPES["s8"]}
-    nodes = [
-        Node(Operation(definitions.operators[name], 1), tensors)
-        for name, *tensors in (("copy", "x", "t"), ("neg", "t", "u"), ("copy", "u", "y"))
-        for tensors in (tuple(tensors),)
-    ]
+    uses = (("copy", ("x", "t")), ("neg", ("t", "u")), ("copy", ("u", "y")))
+    nodes = [Node(Operation(definitions.operators[name], 1), on) for name, on in uses]
     operation = operation_of(graph_of(nodes, "y", types)).operation
     target = definitions.targets["x86.avx2"]
     near = [Operand(types[t], target.level_by_name["l1"], row_major(1).order) for t in "xy"]
