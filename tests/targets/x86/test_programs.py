@@ -185,7 +185,7 @@ def test_conversions_of_nasty_values(name: str, source: str, tmp_path: Path) -> 
         v = tensor("v", values.shape, dtype=dtype, level="reg", vector=4 * lanes)
         copy = operation("copy", 1)
         steps = (
-            call(target, f"convert_{source}_{dtype}_x{lanes}", copy, whole(x), whole(v)),
+            call(target, f"vector_x{lanes}", copy, whole(x), whole(v)),
             call(target, f"store_{dtype}_x{lanes}", copy, whole(v), whole(y)),
         )
         body = buffer(v, *steps)
