@@ -17,7 +17,7 @@ from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.instantiate import Instantiation, instantiate
-from morello.rewriting.kernels import KernelMatch, match_kernel
+from morello.rewriting.kernels import KernelMatch, match_kernel, operation_refusal
 from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.rule import Rule
@@ -26,7 +26,7 @@ from morello.rewriting.wishes import Wish, wishes
 from morello.spec.dtypes import DType
 from morello.spec.layout import Packing
 from morello.spec.machine import Kernel, Level, Target
-from morello.spec.operators import Operator
+from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family
 
 
@@ -48,9 +48,10 @@ class RuleAlternative:
     """A rule with its structural choices made.
 
     ``axis`` names the tile size that is still open. ``children`` are the families it leads to;
-    ``consumes`` the levels whose capacity it needs to know. ``renames``: its result is the same
-    operation under another name, all of its operands seen in another order. ``divides`` is the
-    dimension that the open tile size is of.
+    ``below`` has that of each step of the rule's result that yields a Spec, or none where nothing
+    is yielded. ``consumes`` are the levels whose capacity it needs to know. ``renames``: its result
+    is the same operation under another name, all of its operands seen in another order. ``divides``
+    is the dimension that the open tile size is of.
     """
 
     rule: Rule
@@ -58,6 +59,7 @@ class RuleAlternative:
     axis: str | None
     children: tuple[Family, ...]
     consumes: frozenset[str]
+    below: tuple[Family | None, ...] = field(compare=False, repr=False)
     renames: bool = False
     divides: str = ""
 
@@ -146,9 +148,22 @@ class Context:
     _wishes: dict[tuple[object, ...], tuple[Wish, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _rules: dict[tuple[Operation, int], tuple[Rule, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _kernels: dict[tuple[Operation, int], tuple[Kernel, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _families: dict[Family, Family] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _asked: dict[str, frozenset[str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def interned(self, family: Family) -> Family:
+        """The one object for all equal families: these are compared most quickly."""
+        return self._families.setdefault(family, family)
 
     def asked(self, kernel: Kernel) -> frozenset[str]:
         """Levels whose free capacity a kernel of the target asks for."""
@@ -156,6 +171,22 @@ class Context:
             found = map(levels_asked, (*kernel.guards, kernel.cost))
             self._asked[kernel.name] = frozenset[str]().union(*found)
         return self._asked[kernel.name]
+
+    def rules_for(self, family: Family) -> tuple[Rule, ...]:
+        """Rules that match a family: its operation and threads decide."""
+        key = (family.operation, family.threads)
+        if key not in self._rules:
+            self._rules[key] = tuple(rule for rule in self.rules if matches(rule, family))
+        return self._rules[key]
+
+    def kernels_for(self, family: Family) -> tuple[Kernel, ...]:
+        """Kernels that do not refuse a family for its operation or threads."""
+        key = (family.operation, family.threads)
+        if key not in self._kernels:
+            self._kernels[key] = tuple(
+                kernel for kernel in self.target.kernels if not operation_refusal(kernel, family)
+            )
+        return self._kernels[key]
 
     def applied_to_views(self, f: SpecRef) -> Iterator[Leaf]:
         """What rules for this operator apply to views of its operands, whatever the sizes are."""
@@ -265,7 +296,11 @@ class _Enumeration:
             self._refuse(variables, "an operand cannot be seen like this, or a scalar not be given")
             return
         uses = flat.uses
-        children = tuple(dict.fromkeys(u.leaf.family for u in uses))
+        places = self.rule.places
+        below: list[Family | None] = [None] * len(places)
+        for use in uses:
+            below[places[id(use.leaf.node)]] = context.interned(use.leaf.family)
+        children = tuple(dict.fromkeys(f for f in below if f is not None))
         consumed = self.rule.asked.union(*(u.consumed for u in uses)) & self.bounded
         free = self.rule.declaration.cost is None and not self.rule.sized_guards
         renames = free and is_renaming(self.f, step)
@@ -275,6 +310,7 @@ class _Enumeration:
             axis,
             children,
             consumed,
+            tuple(below),
             renames=renames,
             divides="" if axis is None else self._divided(axis, variables),
         )
@@ -329,9 +365,10 @@ def alternatives(
     any operation is done with that one; what is left is what is for this operator alone.
     """
     found: list[Alternative] = []
-    for rule in context.rules:
-        found += rule_alternatives(context, rule, family, refusals)
-    for kernel in context.target.kernels:
+    for rule in context.rules_for(family):
+        found += _Enumeration(context, rule, _matched(rule, family), refusals).run()
+    kernels = context.kernels_for(family) if refusals is None else context.target.kernels
+    for kernel in kernels:
         match = match_kernel(kernel, context.target, family)
         if isinstance(match, KernelMatch):
             found.append(KernelAlternative(match, context.asked(kernel)))

@@ -8,20 +8,20 @@ with ``weight = count * volume(child) / volume(x)``. Arrays broadcast over the a
 in front of them one for the tile size where the alternative leaves that open. An array is never
 wider than what it depends on.
 
-Most of this does not depend on how operands are packed. A *form* is an alternative on a box with
-those packings left open, but for the width of panels, that it does not ask for: it is the same for
-all variants that differ in these alone. What an alternative asks for shows itself: an open packing
-is a name, and any use of it but to hand it on is noticed.
+Most of this does not depend on what most operands are, where, and how packed. A *form* is an
+alternative on a box with that left open of its operands which it does not ask for: it is the same
+for all variants, of all families, that differ in this alone. What it asks for is noted while it is
+evaluated (`morello.rewriting.open`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
 from math import prod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -34,65 +34,41 @@ from morello.rewriting.alternatives import (
     result_in,
     scope_at,
 )
+from morello.rewriting.open import OpenPacking, Question, opened
 from morello.rewriting.references import Point, Size, point
 from morello.rewriting.steps import Use, flatten
-from morello.spec.layout import PANEL_SHIFT, Packing, panel
+from morello.spec.layout import Packing
 from morello.spec.spec import Family, Variant
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-class _AskedError(Exception):
-    """The packing of an operand was asked for and is open."""
-
-    def __init__(self, position: int) -> None:
-        self.position = position
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    """Stands for the packing of the operand at this position, with panels of a known width."""
-
-    position: int
-    width: int
-
-    def __rshift__(self, bits: int) -> int:
-        return self.width if bits == PANEL_SHIFT else self._ask()
-
-    def _ask(self, *_: object, **__: object) -> NoReturn:
-        raise _AskedError(self.position)
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = _ask
-    __lshift__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _ask
-    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _ask
-    __bool__ = __int__ = __index__ = __float__ = __len__ = __iter__ = __array__ = _ask
-    __eq__ = __ne__ = __hash__ = _ask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FormUse:
     """A sub-Spec of every Spec of the box, with those packings open that its parent's are.
 
-    ``weight`` is float64 and 0 where the sub-Spec does not exist; ``coordinates`` are its own,
-    arrays or numbers, in the order of a table's axes.
+    ``place`` is that of its family in `RuleAlternative.below`. ``weight`` is float64 and 0 where
+    the sub-Spec does not exist; ``coordinates`` are its own, arrays or numbers, in the order of a
+    table's axes.
     """
 
-    family: Family
+    place: int
     packing: tuple[Packing, ...]
     weight: Array
     coordinates: tuple[Size, ...]
 
-    def variant(self, parent: tuple[int, ...]) -> Variant:
+    def variant(self, alternative: RuleAlternative, parent: tuple[int, ...]) -> Variant:
         """The variant, for a parent with its operands packed like this."""
-        return Variant(
-            self.family,
-            tuple(parent[p.position] if isinstance(p, _Open) else p for p in self.packing),
+        family = alternative.below[self.place]
+        assert family is not None
+        return family.variant(
+            tuple(parent[p.position] if isinstance(p, OpenPacking) else p for p in self.packing)
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """An alternative with arrays, whatever the packings are that it does not ask for.
+    """An alternative with arrays, whatever that is which it does not ask of its operands.
 
     ``mask``: where it applies. ``cost``: its own cycles, float64; divided by the volume of the
     Spec it is ``base``. ``tiles`` are the tile sizes along the first axis, or empty if there is no
@@ -152,7 +128,10 @@ class Bound:
 
 def bound(alternative: Alternative, form: Form, variant: Variant) -> Bound:
     """A form of an alternative, for one of the variants that share it."""
-    return Bound(alternative, form, tuple(use.variant(variant.packing) for use in form.uses))
+    if isinstance(alternative, KernelAlternative):
+        return Bound(alternative, form, ())
+    below = (use.variant(alternative, variant.packing) for use in form.uses)
+    return Bound(alternative, form, tuple(below))
 
 
 def bind(
@@ -171,41 +150,38 @@ def bind(
         grid: The coordinates of the box, an int64 array each, along its own axis.
         tiles: Tile sizes to try where the alternative leaves the tile size open.
     """
-    everything = frozenset(range(len(variant.packing)))
-    form, _ = form_on(context, variant, alternative, grid, tiles, everything)
+    form = _form(context, variant, alternative, grid, tiles)
     return bound(alternative, form, variant)
 
 
-def form_on(
+def open_form(
     context: Context,
     variant: Variant,
     alternative: Alternative,
     grid: tuple[Array, ...],
     tiles: tuple[int, ...],
-    asked: frozenset[int],
-) -> tuple[Form, frozenset[int]]:
-    """The form of an alternative on a box, and the operands whose packing it asks for.
+) -> tuple[Form, frozenset[Question]]:
+    """The form of an alternative on a box, and what it asks of the operands.
 
-    Args:
-        context: Target, operators, rules.
-        variant: One of those with this form.
-        alternative: One of its alternatives.
-        grid: As for `bind`.
-        tiles: As for `bind`.
-        asked: Operands that are known to be asked for: saves finding that out.
+    Arguments are those of `bind`. A kernel is asked about as it matches the variant's family: what
+    it asks of operands is how they are packed.
     """
-    known = point(context.target, variant, grid)
-    while True:
-        packing = (p if i in asked else _Open(i, panel(p)) for i, p in enumerate(variant.packing))
-        at = replace(known, packing=tuple(packing))
-        try:
-            if isinstance(alternative, KernelAlternative):
-                return _bind_kernel(context, variant.family, alternative, at), asked
-            form = _bind_rule(context, variant.family, alternative, at, tiles, len(grid))
-        except _AskedError as error:
-            asked |= {error.position}
-        else:
-            return form, asked
+    asked: set[Question] = set()
+    form = _form(context, opened(variant, asked), alternative, grid, tiles)
+    return form, frozenset(asked)
+
+
+def _form(
+    context: Context,
+    variant: Variant,
+    alternative: Alternative,
+    grid: tuple[Array, ...],
+    tiles: tuple[int, ...],
+) -> Form:
+    at = point(context.target, variant, grid)
+    if isinstance(alternative, KernelAlternative):
+        return _bind_kernel(context, variant.family, alternative, at)
+    return _bind_rule(context, variant.family, alternative, at, tiles, len(grid))
 
 
 def _bind_kernel(
@@ -244,16 +220,20 @@ def _bind_rule(
         mask,
         np.asarray(cost, dtype=np.float64),
         tuple(
-            bound
+            found
             for use in flat.uses
             if np.any(use.active)
-            for bound in _bound_uses(use, tuple(at.sizes[d] for d in family.operation.dims))
+            for found in _bound_uses(
+                use,
+                alternative.rule.places[id(use.leaf.node)],
+                tuple(at.sizes[d] for d in family.operation.dims),
+            )
         ),
         tiles if alternative.axis is not None else (),
     )
 
 
-def _bound_uses(use: Use, parent: tuple[Size, ...]) -> Iterator[FormUse]:
+def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[FormUse]:
     """A sub-Spec, once for every way in which its operands can be packed."""
     leaf = use.leaf
     assert leaf.sizes is not None
@@ -267,12 +247,12 @@ def _bound_uses(use: Use, parent: tuple[Size, ...]) -> Iterator[FormUse]:
             if isinstance(own, np.ndarray) and own.size > 1:
                 here = np.where(own == value, here, 0.0)
         if here is weight or here.any():
-            yield FormUse(leaf.family, packing, here, coordinates)
+            yield FormUse(place, packing, here, coordinates)
 
 
 def _packings(packing: Packing) -> list[Packing]:
     """The different ones among those of a box."""
-    return [packing] if isinstance(packing, int | _Open) else np.unique(packing).tolist()
+    return [packing] if isinstance(packing, int | OpenPacking) else np.unique(packing).tolist()
 
 
 def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:

@@ -264,7 +264,7 @@ def _nearest(_: Scope, f: SpecRef) -> int:
 
 def is_unrolled(f: SpecRef, dim: str) -> bool:
     """Whether a loop over ``dim`` selects registers, which C cannot index at run time."""
-    return any(not t.operand.level.addressable and t.indexed_by(dim) for t in f.tensors)
+    return any(t.indexed_by(dim) and not t.operand.addressable for t in f.tensors)
 
 
 def _size(scope: Scope, dim: str) -> Size:
@@ -343,7 +343,7 @@ _FETCH_ROWS, _STORE_ROWS = (_transfer(kind, by_rows=True) for kind in ("fetch", 
 def _traffic(scope: Scope, f: SpecRef, level: Level) -> Size:
     operation = f.family.operation
     total: Size = 0.0
-    in_memory = ((p, t) for p, t in enumerate(f.tensors) if t.operand.level.addressable)
+    in_memory = ((p, t) for p, t in enumerate(f.tensors) if t.operand.addressable)
     for position, tensor in in_memory:
         if operation.reads(position):
             total = total + _FETCH_ROWS(scope, tensor, level)
@@ -366,12 +366,12 @@ def _row_operands(scope: Scope, f: SpecRef, along: bool) -> list[int]:
 
 def _loads(scope: Scope, f: SpecRef) -> int:
     found = (p for p in _row_operands(scope, f, True) if f.family.operation.reads(p))
-    return sum(f.tensors[p].operand.level.addressable for p in found)
+    return sum(f.tensors[p].operand.addressable for p in found)
 
 
 def _stores(scope: Scope, f: SpecRef) -> int:
     found = (p for p in _row_operands(scope, f, True) if f.family.operation.writes(p))
-    return sum(f.tensors[p].operand.level.addressable for p in found)
+    return sum(f.tensors[p].operand.addressable for p in found)
 
 
 def _broadcasts(scope: Scope, f: SpecRef) -> int:

@@ -127,9 +127,9 @@ class Instantiation:
         child = Family(operation, tuple(t.operand for t in tensors), threads)
         right = self._computes_alike(tensors)
         if self.structural:
-            return Leaf(child, tensors, None, None, required=right)
+            return Leaf(node, child, tensors, None, None, required=right)
         sizes = tuple(state.sizes[d] for d in operation.dims)
-        return Leaf(child, tensors, sizes, self._used(state), required=right)
+        return Leaf(node, child, tensors, sizes, self._used(state), required=right)
 
     def _computes_alike(self, tensors: Iterable[TensorRef]) -> bool:
         """Whether a graph that reads copies of other types computes with those types anyway.
@@ -164,9 +164,9 @@ class Instantiation:
         threads = 1 if node.serial else family.threads
         child = Family(part.operation, tuple(t.operand for t in tensors), threads)
         if self.structural:
-            return Leaf(child, tensors, None, None)
+            return Leaf(node, child, tensors, None, None)
         sizes = _direct_sizes(part.operation, tensors, state)
-        return Leaf(child, tensors, sizes, self._used(state))
+        return Leaf(node, child, tensors, sizes, self._used(state))
 
     def _used(self, state: _State) -> tuple[Size, ...]:
         return tuple(state.used[level.name] for level in self.target.bounded)
@@ -191,7 +191,7 @@ class Instantiation:
             sizes, used = _direct_sizes(operation, tensors, state), self._used(state)
         for _, condition in seen:
             required = required & condition
-        return Leaf(child, tensors, sizes, used, node.ahead, node.ordered, required)
+        return Leaf(node, child, tensors, sizes, used, node.ahead, node.ordered, required)
 
     def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Any]:
         """An operand, and what must hold for it to be what is asked for."""
@@ -216,7 +216,7 @@ class Instantiation:
             dtype = self._value(node.dtype, state) if node.dtype else source.operand.dtype
             operand = Operand(dtype, level, layout.order, vector)
         else:
-            operand = replace(source.operand, level=level, weight=False)
+            operand = source.operand.changed(level=level, weight=False)
         packing = self._packing(source, operand, layout)
         tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
         inside = state.bind(node.variable, tensor)
@@ -241,7 +241,7 @@ class Instantiation:
         rank = len(operand.order)
         if layout is not None:
             return packed(rank, layout.panel)
-        if self.target.moves_lines_from(operand.level):
+        if operand.moves_lines(self.target):
             return source.packing
         return whole_packing(rank, source.packing)
 
@@ -274,7 +274,7 @@ class Instantiation:
     def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
         """A strict part of a tensor along ``dim``, if it takes no panel apart."""
         dimensions = tensor.indexed_by(dim)
-        if not dimensions or not self.target.moves_lines_from(tensor.operand.level):
+        if not dimensions or not tensor.operand.moves_lines(self.target):
             return tensor
         ones = self.f.family.operation.operator.restricted
         packing = less_contiguous(tensor, sizes, dimensions, self.target.page, ones=ones)
@@ -297,7 +297,7 @@ class Instantiation:
         ):
             return tensor
         packing = narrowed(tensor, sizes, self.target.page)
-        if not self.target.moves_lines_from(tensor.operand.level):
+        if not tensor.operand.moves_lines(self.target):
             packing = whole_packing(len(tensor.operand.order), packing)
         return replace(tensor, packing=packing)
 
@@ -343,9 +343,8 @@ def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:
 
 def _not_ahead(tensor: TensorRef) -> TensorRef:
     """Of which nothing more can be done ahead of all calls."""
-    if not tensor.operand.weight:
-        return tensor
-    return replace(tensor, operand=replace(tensor.operand, weight=False))
+    operand = tensor.operand.changed(weight=False)
+    return tensor if operand is tensor.operand else replace(tensor, operand=operand)
 
 
 def _direct_sizes(

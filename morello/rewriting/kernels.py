@@ -84,7 +84,7 @@ def meaning_lanes(kernel: Kernel, family: Family) -> int:
 
 def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch | str:
     """The match, or the reason why the family is refused."""
-    refusal = _operation_refusal(kernel, family)
+    refusal = operation_refusal(kernel, family)
     if refusal:
         return refusal
     orders = tuple(operand.order for operand in family.operands)
@@ -117,7 +117,7 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
 
 def misfits(kernel: Kernel, target: Target, family: Family) -> list[str]:
     """What of the operands a kernel does not accept; nothing where it is for other operations."""
-    if _operation_refusal(kernel, family):
+    if operation_refusal(kernel, family):
         return []
     orders = tuple(operand.order for operand in family.operands)
     patterns = patterns_for(kernel.match, family.operation, orders)
@@ -137,7 +137,8 @@ def _dimensions_beyond(
     return tensor.operand.order[:count] if is_rows else tuple(range(count))
 
 
-def _operation_refusal(kernel: Kernel, family: Family) -> str:
+def operation_refusal(kernel: Kernel, family: Family) -> str:
+    """Why a kernel refuses a family for its operation or threads, whatever its operands are."""
     match, operation = kernel.match, family.operation
     if operation.operator.composite:
         return "it computes one statement: an intermediate has to be computed first"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -116,6 +116,11 @@ class Rule:
     def leaves(self) -> Iterator[Leaf]:
         """Every step of the result that yields a Spec, in order."""
         return leaves(self.declaration.result)
+
+    @cached_property
+    def places(self) -> Mapping[int, int]:
+        """Of every step of the result that yields a Spec, by its identity: which one it is."""
+        return {id(leaf.step): place for place, leaf in enumerate(self.leaves())}
 
     @cached_property
     def applied_to_views(self) -> tuple[ast.Apply, ...]:

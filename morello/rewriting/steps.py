@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.language import ast
 from morello.rewriting.references import Size, TensorRef
 from morello.spec.layout import Packing
 from morello.spec.spec import Family
@@ -23,8 +24,10 @@ class Leaf:
 
     ``ahead``: it is computed once, before all calls. ``ordered``: threads compute it one after the
     other. ``required`` must hold for operands that are views to be what they are seen as.
+    ``node`` is what yields it in the rule's result.
     """
 
+    node: ast.Reapply | ast.Apply
     family: Family
     tensors: tuple[TensorRef, ...]
     sizes: tuple[Size, ...] | None

@@ -33,11 +33,9 @@ def view_of(
         sizes: Of the matched operation's dimensions; none while only the structure is looked at.
     """
     seen = Seen(source, sight)
-    operand = replace(
-        source.operand,
-        order=_order(source.operand.order, sight.axes),
-        weight=source.operand.weight and seen.all,
-    )
+    operand = source.operand.changed(order=_order(source.operand.order, sight.axes))
+    if not seen.all:
+        operand = operand.changed(weight=False)
     packing = None if sizes is None else _packing(source, sight, target, sizes)
     view = replace(source, operand=operand, indices=sight.indices, packing=packing, seen=seen)
     if sizes is None:
@@ -84,7 +82,7 @@ def _packing(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> P
         return source.packing
     width = panel(source.packing)
     whole = len(sight.axes) + (width > 0)
-    if not target.moves_lines_from(source.operand.level):
+    if not source.operand.moves_lines(target):
         return pack(whole, panel=width)
     inside, gap, step = _runs(source, sight)
     before = contiguity(source.packing)

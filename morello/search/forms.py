@@ -6,97 +6,94 @@ its sub-Specs exist, and which coordinates these need.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Set
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from morello.rewriting.alternatives import Context
-from morello.rewriting.bind import Array, Form, FormUse, form_on
+from morello.rewriting.alternatives import Alternative, Context, KernelAlternative
+from morello.rewriting.bind import Array, Form, open_form
+from morello.rewriting.open import Question, answers
 from morello.search.box import Box
-from morello.search.graph import FamilyGraph, Node
-from morello.spec.layout import panel
 from morello.spec.spec import Family, Variant
 
 FEW = 500
 """So many values are sorted out in Python as fast as numpy does it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Needed:
-    """A form that applies somewhere, and what it needs.
+    """A form that applies somewhere, without uses that exist nowhere, and what it needs."""
 
-    ``needs``: for each use, for each axis of its variant's box, the values that it refers to; no
-    values where the axis is no coordinate.
-    """
+    def __init__(self, form: Form) -> None:
+        there = [(use, form.mask & (use.weight > 0)) for use in form.uses]
+        there = [(use, exists) for use, exists in there if exists.any()]
+        self.form = replace(form, uses=tuple(use for use, _ in there))
+        self._exists = [exists for _, exists in there]
+        self._values: dict[tuple[int, Set[int]], list[Collection[int]]] = {}
 
-    form: Form
-    needs: tuple[tuple[Collection[int], ...], ...]
+    def values(self, use: int, ignored: Set[int]) -> list[Collection[int]]:
+        """What a use refers to along each axis of its variant's box that is not ignored."""
+        if (use, ignored) not in self._values:
+            self._values[use, ignored] = [
+                () if axis in ignored else _distinct(np.asarray(values), self._exists[use])
+                for axis, values in enumerate(self.form.uses[use].coordinates)
+            ]
+        return self._values[use, ignored]
+
+
+def needed(form: Form) -> Needed | None:
+    """What a form needs; none if it never applies."""
+    return Needed(form) if form.mask.any() else None
 
 
 class Forms:
     """The forms of one search."""
 
-    def __init__(self, context: Context, graph: FamilyGraph) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._asked: dict[tuple[Family, int], frozenset[int]] = {}
-        self._found: dict[tuple[object, ...], Needed | None] = {}
-        self._ignored = {family: self._ignored_axes(node) for family, node in graph.nodes.items()}
+        self._kinds: dict[tuple[object, ...], _Kind] = {}
 
     def find(
-        self, node: Node, place: int, variant: Variant, box: Box, tiles: tuple[int, ...]
+        self, alternative: Alternative, variant: Variant, box: Box, tiles: tuple[int, ...]
     ) -> Needed | None:
         """The form of an alternative on a box, if it applies anywhere.
 
         Args:
-            node: The variant's family.
-            place: Of the alternative, among those of the family.
+            alternative: One of the variant's.
             variant: One of those that the form may be shared by.
             box: Its box.
             tiles: Tile sizes to try, the same for all variants with this box.
         """
-        which = (node.family, place)
-        asked = self._asked.get(which, frozenset())
-        key = self._key(which, asked, variant, box)
-        if key not in self._found:
-            form, asked = form_on(
-                self._context, variant, node.alternatives[place], box.open_grid, tiles, asked
-            )
-            self._asked[which] = asked
-            key = self._key(which, asked, variant, box)
-            self._found[key] = self.needed(form)
-        return self._found[key]
+        kind = self._kind(alternative, variant.family)
+        key = (box.key, answers(self._context.target, variant, kind.questions))
+        if key not in kind.found:
+            form, asked = open_form(self._context, variant, alternative, box.open_grid, tiles)
+            if not asked <= set(kind.questions):
+                kind.questions = tuple(sorted({*kind.questions, *asked}))
+                key = (box.key, answers(self._context.target, variant, kind.questions))
+            kind.found[key] = needed(form)
+        return kind.found[key]
 
-    @staticmethod
-    def _key(
-        which: tuple[Family, int], asked: frozenset[int], variant: Variant, box: Box
-    ) -> tuple[object, ...]:
-        panels = tuple(map(panel, variant.packing))
-        return (*which, box.key, panels, *((p, variant.packing[p]) for p in sorted(asked)))
+    def _kind(self, alternative: Alternative, family: Family) -> _Kind:
+        """What all alternatives share that are alike, whatever the operands are.
 
-    def needed(self, form: Form) -> Needed | None:
-        """What a form needs, without uses that exist nowhere; none if it never applies."""
-        if not form.mask.any():
-            return None
-        there = [(use, form.mask & (use.weight > 0)) for use in form.uses]
-        there = [(use, exists) for use, exists in there if exists.any()]
-        needs = tuple(tuple(self._values(use, exists)) for use, exists in there)
-        return Needed(replace(form, uses=tuple(use for use, _ in there)), needs)
+        A kernel's match depends on what they are.
+        """
+        operands = family.operands if isinstance(alternative, KernelAlternative) else ()
+        key = (alternative.key, family.operation, family.threads, operands)
+        return self._kinds.setdefault(key, _Kind())
 
-    def _values(self, use: FormUse, exists: Array) -> list[Collection[int]]:
-        ignored = self._ignored[use.family]
-        return [
-            () if axis in ignored else _distinct(np.asarray(values), exists)
-            for axis, values in enumerate(use.coordinates)
-        ]
 
-    def _ignored_axes(self, node: Node) -> frozenset[int]:
-        first = len(node.family.operation.dims)
-        return frozenset(
-            first + position
-            for position, level in enumerate(self._context.target.bounded)
-            if level.name not in node.consumes
-        )
+@dataclass(slots=True)
+class _Kind:
+    """Alternatives of one rule, with the same choices, on one operation.
+
+    ``questions``: what was asked of the operands so far. ``found``: forms, by the lists of the box
+    and what the operands answered.
+    """
+
+    questions: tuple[Question, ...] = ()
+    found: dict[tuple[object, ...], Needed | None] = field(default_factory=dict)
 
 
 def _distinct(values: Array, exists: Array) -> Collection[int]:

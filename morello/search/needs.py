@@ -14,7 +14,7 @@ without leaving the variant; along the others, what was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,7 +26,7 @@ from morello.rewriting.bind import Bound, bind, bound
 from morello.rewriting.parts import stays_packed
 from morello.rewriting.references import spec_ref
 from morello.search.box import IRRELEVANT, Box, Ints, tiling_closure
-from morello.search.forms import Forms, Needed
+from morello.search.forms import Forms, Needed, needed
 from morello.search.graph import FamilyGraph, Node
 from morello.search.known import Chosen, Known
 from morello.search.options import Option
@@ -100,7 +100,8 @@ def plan_tasks(
     """
     needs: dict[Family, _Needs] = {family: {} for family in graph.nodes}
     needs[goal.family][goal.packing] = [{value} for value in goal.coordinates]
-    forms = Forms(context, graph)
+    forms = Forms(context)
+    ignored = {family: _ignored_axes(context, node) for family, node in graph.nodes.items()}
     tasks: list[Task] = []
     cells = 0
     for node in graph.nodes.values():
@@ -110,20 +111,39 @@ def plan_tasks(
                 raise TooManySpecsError(limit)
             chosen = known.find(context, variant, box)
             bounds = []
-            for found, needed in _applicable(context, forms, node, variant, box, chosen):
-                bounds.append(found)
-                _add_needs(needs, variant, found, needed)
+            for alternative, found in _applicable(context, forms, node, variant, box, chosen):
+                bounds.append(bound(alternative, found.form, variant))
+                _add_needs(needs, ignored, bounds[-1], found, variant)
             tasks.append(Task(variant, box, tuple(bounds), chosen is not None))
             report(len(tasks))
     return tasks
 
 
-def _add_needs(needs: dict[Family, _Needs], own: Variant, found: Bound, needed: Needed) -> None:
-    for variant, values in zip(found.variants, needed.needs, strict=True):
+def _ignored_axes(context: Context, node: Node) -> frozenset[int]:
+    """Axes of a box that are no coordinates of the family."""
+    first = len(node.family.operation.dims)
+    return frozenset(
+        first + position
+        for position, level in enumerate(context.target.bounded)
+        if level.name not in node.consumes
+    )
+
+
+def _add_needs(
+    needs: dict[Family, _Needs],
+    ignored: Mapping[Family, Set[int]],
+    bounds: Bound,
+    found: Needed,
+    own: Variant,
+) -> None:
+    for use, variant in enumerate(bounds.variants):
         if variant == own:
             continue
-        need = needs[variant.family].setdefault(variant.packing, [set() for _ in values])
-        for axis, more in zip(need, values, strict=True):
+        values = found.values(use, ignored[variant.family])
+        waiting = needs[variant.family]
+        if variant.packing not in waiting:
+            waiting[variant.packing] = [set() for _ in values]
+        for axis, more in zip(waiting[variant.packing], values, strict=True):
             axis.update(more)
 
 
@@ -139,7 +159,7 @@ def _boxes(
     family = _box(context, node, union, dims)
     while waiting:
         packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
-        variant = Variant(node.family, packing)
+        variant = node.family.variant(packing)
         closed = _divided(context, node, variant, union) if alone else dims
         own = _box(context, node, waiting.pop(packing), closed)
         least = _least_sizes(variant)
@@ -158,7 +178,7 @@ def _divided(context: Context, node: Node, variant: Variant, union: Sequence[Set
     packed = [
         tensor
         for tensor in spec_ref(node.family, variant.packing).tensors
-        if context.target.moves_lines_from(tensor.operand.level)
+        if tensor.operand.moves_lines(context.target)
     ]
     return {d for d in node.divided if all(stays_packed(tensor, d, least) for tensor in packed)}
 
@@ -220,24 +240,23 @@ def _applicable(
     variant: Variant,
     box: Box,
     chosen: Chosen | None,
-) -> Iterator[tuple[Bound, Needed]]:
+) -> Iterator[tuple[Alternative, Needed]]:
     """Alternatives that apply somewhere in the box, or were chosen there."""
     largest = {d: int(s[-1]) for d, s in zip(node.family.operation.dims, box.sizes, strict=True)}
-    for place, alternative in enumerate(node.alternatives):
+    for alternative in node.alternatives:
         tiles = tiles_below(context.target, alternative, largest)
         if tiles is None:
             continue
         if chosen is None:
-            found = forms.find(node, place, variant, box, tiles)
+            found = forms.find(alternative, variant, box, tiles)
         else:
-            found = _restricted(context, forms, variant, alternative, box, tiles, chosen)
+            found = _restricted(context, variant, alternative, box, tiles, chosen)
         if found is not None:
-            yield bound(alternative, found.form, variant), found
+            yield alternative, found
 
 
 def _restricted(
     context: Context,
-    forms: Forms,
     variant: Variant,
     alternative: Alternative,
     box: Box,
@@ -252,4 +271,4 @@ def _restricted(
     sizes = tuple(o.tile for o in options if o.tile is not None)
     form = bind(context, variant, alternative, box.open_grid, sizes).form
     where = chosen.where(options)
-    return forms.needed(replace(form, mask=form.mask & (where if sizes else where[0])))
+    return needed(replace(form, mask=form.mask & (where if sizes else where[0])))

@@ -98,7 +98,7 @@ def search(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Let the garbage collector rest: what a search makes, it keeps, in no cycles.
+    """Let the garbage collector rest: what a search makes, it keeps, in hardly any cycles.
 
     To look through it again and again was a tenth of the time.
     """

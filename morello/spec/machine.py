@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 
 from morello.language import ast
 from morello.spec.functions import Function
@@ -127,15 +128,20 @@ class Target:
         coefficients = {n: change(n, c) for n, c in self.coefficients.items()}
         return replace(self, levels=levels, coefficients=coefficients)
 
+    @cached_property
+    def _moves_from(self) -> float:
+        """The least distance of a level that lines are moved from."""
+        costly = [level.distance for level in self.levels if level.coefficients]
+        held = [level.distance + 1 for level in self.levels if level.cache]
+        return min((*costly, *held), default=inf)
+
     def moves_lines_from(self, level: Level) -> bool:
         """Whether anything asks how an operand that is at this level lies in memory.
 
         Something does where bringing its lines nearer has a cost, or where a nearer cache may hold
         them and they take of its capacity.
         """
-        return any(lv.coefficients for lv in self.levels if lv.distance <= level.distance) or any(
-            lv.cache for lv in self.levels if lv.distance < level.distance
-        )
+        return level.distance >= self._moves_from
 
     @property
     def farthest(self) -> Level:

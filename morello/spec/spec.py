@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from morello.spec.dtypes import DType
 from morello.spec.layout import Order, contiguity, packed, paged, panel
-from morello.spec.machine import Level
+from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
 
 
@@ -51,6 +52,21 @@ class Operand:
         """Elements in one register."""
         return self.vector // self.dtype.bytes
 
+    @property
+    def addressable(self) -> bool:
+        """Whether it is in memory."""
+        return self.level.addressable
+
+    def moves_lines(self, target: Target) -> bool:
+        """Whether anything asks how it lies in memory."""
+        return target.moves_lines_from(self.level)
+
+    def changed(self, **changes: Any) -> Operand:
+        """The same with some fields changed, itself where they are as they were."""
+        if all(getattr(self, name) == value for name, value in changes.items()):
+            return self
+        return replace(self, **changes)
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -84,6 +100,17 @@ class Family:
     @cached_property
     def _hash(self) -> int:
         return hash(self.key)
+
+    def variant(self, packing: tuple[int, ...]) -> Variant:
+        """With its operands packed like this; of one family always the same object."""
+        found = self._variants.get(packing)
+        if found is None:
+            found = self._variants[packing] = Variant(self, packing)
+        return found
+
+    @cached_property
+    def _variants(self) -> dict[tuple[int, ...], Variant]:
+        return {}
 
     def with_operand(self, position: int, operand: Operand) -> Family:
         """The same family with one operand exchanged."""
@@ -149,7 +176,7 @@ class Spec:
     @property
     def variant(self) -> Variant:
         """The Spec without its coordinates."""
-        return Variant(self.family, self.packing)
+        return self.family.variant(self.packing)
 
     @property
     def coordinates(self) -> tuple[int, ...]:

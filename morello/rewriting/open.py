@@ -1,0 +1,135 @@
+"""Operands that are left open: what is worked out with them holds for all that are alike.
+
+An open operand, or packing, answers what it is asked, and the question is noted. So what was
+worked out is the same for all operands that give the same answers to the questions noted. What is
+only handed on is not asked: the packing of a sub-Spec's operand may be open too, and is then that
+of each Spec by which the result is shared.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from morello.spec.dtypes import DType
+from morello.spec.layout import PANEL_SHIFT, Order, panel
+from morello.spec.machine import Level, Target
+from morello.spec.spec import Operand, Variant
+
+Question = tuple[int, str]
+"""The position of an operand, and what of it is asked: one of `ANSWERS`."""
+
+ANSWERS: dict[str, Callable[[Target, Operand, int], object]] = {
+    "dtype": lambda _, operand, __: operand.dtype.name,
+    "level": lambda _, operand, __: operand.level.name,
+    "addressable": lambda _, operand, __: operand.addressable,
+    "lines": lambda target, operand, _: operand.moves_lines(target),
+    "order": lambda _, operand, __: operand.order,
+    "vector": lambda _, operand, __: operand.vector,
+    "weight": lambda _, operand, __: operand.weight,
+    "packing": lambda _, __, packing: packing,
+    "panel": lambda _, __, packing: panel(packing),
+}
+"""What an operand of a target answers, packed in this way."""
+
+
+def answers(target: Target, variant: Variant, questions: Iterable[Question]) -> tuple[object, ...]:
+    """What the operands of a variant answer."""
+    operands, packing = variant.family.operands, variant.packing
+    return tuple(ANSWERS[what](target, operands[p], packing[p]) for p, what in questions)
+
+
+class OpenOperand(Operand):
+    """The operand at a position, or the same with some changes: as a part of it, or a view."""
+
+    _position: int
+    _own: Operand
+    _asked: set[Question]
+    _changes: dict[str, Any]
+
+    def __init__(
+        self, position: int, own: Operand, asked: set[Question], changes: dict[str, Any]
+    ) -> None:
+        self.__dict__.update(_position=position, _own=own, _asked=asked, _changes=changes)
+
+    def _answer(self, what: str) -> Any:
+        if what in self._changes:
+            return self._changes[what]
+        self._asked.add((self._position, what))
+        return getattr(self._own, what)
+
+    @property
+    def dtype(self) -> DType:
+        return self._answer("dtype")  # type: ignore[no-any-return]
+
+    @property
+    def level(self) -> Level:
+        return self._answer("level")  # type: ignore[no-any-return]
+
+    @property
+    def order(self) -> Order:
+        return self._answer("order")  # type: ignore[no-any-return]
+
+    @property
+    def vector(self) -> int:
+        return self._answer("vector")  # type: ignore[no-any-return]
+
+    @property
+    def weight(self) -> bool:
+        return self._answer("weight")  # type: ignore[no-any-return]
+
+    @property
+    def addressable(self) -> bool:
+        if "level" in self._changes:
+            return self.level.addressable
+        return self._answer("addressable")  # type: ignore[no-any-return]
+
+    def moves_lines(self, target: Target) -> bool:
+        if "level" not in self._changes:
+            self._asked.add((self._position, "lines"))
+            return self._own.moves_lines(target)
+        return target.moves_lines_from(self.level)
+
+    def changed(self, **changes: Any) -> Self:
+        return type(self)(self._position, self._own, self._asked, {**self._changes, **changes})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenPacking:
+    """The packing of the operand at a position."""
+
+    position: int
+    own: int
+    asked: set[Question]
+
+    def _answer(self, what: str = "packing") -> int:
+        self.asked.add((self.position, what))
+        return self.own
+
+    def __rshift__(self, bits: int) -> int:
+        return self._answer("panel" if bits == PANEL_SHIFT else "packing") >> bits
+
+    def __and__(self, bits: int) -> int:
+        return self._answer() & bits
+
+    def __eq__(self, other: object) -> Any:
+        return operator.eq(self._answer(), other)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self._answer(), dtype)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def opened(variant: Variant, asked: set[Question]) -> Variant:
+    """A variant with operands and packings that note in ``asked`` what they are asked."""
+    family = variant.family
+    operands = (OpenOperand(p, own, asked, {}) for p, own in enumerate(family.operands))
+    packing: tuple[Any, ...] = tuple(
+        OpenPacking(p, own, asked) for p, own in enumerate(variant.packing)
+    )
+    return Variant(replace(family, operands=tuple(operands)), packing)
