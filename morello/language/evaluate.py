@@ -144,29 +144,27 @@ def evaluate(
     expr: ast.Expr, environment: Environment, operations: Operations = OPERATIONS
 ) -> Value:
     """Value of an expression. The checker has already ruled out what could fail here."""
-    match expr:
-        case ast.Number(value=value):
-            return value
-        case ast.Name():
-            return environment.name(expr)
-        case ast.Attribute(base=base):
-            return environment.attribute(evaluate(base, environment, operations), expr)
-        case ast.Call(function=function, args=args):
-            values = tuple(evaluate(a, environment, operations) for a in args)
-            arithmetic = operations.get(function)
-            return arithmetic(*values) if arithmetic else environment.call(expr, values)
-        case ast.Unary(operator=name, operand=operand):
-            value = evaluate(operand, environment, operations)
-            return operations[NEGATION if name == "-" else name](value)
-        case ast.Binary(operator=name, left=left, right=right):
-            sides = (evaluate(side, environment, operations) for side in (left, right))
-            return operations[name](*sides)
-        case ast.Conditional():
-            return _conditional(expr, environment, operations)
-        case ast.Element():
-            return environment.element(expr)
-        case ast.Computed():
-            raise AssertionError("operations of several element types are evaluated one by one")
+    return _EVALUATED[type(expr)](expr, environment, operations)
+
+
+def _call(node: ast.Call, environment: Environment, operations: Operations) -> Value:
+    values = tuple([evaluate(a, environment, operations) for a in node.args])
+    arithmetic = operations.get(node.function)
+    return arithmetic(*values) if arithmetic else environment.call(node, values)
+
+
+def _unary(node: ast.Unary, environment: Environment, operations: Operations) -> Value:
+    value = evaluate(node.operand, environment, operations)
+    return operations[NEGATION if node.operator == "-" else node.operator](value)
+
+
+def _binary(node: ast.Binary, environment: Environment, operations: Operations) -> Value:
+    left = evaluate(node.left, environment, operations)
+    return operations[node.operator](left, evaluate(node.right, environment, operations))
+
+
+def _attribute(node: ast.Attribute, environment: Environment, operations: Operations) -> Value:
+    return environment.attribute(evaluate(node.base, environment, operations), node)
 
 
 def _conditional(node: ast.Conditional, environment: Environment, operations: Operations) -> Value:
@@ -178,3 +176,16 @@ def _conditional(node: ast.Conditional, environment: Environment, operations: Op
     if isinstance(condition, bool | np.bool_):  # only the branch that is taken need make sense
         return branch(node.then if condition else node.otherwise)
     return operations[SELECTION](condition, branch(node.then), branch(node.otherwise))
+
+
+# What says its type is evaluated by no one: graphs of several types are, operation by operation.
+_EVALUATED: Mapping[type[ast.Expr], Callable[[Any, Environment, Operations], Value]] = {
+    ast.Number: lambda node, _, __: node.value,
+    ast.Name: lambda node, environment, _: environment.name(node),
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Conditional: _conditional,
+    ast.Element: lambda node, environment, _: environment.element(node),
+}

@@ -141,7 +141,7 @@ class Instantiation:
         return composition is None or all(
             composition.converts(name, copy.operand.dtype)
             for name, own, copy in pairs
-            if own.operand.dtype != copy.operand.dtype
+            if copy is not own and copy.operand.dtype != own.operand.dtype
         )
 
     def _part_of(self, node: ast.Reapply, renamed: Mapping[str, str], state: _State) -> Step:

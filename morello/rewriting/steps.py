@@ -7,7 +7,7 @@ it runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -175,7 +175,10 @@ class Flattened:
 
     def _repeat(self, first: int, times: Callable[[Leaf], Size]) -> None:
         """Multiply the counts of uses from ``first`` on."""
-        self.uses[first:] = [replace(u, count=u.count * times(u.leaf)) for u in self.uses[first:]]
+        self.uses[first:] = [
+            Use(use.leaf, use.count * times(use.leaf), use.active, use.consumed)
+            for use in self.uses[first:]
+        ]
 
 
 def flatten(step: Step) -> Flattened:

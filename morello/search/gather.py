@@ -94,7 +94,7 @@ def _part(index: Ints, axis: int | None, length: int) -> Any:
         return int(index.reshape(-1)[0])
     vector = index.reshape(-1)
     first, last = int(vector[0]), int(vector[-1])
-    if last - first + 1 == vector.size and np.array_equal(vector, np.arange(first, last + 1)):
+    if last - first + 1 == vector.size and vector.tolist() == list(range(first, last + 1)):
         return slice(None) if vector.size == length else slice(first, last + 1)
     return vector
 

@@ -152,11 +152,16 @@ def _update(
     position: int, mask: Array, cost: Array, children: list[Child], arranged: Arranged
 ) -> UpdatePlan:
     part = _region(mask, arranged.shape)
+    cuts = [
+        (axis, (slice(None),) * axis + (where,))
+        for axis, (where, length) in enumerate(zip(part.index, arranged.shape, strict=True))
+        if not isinstance(where, slice) or where != slice(0, length)
+    ]
 
     def cut(array: Array) -> Array:
-        for axis, where in enumerate(part.index):
+        for axis, where in cuts:
             if array.shape[axis] > 1:
-                array = array[(slice(None),) * axis + (where,)]
+                array = array[where]
         return array
 
     here = cut(mask)
