@@ -22,7 +22,7 @@ from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_r
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.rule import Rule
 from morello.rewriting.steps import Leaf, Step, flatten
-from morello.rewriting.wishes import Wish, wishes
+from morello.rewriting.wishes import Wishes, wishes
 from morello.spec.dtypes import DType
 from morello.spec.layout import Packing
 from morello.spec.machine import Kernel, Level, Target
@@ -63,6 +63,15 @@ class RuleAlternative:
     renames: bool = False
     divides: str = ""
 
+    def shape_on(self, operation: Operation) -> tuple[object, ...]:
+        """The rule and its choices, of an operation's dimensions and operands their places."""
+        place: dict[object, object] = {dim: (dim_at,) for dim_at, dim in enumerate(operation.dims)}
+        chosen = tuple(
+            value.key if isinstance(value, TensorRef) else place.get(value, value)
+            for _, value in self.choices
+        )
+        return (self.rule.name, chosen, place.get(self.divides))
+
     @cached_property
     def key(self) -> tuple[object, ...]:
         """Place in the total order that breaks ties: rule name, then parameters."""
@@ -77,6 +86,12 @@ class KernelAlternative:
     consumes: frozenset[str]
     children: tuple[Family, ...] = ()
     axis: None = field(default=None, repr=False)
+
+    def shape_on(self, operation: Operation) -> tuple[object, ...]:
+        """The kernel, and how its patterns match an operation of this structure."""
+        match = self.match
+        patterns = tuple(map(id, match.patterns.of))
+        return (match.kernel.name, patterns, match.patterns.rows, match.fixed, match.variables)
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -105,7 +120,7 @@ def scope_at(
 ) -> Scope:
     """What the expressions of an alternative stand for at these coordinates."""
     if isinstance(alternative, KernelAlternative):
-        match = alternative.match
+        match = alternative.match.on(family)
         return Scope(target, match.scope_variables(at), at.sizes, at.used, match)
     f = _matched(alternative.rule, family, at.packing)
     own = {t.key: t for t in f.tensors}
@@ -145,7 +160,7 @@ class Context:
     target: Target
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
-    _wishes: dict[tuple[object, ...], tuple[Wish, ...]] = field(
+    _wishes: dict[tuple[object, ...], Wishes] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _rules: dict[tuple[Operation, int], tuple[Rule, ...]] = field(
@@ -196,7 +211,7 @@ class Context:
                 making = Instantiation(self.target, self.operators, f, None, None)
                 yield making.applied(step, {rule.declaration.match.variable: f})
 
-    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> tuple[Wish, ...]:
+    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> Wishes:
         """What kernels want of a tensor of an operation, in an element type.
 
         That is the same wherever the operands are, and is asked for every family.
@@ -205,7 +220,7 @@ class Context:
         key = (f.family.operation, dtypes, tensor.key, dtype)
         if key not in self._wishes:
             found = wishes(self.target, self.applied_to_views, f, tensor, dtype)
-            self._wishes[key] = tuple(found)
+            self._wishes[key] = Wishes(tuple(found))
         return self._wishes[key]
 
     def same_definitions(self, other: Context) -> bool:
@@ -334,7 +349,8 @@ class _Enumeration:
 
 def _matched(rule: Rule, family: Family, packing: Sequence[Packing] | None = None) -> SpecRef:
     """``f``, for a family that a rule may match, its operands packed like this."""
-    return spec_ref(family, packing, rule.match_in(family.operation.operator))
+    match = None if rule.pattern is None else rule.match_in(family.operation.operator)
+    return spec_ref(family, packing, match)
 
 
 def matches(rule: Rule, family: Family) -> bool:

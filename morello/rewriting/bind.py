@@ -163,8 +163,7 @@ def open_form(
 ) -> tuple[Form, frozenset[Question]]:
     """The form of an alternative on a box, and what it asks of the operands.
 
-    Arguments are those of `bind`. A kernel is asked about as it matches the variant's family: what
-    it asks of operands is how they are packed.
+    Arguments are those of `bind`.
     """
     asked: set[Question] = set()
     form = _form(context, opened(variant, asked), alternative, grid, tiles)
@@ -187,8 +186,9 @@ def _form(
 def _bind_kernel(
     context: Context, family: Family, alternative: KernelAlternative, at: Point
 ) -> Form:
-    match = alternative.match
     scope = scope_at(context.target, family, alternative, at)
+    match = scope.match
+    assert match is not None
     guards = (evaluate(g, scope) for g in match.kernel.guards)
     mask = _all(chain((c for _, c in match.conditions(at)), guards))
     if mask is None:
@@ -260,11 +260,12 @@ def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:
     over = list(child)
     under: list[Size] = []
     for size in parent:
-        shared = next((i for i, own in enumerate(over) if own is size), None)
-        if shared is None:
-            under.append(size)
+        for position, own in enumerate(over):
+            if own is size:
+                del over[position]
+                break
         else:
-            del over[shared]
+            under.append(size)
     return prod(over, start=np.float64(1)) / prod(under, start=np.float64(1))
 
 

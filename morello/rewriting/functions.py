@@ -33,7 +33,7 @@ from morello.spec.layout import Layout, in_one_piece, paged, panel, row_major
 from morello.spec.machine import Level, Target
 
 if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
-    from morello.rewriting.wishes import Wish
+    from morello.rewriting.wishes import Wish, Wishes
 
 FEW_OPERANDS = 3
 """Elementwise operations with fewer may have any of them nearer than the others."""
@@ -53,7 +53,7 @@ class Scope:
     sizes: Sizes
     used: Mapping[str, Size]
     match: KernelMatch | None = None
-    wishes: Callable[[SpecRef, TensorRef, DType], Iterable[Wish]] | None = None
+    wishes: Callable[[SpecRef, TensorRef, DType], Wishes] | None = None
 
     def name(self, node: ast.Name) -> Any:
         """A variable, a coefficient or a level."""
@@ -141,25 +141,32 @@ def _layouts(
     are for levels that lines are moved from. Where a kernel refuses what is not in panels, it does
     not want the layout without them.
     """
-    f = _operation_of(scope)
     rank = len(tensor.operand.order)
+    wanted = _wishes(scope, tensor, dtype or tensor.operand.dtype)
+    return wanted.once(
+        (level.name, rank), lambda: _wanted_layouts(scope.target, wanted.of, level, rank)
+    )
+
+
+def _wanted_layouts(
+    target: Target, wishes: Iterable[Wish], level: Level, rank: int
+) -> tuple[Layout, ...]:
     wanted = {row_major(rank)} if level.addressable else set[Layout]()
-    dtype = dtype or tensor.operand.dtype
-    for wish in _wishes(scope, f, tensor, dtype):
+    for wish in wishes:
         levels = wish.pattern.levels
-        near = any(scope.target.level_by_name[n].distance <= level.distance for n in levels)
+        near = any(target.level_by_name[n].distance <= level.distance for n in levels)
         if wish.plain and near and wish.possible and wish.pattern.order != ():
             wanted.add(Layout(wish.order(rank)))
         elif wish.plain and near and level.name in levels:
             wanted.add(row_major(rank))
-        if near and wish.read and scope.target.moves_lines_from(level) and wish.possible:
+        if near and wish.read and target.moves_lines_from(level) and wish.possible:
             wanted.update(wish.in_panels(rank))
     return tuple(sorted(wanted))
 
 
-def _wishes(scope: Scope, f: SpecRef, tensor: TensorRef, dtype: DType) -> Iterable[Wish]:
+def _wishes(scope: Scope, tensor: TensorRef, dtype: DType) -> Wishes:
     assert scope.wishes is not None, "only choices ask what kernels want"
-    return scope.wishes(f, tensor, dtype)
+    return scope.wishes(_operation_of(scope), tensor, dtype)
 
 
 def _vectors(
@@ -168,15 +175,20 @@ def _vectors(
     """Vector widths that kernels for the operation want of this operand; 0 in memory."""
     if level.addressable:
         return (0,)
-    f = _operation_of(scope)
-    dtype = dtype or tensor.operand.dtype
-    patterns = (wish.pattern for wish in _wishes(scope, f, tensor, dtype) if wish.reused)
+    given = dtype or tensor.operand.dtype
+    wanted = _wishes(scope, tensor, given)
+    return wanted.once(level.name, lambda: _wanted_vectors(scope.target, wanted.of, level, given))
+
+
+def _wanted_vectors(
+    target: Target, wishes: Iterable[Wish], level: Level, dtype: DType
+) -> tuple[int, ...]:
     wanted = {
         width
-        for p in patterns
+        for p in (wish.pattern for wish in wishes if wish.reused)
         if level.name in p.levels
         for width in (p.width(dtype.bytes) or 0,)
-        if has_registers(scope.target, p, dtype, width)
+        if has_registers(target, p, dtype, width)
     }
     return tuple(v for v in level.vectors if v in wanted)
 

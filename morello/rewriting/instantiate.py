@@ -11,7 +11,7 @@ whether rows then alias with the page depends on sizes: that is arithmetic on th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -276,9 +276,9 @@ class Instantiation:
         dimensions = tensor.indexed_by(dim)
         if not dimensions or not tensor.operand.moves_lines(self.target):
             return tensor
-        ones = self.f.family.operation.operator.restricted
+        ones = self.f.family.operation.restricted
         packing = less_contiguous(tensor, sizes, dimensions, self.target.page, ones=ones)
-        return replace(tensor, packing=packing)
+        return tensor.with_packing(packing)
 
     def _inside(
         self, state: _State, parts: Mapping[str, TensorRef], dim: str, size: Size
@@ -299,7 +299,7 @@ class Instantiation:
         packing = narrowed(tensor, sizes, self.target.page)
         if not tensor.operand.moves_lines(self.target):
             packing = whole_packing(len(tensor.operand.order), packing)
-        return replace(tensor, packing=packing)
+        return tensor.with_packing(packing)
 
 
 @dataclass(slots=True)
@@ -344,7 +344,7 @@ def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:
 def _not_ahead(tensor: TensorRef) -> TensorRef:
     """Of which nothing more can be done ahead of all calls."""
     operand = tensor.operand.changed(weight=False)
-    return tensor if operand is tensor.operand else replace(tensor, operand=operand)
+    return tensor if operand is tensor.operand else tensor.with_operand(operand)
 
 
 def _direct_sizes(

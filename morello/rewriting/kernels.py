@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from morello.language import ast
@@ -29,6 +29,10 @@ class KernelMatch:
     patterns: Patterns
     fixed: tuple[tuple[int, int, int], ...]
     variables: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+
+    def on(self, family: Family) -> KernelMatch:
+        """The match of another family whose operands are alike for all that the patterns say."""
+        return replace(self, f=spec_ref(family))
 
     @property
     def lanes(self) -> int:

@@ -1,16 +1,19 @@
-"""Operands that are left open: what is worked out with them holds for all that are alike.
+"""Operations and operands that are left open: what is worked out with them holds for all alike.
 
-An open operand, or packing, answers what it is asked, and the question is noted. So what was
-worked out is the same for all operands that give the same answers to the questions noted. What is
-only handed on is not asked: the packing of a sub-Spec's operand may be open too, and is then that
-of each Spec by which the result is shared.
+An open operand, packing or operation answers what it is asked, and the question is noted. So what
+was worked out is the same for all that give the same answers to the questions noted. What is only
+handed on is not asked: the packing of a sub-Spec's operand may be open too, and is then that of
+each Spec by which the result is shared.
+
+How an operation's dimensions index its operands is never open (`Operation.structure`), but for
+their names, and those of its operands: whatever is worked out must be free of these.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,12 +21,24 @@ import numpy as np
 from morello.spec.dtypes import DType
 from morello.spec.layout import PANEL_SHIFT, Order, panel
 from morello.spec.machine import Level, Target
-from morello.spec.spec import Operand, Variant
+from morello.spec.operators import Operation, Operator
+from morello.spec.spec import Family, Operand, Variant
 
 Question = tuple[int, str]
-"""The position of an operand, and what of it is asked: one of `ANSWERS`."""
+"""The position of an operand, and what of it is asked: one of `OF_OPERANDS`; or `OPERATION`, and
+one of `OF_OPERATIONS`."""
 
-ANSWERS: dict[str, Callable[[Target, Operand, int], object]] = {
+OPERATION = -1
+"""Stands where the position of an operand is not asked about."""
+
+OF_OPERATIONS: dict[str, Callable[[Operation], object]] = {
+    "accumulating": lambda operation: operation.accumulating,
+    "restricted": lambda operation: operation.restricted,
+    "itself": lambda operation: operation.key,
+}
+"""What an operation answers."""
+
+OF_OPERANDS: dict[str, Callable[[Target, Operand, int], object]] = {
     "dtype": lambda _, operand, __: operand.dtype.name,
     "level": lambda _, operand, __: operand.level.name,
     "addressable": lambda _, operand, __: operand.addressable,
@@ -38,9 +53,50 @@ ANSWERS: dict[str, Callable[[Target, Operand, int], object]] = {
 
 
 def answers(target: Target, variant: Variant, questions: Iterable[Question]) -> tuple[object, ...]:
-    """What the operands of a variant answer."""
-    operands, packing = variant.family.operands, variant.packing
-    return tuple(ANSWERS[what](target, operands[p], packing[p]) for p, what in questions)
+    """What a variant's operation and operands answer."""
+    family, packing = variant.family, variant.packing
+    return tuple(
+        OF_OPERATIONS[what](family.operation)
+        if position == OPERATION
+        else OF_OPERANDS[what](target, family.operands[position], packing[position])
+        for position, what in questions
+    )
+
+
+class OpenOperation(Operation):
+    """An operation of this structure."""
+
+    _own: Operation
+    _asked: set[Question]
+
+    def __init__(self, own: Operation, asked: set[Question]) -> None:
+        self.__dict__.update(_own=own, _asked=asked)
+        structure = ("names", "operands", "dims", "output_dims", "reduced_dims", "hides")
+        self.__dict__.update({name: getattr(own, name) for name in structure})
+
+    def _answer(self, what: str) -> Operation:
+        self._asked.add((OPERATION, what))
+        return self._own
+
+    @property
+    def operator(self) -> Operator:
+        return self._answer("itself").operator
+
+    @property
+    def group_rank(self) -> int:
+        return self._answer("itself").group_rank
+
+    @property
+    def accumulating(self) -> bool:
+        return self._answer("accumulating").accumulating
+
+    @property
+    def scalars(self) -> tuple[tuple[str, float], ...]:
+        return self._answer("itself").scalars
+
+    @property
+    def restricted(self) -> bool:
+        return self._answer("restricted").restricted
 
 
 class OpenOperand(Operand):
@@ -126,10 +182,11 @@ class OpenPacking:
 
 
 def opened(variant: Variant, asked: set[Question]) -> Variant:
-    """A variant with operands and packings that note in ``asked`` what they are asked."""
+    """A variant of which all is open; ``asked`` is where it notes what it is asked."""
     family = variant.family
     operands = (OpenOperand(p, own, asked, {}) for p, own in enumerate(family.operands))
     packing: tuple[Any, ...] = tuple(
         OpenPacking(p, own, asked) for p, own in enumerate(variant.packing)
     )
-    return Variant(replace(family, operands=tuple(operands)), packing)
+    operation = OpenOperation(family.operation, asked)
+    return Variant(Family(operation, tuple(operands), family.threads), packing)

@@ -7,7 +7,6 @@ here: that is `morello.rewriting.instantiate`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def less_contiguous(
     if np.all(before <= part):
         return packing
     smaller = pack(part, panel=width)
-    length, _ = inner_and_outer(replace(tensor, packing=smaller), sizes)
+    length, _ = inner_and_outer(tensor.with_packing(smaller), sizes)
     aliasing = length * tensor.operand.dtype.bytes % page == 0
     rows = np.where(packing == whole_packing(rank, packing), aliasing, paged(packing))
     return np.where(before > part, smaller + rows, packing)

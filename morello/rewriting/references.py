@@ -69,6 +69,14 @@ class TensorRef:
         """Whether it is what a graph computes on the way, and not yet anywhere."""
         return self.key.startswith(INTERMEDIATE)
 
+    def with_operand(self, operand: Operand) -> TensorRef:
+        """The same, but for what it is and where."""
+        return TensorRef(self.key, self.name, operand, self.indices, self.packing, self.seen)
+
+    def with_packing(self, packing: Packing) -> TensorRef:
+        """The same, packed like this."""
+        return TensorRef(self.key, self.name, self.operand, self.indices, packing, self.seen)
+
     def indexed_by(self, dim: str) -> list[int]:
         """Positions of its logical dimensions that move with an iteration dimension."""
         return [p for p, index in enumerate(self.indices) if dim in index.dims]

@@ -7,7 +7,8 @@ wants something of views of its operands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from morello.language import ast
 from morello.rewriting.patterns import pattern_order, refuses_plain, wanted_patterns
@@ -61,6 +62,20 @@ class Wish:
     def in_panels(self, rank: int) -> Iterator[Layout]:
         """The layouts in panels that are wanted at this rank."""
         return (Layout(self.order(rank), width) for width in self.pattern.panels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wishes:
+    """All that kernels want of an operand, and what was concluded from it."""
+
+    of: tuple[Wish, ...]
+    _concluded: dict[object, tuple[Any, ...]] = field(default_factory=dict)
+
+    def once(self, question: object, conclude: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """What follows from the wishes, worked out when it is asked for the first time."""
+        if question not in self._concluded:
+            self._concluded[question] = conclude()
+        return self._concluded[question]
 
 
 def wishes(

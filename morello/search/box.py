@@ -40,11 +40,12 @@ def tiling_closure(sizes: frozenset[int], tiles: tuple[int, ...]) -> frozenset[i
     return frozenset(result)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Box:
     """Lists of one variant, sorted, in the order of `Spec.coordinates`: sizes, then used.
 
-    ``dimensions`` is the number of iteration dimensions.
+    ``dimensions`` is the number of iteration dimensions. Boxes are compared by identity: those of
+    one search with equal lists are one object.
     """
 
     axes: tuple[Ints, ...]
@@ -79,16 +80,21 @@ class Box:
         """
         return (*range(self.dimensions, len(self.axes)), *range(self.dimensions))
 
+    @cached_property
+    def _storage_behind_one(self) -> tuple[int, ...]:
+        return (0, *(1 + axis for axis in self.storage))
+
     def stored(self, array: npt.ArrayLike) -> npt.NDArray[Any]:
         """An array over the box, with its axes in the order of memory.
 
-        What comes before the axes of the box, if anything, stays where it is.
+        An axis before those of the box stays where it is.
         """
         array = np.asarray(array)
         rank = len(self.axes)
-        array = array.reshape((1,) * (rank - array.ndim) + array.shape)
+        if array.ndim < rank:
+            array = array.reshape((1,) * (rank - array.ndim) + array.shape)
         front = array.ndim - rank
-        return array.transpose([*range(front), *(front + axis for axis in self.storage)])
+        return array.transpose(self._storage_behind_one if front else self.storage)
 
     def in_memory(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """A vector of as many cells as an array with the axes in the order of memory."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from morello.rewriting.alternatives import Alternative, Context, KernelAlternative
+from morello.rewriting.alternatives import Alternative, Context
 from morello.rewriting.bind import Array, Form, open_form
 from morello.rewriting.open import Question, answers
 from morello.search.box import Box
@@ -47,10 +47,11 @@ def needed(form: Form) -> Needed | None:
 
 
 class Forms:
-    """The forms of one search."""
+    """The forms of one search; its graph keeps the alternatives, so that identities tell them."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._own_kinds: dict[int, _Kind] = {}
         self._kinds: dict[tuple[object, ...], _Kind] = {}
 
     def find(
@@ -65,31 +66,30 @@ class Forms:
             tiles: Tile sizes to try, the same for all variants with this box.
         """
         kind = self._kind(alternative, variant.family)
-        key = (box.key, answers(self._context.target, variant, kind.questions))
+        key = (box, answers(self._context.target, variant, kind.questions))
         if key not in kind.found:
             form, asked = open_form(self._context, variant, alternative, box.open_grid, tiles)
             if not asked <= set(kind.questions):
                 kind.questions = tuple(sorted({*kind.questions, *asked}))
-                key = (box.key, answers(self._context.target, variant, kind.questions))
+                key = (box, answers(self._context.target, variant, kind.questions))
             kind.found[key] = needed(form)
         return kind.found[key]
 
     def _kind(self, alternative: Alternative, family: Family) -> _Kind:
-        """What all alternatives share that are alike, whatever the operands are.
-
-        A kernel's match depends on what they are.
-        """
-        operands = family.operands if isinstance(alternative, KernelAlternative) else ()
-        key = (alternative.key, family.operation, family.threads, operands)
-        return self._kinds.setdefault(key, _Kind())
+        """What alternatives share that are alike."""
+        found = self._own_kinds.get(id(alternative))
+        if found is None:
+            operation = family.operation
+            key = (alternative.shape_on(operation), operation.structure, family.threads)
+            found = self._own_kinds[id(alternative)] = self._kinds.setdefault(key, _Kind())
+        return found
 
 
 @dataclass(slots=True)
 class _Kind:
-    """Alternatives of one rule, with the same choices, on one operation.
+    """Alternatives of one rule, with the same choices, on operations of one structure.
 
-    ``questions``: what was asked of the operands so far. ``found``: forms, by the lists of the box
-    and what the operands answered.
+    ``questions``: what was asked so far. ``found``: forms, by the lists of the box and the answers.
     """
 
     questions: tuple[Question, ...] = ()

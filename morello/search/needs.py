@@ -103,9 +103,11 @@ def plan_tasks(
     forms = Forms(context)
     ignored = {family: _ignored_axes(context, node) for family, node in graph.nodes.items()}
     tasks: list[Task] = []
+    boxes: dict[tuple[bytes, ...], Box] = {}
     cells = 0
     for node in graph.nodes.values():
-        for variant, box in _boxes(context, node, needs[node.family], known.alone):
+        for variant, found_box in _boxes(context, node, needs[node.family], known.alone):
+            box = boxes.setdefault(found_box.key, found_box)
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)

@@ -50,7 +50,7 @@ class StepPlanner:
         children = [boxes[child] for child in bound.variants]
         own = tuple(child == variant for child in bound.variants)
         arrays = self._digest(bound.form)
-        key = (arrays, own, boxes[variant].key, *(child.key for child in children))
+        key = (arrays, own, boxes[variant], *children)
         plans = self._plans.get(key)
         if plans is None:
             arranged = arrange(bound.form, boxes[variant], children, own)

@@ -309,6 +309,33 @@ class Operation:
         return tuple(d for d in self.dims if d in named and d not in self.whole_dims)
 
     @property
+    def restricted(self) -> bool:
+        """Whether the operator is: `Operator.restricted`."""
+        return self.operator.restricted
+
+    @cached_property
+    def hides(self) -> bool:
+        """Whether a graph has dimensions that index only what it computes on the way."""
+        composition = self.operator.composition
+        return composition is not None and bool(composition.hidden)
+
+    @cached_property
+    def structure(self) -> tuple[object, ...]:
+        """How dimensions index operands, the same whatever their names are.
+
+        Of an operation with hidden dimensions it is that operation.
+        """
+        place = {dim: position for position, dim in enumerate(self.dims)}
+        indexed = tuple(
+            tuple(
+                (tuple((place[d], factor) for d, factor in index.terms), index.low, index.high)
+                for index in access
+            )
+            for access in self.operands
+        )
+        return (indexed, self.key if self.hides else None)
+
+    @property
     def identity(self) -> float | None:
         """The value that accumulation starts from."""
         reduction = self.operator.reduction

@@ -35,9 +35,10 @@ def with_hidden(operation: Operation, sizes: Mapping[str, Any]) -> Mapping[str, 
 
     Those are never divided, so that what is stated of one holds in every part, too.
     """
-    composition = operation.operator.composition
-    if composition is None or not composition.hidden:
+    if not operation.hides:
         return sizes
+    composition = operation.operator.composition
+    assert composition is not None
     found = {**dict(operation.stated), **sizes}
     count = -1
     while count < len(found):

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from morello.rewriting.open import ANSWERS, OpenPacking, Question, answers, opened
+from morello.rewriting.open import OF_OPERANDS, OPERATION, OpenPacking, Question, answers, opened
 from morello.spec.layout import contiguity, packed, paged, panel
+from morello.spec.operators import Operation
 from morello.spec.spec import Variant
 from tests.search.goals import matmul
 from tests.search.machines import context
@@ -65,7 +66,7 @@ def test_answers_tell_variants_apart_by_what_was_asked() -> None:
     other = replace(
         VARIANT.family, operands=(replace(first, order=(1, 0)), *VARIANT.family.operands[1:])
     )
-    questions = [(0, what) for what in sorted(ANSWERS)]
+    questions = [(0, what) for what in sorted(OF_OPERANDS)]
     ours = dict(zip(questions, answers(TARGET, VARIANT, questions), strict=True))
     theirs = dict(
         zip(questions, answers(TARGET, other.variant(VARIANT.packing), questions), strict=True)
@@ -73,3 +74,27 @@ def test_answers_tell_variants_apart_by_what_was_asked() -> None:
     assert {question for question in questions if ours[question] != theirs[question]} == {
         (0, "order")
     }
+
+
+def test_an_operation_s_structure_is_not_asked_for_and_its_meaning_is() -> None:
+    """How dimensions index operands is the same for all that share; what is computed is not."""
+    variant, asked = _opened()
+    operation, own = variant.family.operation, VARIANT.family.operation
+    assert (operation.dims, operation.operands) == (own.dims, own.operands)
+    assert operation.reads(0)
+    assert not asked
+    assert not operation.reads(2)
+    assert asked == {(OPERATION, "accumulating")}
+    assert operation.operator is own.operator
+    assert asked == {(OPERATION, "accumulating"), (OPERATION, "itself")}
+
+
+def test_operations_that_differ_in_names_alone_have_one_structure() -> None:
+    """A matrix product by another name is another structure, where operands are indexed so."""
+    operators = context("x86.avx512").operators
+
+    def structure(name: str) -> object:
+        return Operation(operators[name], 0).structure
+
+    assert structure("row_max") == structure("row_sum")
+    assert structure("matmul") != structure("matmul_nt")

@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
+from morello.checking.specs import check_spec
+from morello.goals import goal_specs
+from morello.language.diagnostics import Collector
+from morello.language.parse import parse_spec
+from morello.language.source import Source
 from morello.rewriting.bind import Bound, bind
 from morello.search.graph import discover
 from morello.search.known import Nothing
 from morello.search.needs import Task, plan_tasks
-from morello.spec.spec import Family
-from tests.search.goals import Wanted, batched, matmul
-from tests.search.machines import context
+from morello.spec.machine import Target
+from morello.spec.operators import Operation
+from morello.spec.spec import Family, Spec
+from tests.search.goals import batched, matmul
+from tests.search.machines import context, installed
 
-CASES: tuple[tuple[str, Wanted], ...] = (
-    ("tiny.cached", matmul(5, 4, 3, threads=3)),
-    ("tiny.buffered", batched(2, 1, 7, 4)),
-    ("x86.avx512", matmul(17, 2048, 12)),
+GRAPH = """spec graph(M = 6, N = 17, K = 5) {
+  input  a: f32[M, K]
+  input  b: f32[K, N]
+  input  z: f32[N]
+  output y: f32[M, N]
+  y = softmax(add_bias(matmul(a, b), z))
+}"""
+
+
+def _graph(target: Target) -> Spec:
+    file = parse_spec(Source("<test>", GRAPH))
+    goal = check_spec(file, None, {}, installed().operators, Collector())
+    (spec,) = goal_specs(target, goal)
+    return spec
+
+
+CASES: tuple[tuple[str, Callable[[Target], Spec]], ...] = (
+    ("tiny.cached", matmul(5, 4, 3, threads=3).spec),
+    ("tiny.buffered", batched(2, 1, 7, 4).spec),
+    ("x86.avx2", _graph),
+    ("x86.avx512", matmul(17, 2048, 12).spec),
 )
-IDS = [f"{name} {wanted}" for name, wanted in CASES]
+IDS = ["threads", "batched", "graph", "matmul"]
 
 
-def _tasks(name: str, wanted: Wanted) -> list[Task]:
+def _tasks(name: str, wanted: Callable[[Target], Spec]) -> list[Task]:
     used = context(name)
-    goal = wanted.spec(used.target)
+    goal = wanted(used.target)
     graph = discover(used, goal.family)
     return plan_tasks(used, graph, goal, 10**9, lambda _: None, Nothing())
 
 
-def _pairs(name: str, wanted: Wanted) -> Iterator[tuple[Bound, Bound]]:
+def _pairs(name: str, wanted: Callable[[Target], Spec]) -> Iterator[tuple[Bound, Bound]]:
     """Every alternative of every variant, as planned and bound alone."""
     for task in _tasks(name, wanted):
         grid = task.box.open_grid
@@ -40,7 +64,9 @@ def _pairs(name: str, wanted: Wanted) -> Iterator[tuple[Bound, Bound]]:
 
 
 @pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
-def test_a_shared_form_is_what_a_variant_would_get_alone(name: str, wanted: Wanted) -> None:
+def test_a_shared_form_is_what_a_variant_would_get_alone(
+    name: str, wanted: Callable[[Target], Spec]
+) -> None:
     """Masks, costs and sub-Specs; those that exist nowhere are left out of the plan."""
     for planned, alone in _pairs(name, wanted):
         assert np.array_equal(planned.mask, alone.mask)
@@ -68,8 +94,19 @@ def test_families_share_forms() -> None:
     assert max(map(len, families.values())) > 5
 
 
+def test_operations_share_forms() -> None:
+    """What is computed does not matter to most rules, nor what dimensions are called."""
+    operations: dict[int, set[Operation]] = {}
+    for task in _tasks("x86.avx2", _graph):
+        for bound in task.bounds:
+            own = task.variant.family.operation
+            operations.setdefault(id(bound.form), set()).add(own)
+    assert max(map(len, operations.values())) > 2
+    assert any(len({o.dims for o in own}) > 1 for own in operations.values())
+
+
 @pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
-def test_what_is_needed_is_in_the_boxes(name: str, wanted: Wanted) -> None:
+def test_what_is_needed_is_in_the_boxes(name: str, wanted: Callable[[Target], Spec]) -> None:
     """Every sub-Spec that exists somewhere is one of those that will be solved."""
     tasks = _tasks(name, wanted)
     boxes = {task.variant: task.box for task in tasks}
