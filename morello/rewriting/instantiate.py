@@ -125,24 +125,25 @@ class Instantiation:
             )
         threads = 1 if node.serial else family.threads
         child = Family(operation, tuple(t.operand for t in tensors), threads)
-        right = self._computes_alike(tensors)
+        right = self._computes_alike(renamed, state)
         if self.structural:
             return Leaf(node, child, tensors, None, None, required=right)
         sizes = tuple(state.sizes[d] for d in operation.dims)
         return Leaf(node, child, tensors, sizes, self._used(state), required=right)
 
-    def _computes_alike(self, tensors: Iterable[TensorRef]) -> bool:
+    def _computes_alike(self, renamed: Mapping[str, str], state: _State) -> bool:
         """Whether a graph that reads copies of other types computes with those types anyway.
 
         A declared operation does: it converts what it reads to the type of its output.
         """
-        composition = self.f.family.operation.operator.composition
-        pairs = zip(self.f.family.operation.names, self.f.tensors, tensors, strict=True)
-        return composition is None or all(
-            composition.converts(name, copy.operand.dtype)
-            for name, own, copy in pairs
-            if copy is not own and copy.operand.dtype != own.operand.dtype
-        )
+        changed = [
+            (name, dtype)
+            for name, own in zip(self.f.family.operation.names, self.f.tensors, strict=True)
+            if own.key in renamed
+            and (dtype := state.tensors[renamed[own.key]].operand.dtype) != own.operand.dtype
+        ]
+        composition = self.f.family.operation.operator.composition if changed else None
+        return composition is None or all(composition.converts(*each) for each in changed)
 
     def _part_of(self, node: ast.Reapply, renamed: Mapping[str, str], state: _State) -> Step:
         """What computes an intermediate, or what remains once it is there."""
