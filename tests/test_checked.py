@@ -145,8 +145,9 @@ def test_only_definitions_are_read(foreign: object) -> None:
     assert from_bytes(pickle.dumps(({}, (), {"name": foreign}))) is None
 
 
-def test_bytes_give_back_what_they_were_made_of(definitions: Definitions) -> None:
-    """With no path through a file."""
+def test_bytes_give_back_what_they_were_made_of(plugins: PluginSet) -> None:
+    """With no path through a file. Those compiled with keep what was found out about them, too."""
+    definitions = load_definitions(plugins=plugins)
     checked = Checked(definitions.operators, definitions.rules, definitions.targets)
     data = to_bytes(checked)
     assert data is not None

@@ -10,7 +10,9 @@ import pytest
 from morello.calibration.profile import read_profile
 from tests.cli.conftest import Run
 
-SPECS = "spec sum_of(N = 500) { input x: f32[N]; input z: f32[N]; output y: f32[N]; y = add(x, z) }"
+SPECS = """spec sum_of(N = 50) {
+  input x: f32[N, 70]; input z: f32[N, 70]; output y: f32[N, 70]; y = add(x, z)
+}"""
 
 
 def test_a_profile_is_kept_and_used(

@@ -28,7 +28,7 @@ SIZES = (5, 7, 9)
 @pytest.fixture(scope="module")
 def kernel() -> morello.Kernel:
     """Any machine can run it."""
-    return runnable(compiled("matmul", SIZES, "x86.scalar"))
+    return runnable(compiled("matmul", SIZES, "x86.scalar", installed=True))
 
 
 class TestArguments:

@@ -10,7 +10,7 @@ import pytest
 
 from morello.memo.store import Store
 from tests.memo.processes import FAMILIES, KEY, LENGTHS, check
-from tests.memo.tables import axes_like
+from tests.memo.tables import axes_like, page_like
 
 SECONDS = 120
 
@@ -37,6 +37,23 @@ def test_processes_fill_the_same_file(project: Path, tmp_path: Path) -> None:
     with Store.open(path, warn=pytest.fail) as store:
         for family in range(FAMILIES):
             assert store.find(KEY, str(family), axes_like(LENGTHS[-1])) is not None
+
+
+def test_what_this_process_opens_again_stays_its_own(tmp_path: Path) -> None:
+    """Another process that comes and goes does not take itself for the last one.
+
+    It would remove the journal under our connections, and what is written then is damage.
+    """
+    path = tmp_path / "memo.sqlite"
+    with Store.open(path, warn=pytest.fail) as store:
+        store.write(KEY, "f", page_like(1))
+        Store.open(path, warn=pytest.fail).close()
+        other = f"""import sqlite3
+connection = sqlite3.connect({str(path)!r})
+print(*connection.execute("SELECT family FROM pages"))
+connection.close()"""
+        assert "('f',)\n" == subprocess.check_output([sys.executable, "-c", other], text=True)
+        assert Path(f"{path}-wal").exists()
 
 
 def test_processes_are_killed_at_any_moment(project: Path, tmp_path: Path) -> None:
