@@ -15,11 +15,9 @@ What the rows mean is known to ``store.py``.
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 from morello.errors import UsageError
@@ -40,17 +38,6 @@ _DAMAGE = {
     sqlite3.SQLITE_CONSTRAINT,
 }
 """Primary result codes that only a damaged file gives, with the statements of this package."""
-
-
-Identity = tuple[int, int]
-"""Device and number of a file: tell it from another one that takes its name."""
-
-_OPENING = RLock()
-
-_CONNECTED: Counter[Identity] = Counter()
-"""Files to which this process has connections. None of them may be opened but by SQLite: who closes
-a file gives up all locks on it that the process has, and another process, which then takes itself
-for the last one, would remove the journal under our connections."""
 
 
 class Database:
@@ -74,8 +61,7 @@ class Database:
         self._lock: FileLock | None = None
         self._writable = False
         self._unwritable = ""  # why, as long as that has not been said
-        self._identity: Identity | None = None
-        self._connected: Identity | None = None
+        self._inode: int | None = None
         self._open()
 
     @property
@@ -136,7 +122,11 @@ class Database:
 
     def close(self) -> None:
         """Close the file. What is called after it finds nothing and writes nothing."""
-        self._disconnect()
+        self._writable = False
+        if self._connection:
+            with suppress(*FAILURES):
+                self._connection.close()
+        self._connection = None
         if self._lock:
             self._lock.close()
         self._lock = None
@@ -151,15 +141,13 @@ class Database:
             if not self._lock.share():
                 self._go_without("is being repaired by another process")
                 return
-        with _OPENING:
-            try:
-                self._identity = _identity(self._path)
-                known = self._identity is not None and _CONNECTED[self._identity] > 0
-                kind = Kind.OURS if known else kind_of(self._path)
-            except OSError as error:
-                self._go_without(f"cannot be read ({error.strerror})")
-                return
-            self._open_kind(kind)
+        try:
+            self._inode = _inode(self._path)
+            kind = kind_of(self._path)
+        except OSError as error:
+            self._go_without(f"cannot be read ({error.strerror})")
+            return
+        self._open_kind(kind)
 
     def _has_place(self) -> bool:
         """Whether the path is, or may become, a file in a directory."""
@@ -205,17 +193,10 @@ class Database:
         Raises:
             sqlite3.Error, UnicodeError, OSError: That is not possible.
         """
-        self._connect_as("rwc")
-        assert self._connection is not None
-        set_up(self._connection)
+        connection = connect(self._path, "rwc")
+        self._connection, self._inode = connection, _inode(self._path)
+        set_up(connection)
         self._writable = True
-
-    def _connect_as(self, mode: str) -> None:
-        with _OPENING:
-            self._connection = connect(self._path, mode)
-            self._identity = self._connected = _identity(self._path)
-            if self._connected is not None:
-                _CONNECTED[self._connected] += 1
 
     def _connect_to_read(self, error: Exception) -> None:
         self._disconnect()
@@ -225,7 +206,7 @@ class Database:
             return
         for mode in ("ro", "ro&immutable=1"):  # a write-ahead journal needs files beside it
             try:
-                self._connect_as(mode)
+                self._connection = connect(self._path, mode)
             except FAILURES as last:
                 if _is_damage(last):
                     self._replace(str(last))
@@ -285,10 +266,6 @@ class Database:
             with suppress(*FAILURES):
                 self._connection.close()
         self._connection = None
-        with _OPENING:
-            if self._connected is not None:
-                _CONNECTED[self._connected] -= 1
-            self._connected = None
 
     def _replace(self, reason: str) -> None:
         """Move the damaged file aside and begin a new one, unless another process has."""
@@ -312,7 +289,7 @@ class Database:
         Raises:
             OSError: It cannot be moved.
         """
-        if self._identity != _identity(self._path) or self._identity is None:
+        if self._inode != _inode(self._path) or self._inode is None:
             return
         target = move_aside(self._path)
         self._warn(
@@ -321,13 +298,12 @@ class Database:
         )
 
 
-def _identity(path: Path) -> Identity | None:
-    """Which file is there; None for no file."""
+def _inode(path: Path) -> int | None:
+    """What tells a file from another one that takes its name; None for no file."""
     try:
-        found = path.stat()
+        return path.stat().st_ino
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
 
 
 def _transaction(connection: sqlite3.Connection, statements: Sequence[Statement]) -> None:

@@ -8,9 +8,11 @@ file nor a newer one is ever written to, nor even opened. What to do about eithe
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
+from threading import RLock
 
 APPLICATION_ID = int.from_bytes(b"Mrlo", "big")
 """In the header of the database (https://www.sqlite.org/fileformat.html, offset 68)."""
@@ -37,6 +39,16 @@ PAGES = """CREATE TABLE pages (
 FAILURES = (sqlite3.Error, UnicodeError)
 """What SQLite raises. Where a message quotes a damaged schema, it may not be text at all."""
 
+_OPENING = RLock()
+
+_CONNECTED: Counter[tuple[int, int]] = Counter()
+"""Device and number of the files to which this process has connections, and how many.
+
+None of them may be opened but by SQLite: who closes a file gives up all locks on it that the
+process has. Another process then takes itself for the last one, and removes the journal under our
+connections.
+"""
+
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _LONGEST_BLOB = 1 << 28
@@ -52,6 +64,25 @@ class Kind(Enum):
     FOREIGN = "something else"
 
 
+class _Connection(sqlite3.Connection):
+    """One that is known to be open until it is closed."""
+
+    _identity: tuple[int, int] | None = None
+
+    def opened(self, path: Path) -> None:
+        with suppress(FileNotFoundError):  # someone was quick to remove it: no name leads to it
+            found = path.stat()
+            self._identity = found.st_dev, found.st_ino
+            _CONNECTED[self._identity] += 1
+
+    def close(self) -> None:
+        with _OPENING:
+            super().close()
+            if self._identity is not None:
+                _CONNECTED[self._identity] -= 1
+            self._identity = None
+
+
 def kind_of(path: Path) -> Kind:
     """What is there. The content behind the header may be damaged all the same.
 
@@ -59,8 +90,12 @@ def kind_of(path: Path) -> Kind:
         OSError: The file cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER)
+        with _OPENING:
+            found = path.stat()
+            if _CONNECTED[found.st_dev, found.st_ino]:
+                return Kind.OURS
+            with path.open("rb") as file:
+                header = file.read(_HEADER)
     except FileNotFoundError:
         return Kind.NEW
     if not header:
@@ -86,23 +121,26 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     Raises:
         sqlite3.Error, UnicodeError: It cannot be opened, or its schema cannot be read.
     """
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        connection.text_factory = bytes  # a damaged text need not be UTF-8
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_BLOB)
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("SELECT count(*) FROM sqlite_master")
-    except BaseException:
-        connection.close()
-        raise
+    with _OPENING:
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode={mode}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
+        )
+        try:
+            connection.text_factory = bytes  # a damaged text need not be UTF-8
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_BLOB)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("SELECT count(*) FROM sqlite_master")
+            connection.opened(path)
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 

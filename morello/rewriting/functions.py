@@ -302,13 +302,12 @@ def _coefficient(level: Level, name: str) -> float:
     return 0.0 if found is None else found.value
 
 
-def _side_by_side(tensor: TensorRef, sizes: Sizes, page: int) -> Size:
-    """How many rows, or panels, of a view may be read side by side.
+def _side_by_side(tensor: TensorRef, sizes: Sizes, runs: Size, page: int) -> Size:
+    """How many rows, or panels, of a view may be read side by side: all runs that lie apart.
 
     Of what is packed together only rows of a page and more count: shorter ones are read one after
     another.
     """
-    _, runs = inner_and_outer(tensor, sizes)
     panels, *rest = extents_in_memory(tensor, sizes)
     row = rest[-1] if rest else 1
     rows = prod(rest[:-1], start=1)
@@ -340,7 +339,7 @@ def _transfer(kind: str, *, by_rows: bool = False) -> Callable[[Scope, TensorRef
         total = count * together + np.where(whole, 0.0, apart)
         for hop in (h for h in hops if h.streams):
             alone, crowded = (_coefficient(hop, f"{kind}_{n}") for n in ("alone", "crowded"))
-            rows = _side_by_side(tensor, scope.sizes, scope.target.page)
+            rows = _side_by_side(tensor, scope.sizes, runs, scope.target.page)
             by_itself = 0.0 if by_rows else alone / np.clip(rows, 1, hop.streams)
             total = total + count * (by_itself + crowded * (rows > hop.streams))
         return total

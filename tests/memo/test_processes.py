@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from morello.memo.store import Store
+from morello.memo.transfer import import_memo
 from tests.memo.processes import FAMILIES, KEY, LENGTHS, check
 from tests.memo.tables import axes_like, page_like
 
@@ -39,7 +41,18 @@ def test_processes_fill_the_same_file(project: Path, tmp_path: Path) -> None:
             assert store.find(KEY, str(family), axes_like(LENGTHS[-1])) is not None
 
 
-def test_what_this_process_opens_again_stays_its_own(tmp_path: Path) -> None:
+def _open_again(store: Store, path: Path) -> None:
+    Store.open(path, warn=pytest.fail).close()
+
+
+def _import_again(store: Store, path: Path) -> None:
+    import_memo(store, path, warn=pytest.fail)
+
+
+@pytest.mark.parametrize("again", [_open_again, _import_again])
+def test_what_this_process_opens_again_stays_its_own(
+    tmp_path: Path, again: Callable[[Store, Path], None]
+) -> None:
     """Another process that comes and goes does not take itself for the last one.
 
     It would remove the journal under our connections, and what is written then is damage.
@@ -47,7 +60,7 @@ def test_what_this_process_opens_again_stays_its_own(tmp_path: Path) -> None:
     path = tmp_path / "memo.sqlite"
     with Store.open(path, warn=pytest.fail) as store:
         store.write(KEY, "f", page_like(1))
-        Store.open(path, warn=pytest.fail).close()
+        again(store, path)
         other = f"""import sqlite3
 connection = sqlite3.connect({str(path)!r})
 print(*connection.execute("SELECT family FROM pages"))
