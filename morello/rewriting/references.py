@@ -83,7 +83,7 @@ class TensorRef:
 
     def extents(self, sizes: Sizes) -> tuple[Size, ...]:
         """Its shape when the iteration dimensions have these sizes."""
-        return tuple(index.extent(sizes) for index in self.indices)
+        return tuple([index.extent(sizes) for index in self.indices])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
 from morello.rewriting.patterns import implements, pattern_order
-from morello.rewriting.references import Point, Sizes, registers
+from morello.rewriting.references import Point, Sizes, TensorRef, registers
 from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import Order, packed
 from morello.spec.machine import Kernel, Level, Target
@@ -227,22 +227,27 @@ def _shapes(
     around = _sizes_around([o.lanes for o in match.f.family.operands if o.vector])
     if match.patterns.rows is not None:
         around = _sizes_of_rows(match.lanes)
+    panels = [_panels(match, p) for p in range(len(match.f.tensors))]
     for sizes in product(*(around if d not in fixed else (fixed[d],) for d in dims)):
         by_dim = dict(zip(dims, sizes, strict=True))
-        for packing in product(*(_packings(match, p, by_dim) for p in range(len(match.f.tensors)))):
+        for packing in product(*(_packings(t, w, by_dim) for t, w in panels)):
             if _accepted(target, match, by_dim, packing):
                 yield sizes, packing
 
 
-def _packings(match: KernelMatch, position: int, sizes: Sizes) -> Iterator[int]:
-    """Of a whole operand: plain, and in every kind of panels of which it fills more than one."""
+def _panels(match: KernelMatch, position: int) -> tuple[TensorRef, tuple[int, ...]]:
+    """An operand, and the widths of panels that it may be in, if it may."""
     tensor = match.f.tensors[position]
-    operand, rank = tensor.operand, len(tensor.operand.order)
-    yield packed(rank)
-    if not operand.vector:
-        pattern = match.patterns.of[position]
-        extent = tensor.extents(sizes)[operand.order[-1]] if rank else 1
-        yield from (packed(rank, width) for width in pattern.panels if width < extent)
+    return tensor, () if tensor.operand.vector else match.patterns.of[position].panels
+
+
+def _packings(tensor: TensorRef, widths: tuple[int, ...], sizes: Sizes) -> Iterator[int]:
+    """Of a whole operand: plain, and in every kind of panels of which it fills more than one."""
+    order = tensor.operand.order
+    yield packed(len(order))
+    if widths:
+        extent = tensor.extents(sizes)[order[-1]] if order else 1
+        yield from (packed(len(order), width) for width in widths if width < extent)
 
 
 def _fixed_dims(match: KernelMatch) -> dict[str, int]:
@@ -279,5 +284,7 @@ def _accepted(target: Target, match: KernelMatch, sizes: Sizes, packing: tuple[i
     at = Point(sizes, used, packing)
     if not fits or not all(holds for _, holds in match.conditions(at)):
         return False
+    if not match.kernel.guards:  # what they may name is not worked out either
+        return True
     scope = Scope(target, match.scope_variables(at), sizes, used, match)
     return all(evaluate(guard, scope) for guard in match.kernel.guards)
