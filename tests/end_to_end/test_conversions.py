@@ -17,7 +17,7 @@ from morello.program.tree import Allocate, Tensor, walk
 from morello.spec.conversion import convert
 from morello.spec.dtypes import DTYPES, DType
 
-from .kernels import Array, runnable
+from .kernels import Array, runnable, small_machines
 
 TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
 TYPES = ("f32", "bf16", "s32", "u8", "s8")
@@ -71,7 +71,8 @@ def _conversions(source: str, target: str) -> morello.Kernel:
     outputs = " ".join(f"output y_{t}: {t}[2, 160 + {EXTRA}]" for t in others)
     calls = " ".join(f"y_{t} = copy(x)" for t in others)
     text = f"spec s() {{ input x: {source}[2, 160 + {EXTRA}] {outputs} {calls} }}"
-    return morello.compile(text.replace(f"160 + {EXTRA}", str(160 + EXTRA)), target=target)
+    text = text.replace(f"160 + {EXTRA}", str(160 + EXTRA))
+    return morello.compile(text, target=target, definitions=small_machines())
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -91,31 +92,31 @@ def test_every_conversion_is_exact(source: str, target: str) -> None:
         np.testing.assert_array_equal(np.signbit(own[zeros]), np.signbit(expected[zeros]))
 
 
+MIXED = (
+    ("u8", "f32", "u8", "copy(round(scale({t}, factor = 1.5)))"),
+    ("s32", "f32", "s8", "copy(round(shift({t}, amount = 0.5)))"),
+    ("bf16", "f32", "bf16", "copy(gelu({t}))"),
+    ("f32", "u8", "s32", "copy(maximum({t}, {z}))"),
+    ("s8", "s32", "bf16", "copy(square({t}))"),
+    ("f32", "s8", "f32", "copy(relu({t}))"),
+    ("s32", "s8", "s32", "copy(square({t}))"),
+    ("f32", "u8", "bf16", "copy(mul({t}, {z}))"),
+)
+"""Types of an input, on the way and of an output, and what is computed."""
+
+
 @pytest.mark.parametrize("target", TARGETS[1:])
 @pytest.mark.parametrize("n", [1, 7, 16, 45])
-@pytest.mark.parametrize(
-    ("source", "middle", "out", "body"),
-    [
-        ("u8", "f32", "u8", "copy(round(scale(t, factor = 1.5)))"),
-        ("s32", "f32", "s8", "copy(round(shift(t, amount = 0.5)))"),
-        ("bf16", "f32", "bf16", "copy(gelu(t))"),
-        ("f32", "u8", "s32", "copy(maximum(t, z))"),
-        ("s8", "s32", "bf16", "copy(square(t))"),
-        ("f32", "s8", "f32", "copy(relu(t))"),
-        ("s32", "s8", "s32", "copy(square(t))"),
-        ("f32", "u8", "bf16", "copy(mul(t, z))"),
-    ],
-)
-def test_of_several_types(
-    source: str, middle: str, out: str, body: str, n: int, target: str
-) -> None:
+def test_of_several_types(n: int, target: str) -> None:
     """Expressions whose parts are computed in different types, of rows with an end."""
-    z = f"input z: {middle}[3, {n}]" if "z" in body else ""
-    text = (
-        f"spec s() {{ input x: {source}[3, {n}] {z} local t: {middle}[3, {n}] "
-        f"output y: {out}[3, {n}] t = copy(x) y = {body} }}"
-    )
-    kernel = runnable(morello.compile(text, target=target))
+    lines = []
+    for i, (source, middle, out, body) in enumerate(MIXED):
+        lines += [f"input x{i}: {source}[3, {n}]", f"local t{i}: {middle}[3, {n}]"]
+        lines += [f"input z{i}: {middle}[3, {n}]"] if "{z}" in body else []
+        lines += [f"output y{i}: {out}[3, {n}]", f"t{i} = copy(x{i})"]
+        lines += [f"y{i} = {body.format(t=f't{i}', z=f'z{i}')}"]
+    text = "\n".join(["spec s() {", *lines, "}"])
+    kernel = runnable(morello.compile(text, target=target, definitions=small_machines()))
     assert not _in_memory(kernel)
     kernel.verify()
 
@@ -143,7 +144,9 @@ def test_requantised_products(
     """
     text = REQUANTISED.format(threads=threads, out=out)
     defines = dict(zip("MKN", sizes, strict=True))
-    kernel = runnable(morello.compile(text, defines=defines, target=target))
+    definitions = small_machines()
+    found = morello.compile(text, defines=defines, target=target, definitions=definitions)
+    kernel = runnable(found)
     wide = [t for t in _in_memory(kernel) if t.dtype.bytes == 4]
     assert all(prod(t.shape) <= largest and t.level == "l1" for t in wide)
     kernel.verify()
@@ -155,6 +158,7 @@ def test_a_product_is_rounded_to_bf16_from_registers() -> None:
         "spec s() { input x: bf16[9, 24] weight w: bf16[24, 40] local t: f32[9, 40] "
         "output y: bf16[9, 40] t = matmul(x, w) y = copy(gelu(t)) }"
     )
-    kernel = runnable(morello.compile(text, target="x86.avx512_bf16"))
+    definitions = small_machines()
+    kernel = runnable(morello.compile(text, target="x86.avx512_bf16", definitions=definitions))
     assert not [t for t in _in_memory(kernel) if t.dtype.name == "f32"]
     kernel.verify()

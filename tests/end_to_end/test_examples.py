@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import morello
+from morello.definitions import load_definitions
 from morello.toolchain.host import host_lacks
 
 from .kernels import EXAMPLES, small_inputs, small_machines
@@ -38,6 +39,9 @@ SIZES: dict[str, dict[str, int]] = {
     "vocabulary": {"B": 3, "V": 37},
 }
 """By spec; the others are small as they stand."""
+
+INSTALLED = {"attention", "int8_linear"}
+"""Those for targets with all their caches: a graph of floats, and one of integers."""
 
 CLOSE = 1e-4
 """Of the largest element of a result: what f32 and its sums may be off by at these sizes."""
@@ -128,7 +132,8 @@ def example(request: pytest.FixtureRequest) -> tuple[str, morello.Kernel]:
     file, spec = request.param
     sizes = SIZES.get(spec, {})
     if spec not in PRODUCTS:
-        kernel = morello.compile(EXAMPLES / file, spec=spec, defines=sizes)
+        machines = load_definitions() if spec in INSTALLED else small_machines()
+        kernel = morello.compile(EXAMPLES / file, spec=spec, defines=sizes, definitions=machines)
         if not host_lacks(kernel.c_source.flags):
             return spec, kernel
     return spec, morello.compile(

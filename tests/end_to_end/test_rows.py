@@ -10,7 +10,7 @@ import pytest
 
 import morello
 
-from .kernels import Array, runnable
+from .kernels import Array, runnable, small_machines
 
 TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
 
@@ -57,7 +57,8 @@ def _compiled(
         lines.append(f"output of_{name}: {dtype}[{shape}]")
         lines.append(f"of_{name} = {name}({', '.join(operands.split())})")
     text = "\n".join(["spec s(M, N) {", *lines, "}"])
-    return morello.compile(text, defines=dict(zip("MN", sizes, strict=True)), target=target)
+    defines = dict(zip("MN", sizes, strict=True))
+    return morello.compile(text, defines=defines, target=target, definitions=small_machines())
 
 
 def _alone(name: str, sizes: tuple[int, int], target: str = "x86.avx512") -> morello.Kernel:
