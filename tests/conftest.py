@@ -83,7 +83,7 @@ def _precompile(gcc: str, directory: Path) -> None:
     for name in ("x86.avx2", "x86.avx512"):
         made = directory / name
         flags = (*STANDARD_FLAGS, *targets[name].flags, "-shared", "-fPIC")
-        command = (gcc, *flags, "-x", "c-header", text, "-o", made)
+        command = (gcc, *flags, "-x", "c-header", str(text), "-o", str(made))
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             made.rename(found / name)
 
