@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from morello.rewriting.alternatives import Context
+from morello.rewriting.rule import Rule
 from morello.search.refusals import NoImplementationError
 from morello.search.search import search
 from tests.search.goals import Wanted, copy, elementwise, matmul
@@ -30,11 +31,21 @@ def _never_dearer(without_it: Context, name: str, goal: Wanted) -> None:
             assert solution.intensity(cell) <= less.intensity(cell), cell
 
 
-@pytest.mark.parametrize("rule", sorted(rule.name for rule in installed().rules))
-def test_a_rule_never_raises_the_optimum(rule: str) -> None:
+def _goals(rule: Rule) -> list[Wanted]:
+    """Those whose search meets an operator that the rule may match; for a rule of others, one."""
+    found = []
     for goal in GOALS:
-        known = context("tiny.cached")
-        others = tuple(r for r in known.rules if r.name != rule)
+        families = solved("tiny.cached", goal).alternatives
+        if any(rule.may_match(family.operation.operator) for family in families):
+            found.append(goal)
+    return found or [GOALS[1]]
+
+
+@pytest.mark.parametrize("rule", installed().rules, ids=lambda rule: rule.name)
+def test_a_rule_never_raises_the_optimum(rule: Rule) -> None:
+    known = context("tiny.cached")
+    others = tuple(r for r in known.rules if r.name != rule.name)
+    for goal in _goals(rule):
         _never_dearer(replace(known, rules=others), "tiny.cached", goal)
 
 
