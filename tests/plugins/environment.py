@@ -45,7 +45,7 @@ class Environment:
             self.directory / "bin" / "python",
             "install",
         ]
-        options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+        options = ["--quiet", "--no-compile", "--no-deps", "--no-build-isolation", "--no-index"]
         command = [sys.executable, *arguments, *options, *sorted(copies.iterdir())]
         self._finish(command, copies)
 
