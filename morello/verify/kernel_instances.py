@@ -32,10 +32,10 @@ _Item = TypeVar("_Item")
 LANES_OF_MEMORY = 8
 """Around which sizes a kernel is tried that has no operand in registers."""
 
-BUDGET = 64
+BUDGET = 40
 """Instances of a kernel that are tried, unless the caller says otherwise."""
 
-TURNS = 2
+TURNS = 1
 """How often an operation is tried at least, if that is of a kernel for any of them."""
 
 ROWS = (9, 22, 48, 2300)
