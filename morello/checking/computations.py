@@ -27,7 +27,8 @@ def computations(calls: Sequence[Checked], outputs: Sequence[str]) -> tuple[Comp
             nodes.append(node)
             tensors.setdefault(node.output, _inside(call, node))
     dtypes = {name: tensor.dtype for name, tensor in tensors.items()}
-    parts = parts_for(nodes, outputs, dtypes)
+    elements = {name: tensor.elements for name, tensor in tensors.items()}
+    parts = parts_for(nodes, outputs, dtypes, elements)
     return tuple(_computation(part, [tensors[name] for name in part.tensors]) for part in parts)
 
 

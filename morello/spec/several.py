@@ -4,6 +4,9 @@ Each result is computed by an operation of its own, a graph that ends where it r
 What two of these graphs would have in common, each would compute for itself. That may be right for
 what is computed element by element, but no sum is computed twice: the last tensors that several
 graphs need, and that depend on a sum, become results too.
+
+A graph of many sums is cut where least has to be kept: there are too many ways to compute it as
+one.
 """
 
 from __future__ import annotations
@@ -14,9 +17,15 @@ from morello.spec.composition import Part, operation_of
 from morello.spec.dtypes import DType
 from morello.spec.graph import Graph, Node, graph_of
 
+MOST_SUMS = 4
+"""Of one graph: as many as attention has. With each, ways to take a graph apart are multiplied."""
+
 
 def parts_for(
-    nodes: Iterable[Node], outputs: Sequence[str], dtypes: Mapping[str, DType]
+    nodes: Iterable[Node],
+    outputs: Sequence[str],
+    dtypes: Mapping[str, DType],
+    elements: Mapping[str, int],
 ) -> tuple[Part, ...]:
     """Operations that compute some tensors, and what they share, each after what it reads.
 
@@ -24,11 +33,12 @@ def parts_for(
         nodes: Operations of one statement; what the outputs do not need is left out.
         outputs: The tensors that are wanted. What is independent is in their order.
         dtypes: Element types of all tensors.
+        elements: How many each of them has.
     """
-    network = _Network(tuple(nodes), dtypes)
+    network = _Network(tuple(nodes), dtypes, elements)
     results = dict.fromkeys(outputs)
-    while shared := network.shared_sums(results):
-        results |= dict.fromkeys(shared)
+    while more := network.shared_sums(results) or network.cut(results):
+        results |= dict.fromkeys(more)
     graphs = network.graphs(results)
     ordered: dict[str, Part] = {}
 
@@ -47,9 +57,12 @@ def parts_for(
 class _Network:
     """Operations that read each other's results."""
 
-    def __init__(self, nodes: tuple[Node, ...], dtypes: Mapping[str, DType]) -> None:
+    def __init__(
+        self, nodes: tuple[Node, ...], dtypes: Mapping[str, DType], elements: Mapping[str, int]
+    ) -> None:
         self.nodes = nodes
         self.dtypes = dtypes
+        self.elements = elements
 
     def graphs(self, results: Collection[str]) -> dict[str, Graph]:
         """What computes each result, where the others are given."""
@@ -89,3 +102,29 @@ class _Network:
             for name, own in users.items()
             if len(own) > 1 and name in summing and name in read_outside
         ]
+
+    def cut(self, results: Collection[str]) -> list[str]:
+        """The tensor to keep of a graph with too many sums, if there is one: the smallest.
+
+        Of those that are as small, the last. A sum is on either side of it, and none on both.
+        """
+        for graph in self.graphs(results).values():
+            if _sums(graph) <= MOST_SUMS:
+                continue
+            found: list[tuple[int, int, str]] = []
+            for place, node in enumerate(graph.nodes[:-1]):
+                name = node.output
+                before = graph_of(graph.nodes, name, self.dtypes)
+                others = (n for n in graph.nodes if n.output != name)
+                after = graph_of(others, graph.output, self.dtypes)
+                kept = _sums(before) + _sums(after) == _sums(graph)
+                if kept and _sums(before) and _sums(after):
+                    found.append((self.elements[name], -place, name))
+            if found:
+                return [min(found)[-1]]
+        return []
+
+
+def _sums(graph: Graph) -> int:
+    """How many of its operations reduce."""
+    return sum(node.operation.operator.reduction is not None for node in graph.nodes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from morello.spec.dtypes import DTYPES
@@ -15,12 +17,16 @@ def node() -> Nodes:
     return Nodes(declared())
 
 
-def _parts(outputs: str, *nodes: Node) -> dict[str, str]:
-    """What each result is computed from, as a formula in the tensors' own names, in order."""
+def _parts(outputs: str, *nodes: Node, sizes: Mapping[str, int] | None = None) -> dict[str, str]:
+    """What each result is computed from, as a formula in the tensors' own names, in order.
+
+    ``sizes``: how many elements tensors have; the others have one.
+    """
     every = [inner for node in nodes for inner in expanded(node)]
     dtypes = {name: DTYPES["f32"] for one in every for name in one.tensors}
     found = {}
-    for part in parts_for(every, outputs.split(), dtypes):
+    elements = {**dict.fromkeys(dtypes, 1), **(sizes or {})}
+    for part in parts_for(every, outputs.split(), dtypes, elements):
         *inputs, output = part.tensors
         operator = part.operation.operator
         if operator.composition is None:
@@ -116,3 +122,32 @@ def test_statements_of_an_operator_may_be_kept(node: Nodes) -> None:
     found = _parts("y n", node("centred", "x", "y"), node("negate", "y", "n"))
     assert found["n"] == "negate(y)"
     assert list(found) == ["y", "n"]
+
+
+def _chain(node: Nodes, count: int) -> list[Node]:
+    """So many products, one of the other."""
+    return [node("product", f"p{i}", f"w{i}", f"p{i + 1}") for i in range(count)]
+
+
+def test_many_sums_are_cut_where_least_is_kept(node: Nodes) -> None:
+    """Of tensors as small the last, so that what is done to a sum is done before."""
+    sizes = dict.fromkeys(("p1", "p3", "p4", "n"), 9) | {"p2": 5, "h": 5}
+    first, second, *rest = _chain(node, 5)
+    half = node("times", "p2", "h", factor=0.5)
+    third = node("product", "h", "w2", "p3")
+    found = _parts("p5", first, second, half, third, *rest[1:], sizes=sizes)
+    assert list(found) == ["h", "p5"]
+    assert found["h"].startswith("times(product(product(p0, w0), w1)")
+    assert list(_parts("p4", *_chain(node, 4))) == ["p4"]
+
+
+def test_no_cut_computes_a_sum_twice(node: Nodes) -> None:
+    """Rows of a product less their largest element: the rows are needed beside that."""
+    sizes = {"c": 100, "m": 1, "y": 100, "p1": 50, "p2": 40, "p3": 50}
+    nodes = [
+        *_chain(node, 3),
+        node("product", "p3", "b", "c"),
+        node("largest", "c", "m"),
+        node("less", "c", "m", "y"),
+    ]
+    assert list(_parts("y", *nodes, sizes=sizes)) == ["p2", "y"]
