@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 from morello.checking.kinds import NUMBER, Scope, expect
 from morello.language import ast
@@ -35,6 +35,53 @@ def check_index(index: ast.Index, scalars: Collection[str], collector: Collector
         message = f"dimension '{dimension}' stands twice in one index"
         help = f"write one term with a factor: 2 * {dimension}"
         collector.error("O005", message, index.span, help=help)
+
+
+def check_output(
+    indices: Sequence[ast.Index], sizes: Mapping[str, ast.Factor], collector: Collector
+) -> None:
+    """Check that no two iterations reach the same element of the output, O007.
+
+    Args:
+        indices: Those of the output, or of what a statement computes on the way.
+        sizes: What the declaration states of the sizes of dimensions.
+        collector: Takes the errors.
+    """
+    seen: set[str] = set()
+    for index in indices:
+        if not reaches_each_once(index, sizes):
+            message = f"'{text_of_index(index)}' does not reach each element of the output once"
+            help = (
+                "index it by one dimension, or by rows one after the other: width * i + j, where "
+                "size(j) == width"
+            )
+            collector.error("O007", message, index.span, help=help)
+        for dimension in (d for d, _ in index.terms if d in seen):
+            message = f"dimension '{dimension}' indexes the output twice"
+            collector.error("O007", message, index.span, "second time")
+        seen.update(d for d, _ in index.terms)
+
+
+def reaches_each_once(index: ast.Index, sizes: Mapping[str, ast.Factor]) -> bool:
+    """Whether it is one dimension, or several of which each steps over all of those after it."""
+    if len(index.terms) > 1 and (index.low or index.high):
+        return False
+    reach: ast.Factor = 1
+    left = dict(index.terms)
+    while len(left) > 1:
+        found = (d for d, factor in left.items() if factor == reach and d in sizes)
+        inner = next(found, None)
+        if inner is None:
+            return False
+        size = sizes[inner]
+        del left[inner]
+        if isinstance(reach, int) and isinstance(size, int):
+            reach *= size
+        elif reach == 1:
+            reach = size
+        else:
+            return False
+    return [*left.values()] == [reach]
 
 
 def declared_sizes(

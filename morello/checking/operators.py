@@ -16,6 +16,7 @@ from typing import TypeGuard
 from morello.checking.extents import (
     check_elsewhere,
     check_index,
+    check_output,
     declared_divisions,
     declared_sizes,
 )
@@ -77,9 +78,11 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
     known = {p.name: p for p in declaration.inputs}
     stated = declared_sizes(declaration, collector)
     divided = declared_divisions(declaration, collector)
+    check_output(declaration.output.indices, dict(stated), collector)
     parts = []
     for statement in before:
         _local(declaration, statement, known, collector)
+        check_output(statement.target.indices, dict(stated), collector)
         target = statement.target
         parameter = ast.TensorParameter(
             target.tensor, declaration.output.dtype, target.indices, span=target.span
@@ -166,7 +169,6 @@ def _parameters(declaration: ast.OperatorDecl, collector: Collector) -> None:
         for index in parameter.indices:
             check_index(index, {s.id for s in declaration.scalars}, collector)
     _groups(declaration, parameters, collector)
-    _output_indices(declaration.output, collector)
 
 
 def _dtype(parameter: ast.TensorParameter, collector: Collector) -> None:
@@ -209,20 +211,6 @@ def _groups(
                 collector.error("O006", message, index.span, "not one dimension")
 
 
-def _output_indices(output: ast.TensorParameter, collector: Collector) -> None:
-    seen: set[str] = set()
-    for index in output.indices:
-        (dimension, factor), *more = index.terms
-        if more or factor != 1:
-            message = f"'{show([index])}' indexes the output; only one dimension alone can"
-            help = "every element of the output has to be reached at most once"
-            collector.error("O007", message, index.span, help=help)
-        elif dimension in seen:
-            message = f"dimension '{dimension}' indexes the output twice"
-            collector.error("O007", message, index.span, "second time")
-        seen.add(dimension)
-
-
 # --------------------------------------------------------------------------- the statements
 
 
@@ -242,10 +230,6 @@ def _local(
     elif name in known or name in {s.id for s in declaration.scalars}:
         message = f"operator '{declaration.name}' has a parameter or tensor '{name}' already"
         collector.error("O002", message, place, "second one")
-    _output_indices(
-        ast.TensorParameter(name, "", statement.target.indices, span=statement.target.span),
-        collector,
-    )
 
 
 def _target(operator: Operator, collector: Collector) -> None:

@@ -10,6 +10,7 @@ from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.language.traverse import Leaf, names
+from morello.language.unparse import unparse
 from morello.rewriting.rule import Rule
 from morello.spec.operators import Operator, size_name
 
@@ -183,6 +184,7 @@ class ResultChecker:
                 )
             replaced.add(old)
         self._part(step)
+        self._seen(step)
         self._condition(step.condition, kinds)
 
     def _part(self, step: ast.Reapply) -> None:
@@ -197,6 +199,22 @@ class ResultChecker:
             f"'consuming {f}[T := Y]' is the rest; {f} as a whole has no operand T"
         )
         self.collector.error("R022", message, step.span, "which part?", help)
+
+    def _seen(self, step: ast.Reapply) -> None:
+        """An intermediate is an operand only where it can be seen in it, R032."""
+        for old, new in step.substitutions:
+            if old not in self.rule.intermediates or new not in self.rule.operand_variables:
+                continue
+            written = writes(step.variable, new, step)
+            read = ast.Unary("not", written, span=step.span)
+            names = (ast.Name(id=n, span=step.span) for n in (step.variable, old, new))
+            same = ast.Call(function="rearranged", args=tuple(names), span=step.span)
+            needed = {same, written if step.part == "producing" else read}
+            if not needed <= {*self.rule.conditions}:
+                message = f"'{new}' may be something else than '{old}'"
+                shown = " and ".join(sorted(f"'{unparse(guard)}'" for guard in needed))
+                help = f"it is where {shown}"
+                self.collector.error("R032", message, step.span, "not a buffer of it", help)
 
     def _apply(self, step: ast.Apply, kinds: Mapping[str, Typed]) -> None:
         operator = self.operators.get(step.operator)

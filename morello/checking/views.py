@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from morello.checking.extents import reaches_each_once
 from morello.checking.operators import show
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -57,11 +58,17 @@ def _view(view: ast.View, matched: Operator | None, collector: Collector) -> Non
         place = _indexed(index, parameter, matched, collector)
         if place is None:
             continue
-        if place in taken:
+        if place in taken and not _is_row(place, index, taken[place], matched):
             message = f"'{show([index])}' and '{show([taken[place]])}' are one dimension"
             help = f"'{parameter.name}' is declared [{show(parameter.indices)}]"
             collector.error("R024", message, index.span, "seen twice", help)
         taken[place] = index
+
+
+def _is_row(place: ast.Index, index: ast.Index, other: ast.Index, matched: Operator) -> bool:
+    """Whether two indices are rows of a declared one, and what is in them: of ``width * i + j``."""
+    alone = all(len(i.terms) == 1 and not i.low and not i.high for i in (index, other))
+    return alone and index != other and reaches_each_once(place, dict(matched.stated))
 
 
 def _parameter(operator: Operator, name: str) -> ast.TensorParameter | None:

@@ -99,6 +99,7 @@ CODES: Mapping[str, str] = {
     "R029": "A rule matches an operator of several statements that cannot be matched.",
     "R030": "A rule applies an operator of several statements.",
     "R031": "An operator is applied to what is computed on the way, which is nowhere.",
+    "R032": "A tensor on the way is taken to be an operand that it may not be.",
     "R101": "A rule yields something that is not smaller than what it matches.",
     "R102": "Rules turn operators into each other without end.",
     # Targets and kernels.

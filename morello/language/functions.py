@@ -96,6 +96,11 @@ SPEC: dict[str, Signature] = {
         "truth",
         "Whether the output may be written over what is computed on the way.",
     ),
+    "rearranged": Signature(
+        ("operation", "operand", "operand"),
+        "truth",
+        "Whether what is computed on the way is an operand with its elements in other places.",
+    ),
     "in_turn": Signature(
         ("operation", "operand", "level"),
         "truth",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from morello.language.source import Span
 from morello.spec.dtypes import DType
-from morello.spec.layout import Axis, Layout, Order
+from morello.spec.layout import Axis, Layout, Order, order_of
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operation
 from morello.spec.views import Sight
@@ -83,8 +83,12 @@ class View:
     @property
     def order(self) -> Order:
         """Its dimensions in memory order, the slowest first."""
-        along = {self.axis(p).dimension: p for p in range(len(self.sizes))}
-        return tuple(along[d] for d in self.tensor.layout.order if d in along)
+        return order_of(self.every_axis, self.tensor.layout.order)
+
+    @property
+    def every_axis(self) -> tuple[Axis, ...]:
+        """What its dimensions run along."""
+        return tuple(map(self.axis, range(len(self.sizes))))
 
     def seen(self, sight: Sight, sizes: tuple[int, ...]) -> View:
         """What can be seen of it, with these sizes."""
@@ -92,10 +96,7 @@ class View:
         for position, start in enumerate(sight.starts):
             own = self.axis(position)
             offsets[own.dimension] = offsets[own.dimension].plus(Affine(own.step * start))
-        along = []
-        for axis in sight.axes:
-            own = self.axis(axis.dimension)
-            along.append(Axis(own.dimension, own.step * axis.step))
+        along = [axis.of(self.axis(axis.dimension)) for axis in sight.axes]
         same = along == list(map(Axis, range(len(self.tensor.shape))))
         return replace(
             self, offsets=tuple(offsets), sizes=sizes, axes=None if same else tuple(along)

@@ -8,6 +8,7 @@ or a poison integer, and the iterations of a parallel loop run in a shuffled ord
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -135,9 +136,11 @@ class _Machine:
                 f"to a view of {output.shape} of '{operands[-1].tensor.name}'"
             )
         output[...] = result
+        if _is_gathered(operands[-1]):
+            self._arrays[operands[-1].tensor.name][self._places(operands[-1])] = result
 
     def _part(self, view: tree.View) -> Array:
-        """The part of an array that a view stands for."""
+        """The part of an array that a view stands for; a copy where no slices say what that is."""
         tensor = view.tensor
         array = self._arrays.get(tensor.name)
         if array is None:
@@ -148,6 +151,9 @@ class _Machine:
                 f"the array for tensor '{tensor.name}' is {array.dtype} of shape {array.shape}; "
                 f"expected {tensor.dtype.numpy} of shape {tensor.shape}"
             )
+        if _is_gathered(view):
+            gathered: Array = array[self._places(view)]
+            return gathered
         starts = [self._offset(offset) for offset in view.offsets]
         slices = [slice(start, start + 1) for start in starts]
         axes = [view.axis(position) for position in range(len(view.sizes))]
@@ -155,18 +161,52 @@ class _Machine:
             start = starts[axis.dimension]
             slices[axis.dimension] = slice(start, start + axis.step * (size - 1) + 1, axis.step)
         if any(s.start < 0 or s.stop > n for s, n in zip(slices, tensor.shape, strict=True)):
-            raise MorelloError(
-                f"out of bounds: a view of {tuple(view.sizes)} elements at {tuple(starts)} "
-                f"leaves tensor '{tensor.name}' of shape {tensor.shape}"
-            )
+            raise _out_of_bounds(view, starts)
         along = [axis.dimension for axis in axes]
         others = [d for d in range(len(slices)) if d not in along]
         first: tuple[Any, ...] = (..., *(0 for _ in others))
         seen: Array = part(array, slices).transpose(along + others)[first]
         return seen
 
+    def _places(self, view: tree.View) -> tuple[Array, ...]:
+        """Where each element of a view is, along every dimension of its tensor.
+
+        What runs on goes from the end of a row to the row that follows it in memory.
+        """
+        tensor, order = view.tensor, view.tensor.layout.order
+        starts = [self._offset(offset) for offset in view.offsets]
+        places = [np.full(view.sizes, start) for start in starts]
+        steps = np.indices(view.sizes)
+        for position, axis in enumerate(view.every_axis):
+            places[axis.dimension] += axis.step * steps[position]
+        if any(axis.runs_on for axis in view.every_axis):
+            shape = [tensor.shape[d] for d in order]
+            strides = [prod(shape[n + 1 :]) for n in range(len(shape))]
+            linear = sum(places[d] * stride for d, stride in zip(order, strides, strict=True))
+            if np.min(linear) < 0 or np.max(linear) >= prod(shape):
+                raise _out_of_bounds(view, starts)
+            within = dict(zip(order, np.unravel_index(linear, shape), strict=True))
+            places = [within[d] for d in range(len(shape))]
+        for place, extent in zip(places, tensor.shape, strict=True):
+            if np.min(place) < 0 or np.max(place) >= extent:
+                raise _out_of_bounds(view, starts)
+        return tuple(places)
+
     def _offset(self, offset: tree.Affine) -> int:
         try:
             return offset.constant + sum(c * self._variables[v] for v, c in offset.terms)
         except KeyError as error:
             raise MorelloError(f"loop variable {error} is used outside of its loop") from None
+
+
+def _is_gathered(view: tree.View) -> bool:
+    """Whether it is no part with steps: two of its dimensions run along one, or one along two."""
+    axes = view.every_axis
+    return len({axis.dimension for axis in axes}) < len(axes) or any(a.runs_on for a in axes)
+
+
+def _out_of_bounds(view: tree.View, starts: Sequence[int]) -> MorelloError:
+    return MorelloError(
+        f"out of bounds: a view of {tuple(view.sizes)} elements at {tuple(starts)} "
+        f"leaves tensor '{view.tensor.name}' of shape {view.tensor.shape}"
+    )

@@ -104,18 +104,30 @@ class Meaning:
         with np.errstate(all="ignore"):
             old = None
             if self.operation.accumulating and old_output is not None:
-                old = self._arithmetic.operand(old_output)
+                old = self._arithmetic.operand(mapped(partial(self._in_rows, size), old_output))
             shape = tuple(size[d] for d in self.operation.output_dims)
             terms = prod(size[d] for d in self.operation.reduced_dims)
             if self._contracts(inputs, operands):
                 products = self._products(operands, prod(sizes), prod(shape))
-                return self._arithmetic.sum_of_products(products, shape, terms, old)
+                result = self._arithmetic.sum_of_products(products, shape, terms, old)
+                return self._arranged(result, size)
             total = self._arithmetic.total(self.operation.operator.reduction, shape, terms, old)
             self._evaluate_in_blocks(sizes, operands, total)
-            return self._framed(total.result())
+            return self._arranged(total.result(), size)
 
-    def _framed(self, result: Value) -> Value:
-        """The output, with the value that elements have elsewhere around those that are reached."""
+    def _in_rows(self, size: Mapping[str, int], output: Array) -> Array:
+        """An output with an axis for each dimension, also where a sum goes through its rows."""
+        sums = any(len(index.terms) > 1 for index in self._target.indices)
+        return self._target.of(output, size) if sums else output
+
+    def _arranged(self, result: Value, size: Mapping[str, int]) -> Value:
+        """The output: rows that a sum goes through as one axis, and the elements elsewhere."""
+        indices = self._target.indices
+        if any(len(index.terms) > 1 for index in indices):
+            slowest_first = [d for i in indices for d, _ in sorted(i.terms, key=lambda t: -t[1])]
+            order = [self._target.dims.index(d) for d in slowest_first]
+            shape = [index.extent(size) for index in indices]
+            result = mapped(lambda array: array.transpose(order).reshape(shape), result)
         if self._elsewhere is None:
             return result
         margins = [(index.low, index.high) for index in self._target.indices]
@@ -124,18 +136,22 @@ class Meaning:
     def _check_declaration(self) -> None:
         """The target must name every output element once, and only a reduction may reduce."""
         operation = self.operation
-        plain = all(replace(i, low=0, high=0).alone for i in self._target.indices)
-        if not plain or len(self._target.indices) != len(operation.output_dims):
-            raise MorelloError(
-                f"'{operation}' cannot be executed: its output is not indexed by plain dimensions",
-                help="index the output by different dimensions, one each, such as 'Y[i, j]'",
-            )
+        reached = [d for i in self._target.indices for d, _ in i.terms]
+        plain = (replace(i, low=0, high=0).alone or not i.margins for i in self._target.indices)
+        if not all(plain) or len(reached) != len(operation.output_dims):
+            raise self._scattered()
         if operation.operator.reduction is None and operation.reduced_dims:
             raise MorelloError(
                 f"'{operation}' cannot be executed: '=' gives an output element several values "
                 f"over {', '.join(operation.reduced_dims)}",
                 help="reduce with '+=', 'max=' or 'min='",
             )
+
+    def _scattered(self) -> MorelloError:
+        return MorelloError(
+            f"'{self.operation}' cannot be executed: its output is not indexed by plain dimensions",
+            help="index the output by different dimensions, such as 'Y[i, j]', or by whole rows",
+        )
 
     def _check_arrays(
         self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None
@@ -151,6 +167,10 @@ class Meaning:
             raise MorelloError(
                 f"'{operation}' was given {len(inputs)} inputs; expected {len(names) - 1}"
             )
+        size = dict(zip(operation.dims, sizes, strict=True))
+        sums = (index for index in self._target.indices if len(index.terms) > 1)
+        if any(index.extent(size) != prod(size[d] for d in index.dims) for index in sums):
+            raise self._scattered()
         arrays = list(zip(names, inputs, strict=False))
         if operation.accumulating:
             if old_output is None:

@@ -378,7 +378,7 @@ def alternatives(
     """All alternatives of a family in the order that breaks ties.
 
     Where a rule says that the operation is another one under a new name, all that can be done with
-    any operation is done with that one; what is left is what is for this operator alone.
+    any operation is done with that one; what is left is that, and what is for this operator alone.
     """
     found: list[Alternative] = []
     for rule in context.rules_for(family):
@@ -390,9 +390,13 @@ def alternatives(
             found.append(KernelAlternative(match, context.asked(kernel)))
         elif refusals is not None:
             refusals.append(Refusal(kernel.name, (), match))
-    if any(isinstance(a, RuleAlternative) and a.renames for a in found):
-        found = [a for a in found if _is_named(a)]
+    if any(map(_renames, found)):
+        found = [a for a in found if _is_named(a) or _renames(a)]
     return sorted(found, key=lambda a: a.key)
+
+
+def _renames(alternative: Alternative) -> bool:
+    return isinstance(alternative, RuleAlternative) and alternative.renames
 
 
 def _is_named(alternative: Alternative) -> bool:

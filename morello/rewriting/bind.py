@@ -37,7 +37,7 @@ from morello.rewriting.alternatives import (
 from morello.rewriting.open import OpenPacking, Question, opened
 from morello.rewriting.references import Point, Size, point
 from morello.rewriting.steps import Use, flatten
-from morello.spec.layout import Packing
+from morello.spec.layout import Packing, panel
 from morello.spec.spec import Family, Variant
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -190,7 +190,7 @@ def _bind_kernel(
     match = scope.match
     assert match is not None
     guards = (evaluate(g, scope) for g in match.kernel.guards)
-    mask = _all(chain((c for _, c in match.conditions(at)), guards))
+    mask = _all(chain(_wider_than_panels(family, at), (c for _, c in match.conditions(at)), guards))
     if mask is None:
         return NOWHERE
     cost = evaluate(match.kernel.cost, scope)
@@ -208,7 +208,8 @@ def _bind_rule(
     tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * axes))
     scope = scope_at(context.target, family, alternative, at, tile)
     declaration = alternative.rule.declaration
-    mask = _all(evaluate(guard, scope) for guard in alternative.rule.sized_guards)
+    guards = (evaluate(guard, scope) for guard in alternative.rule.sized_guards)
+    mask = _all(chain(_wider_than_panels(family, at), guards))
     if mask is None:
         return NOWHERE
     flat = flatten(result_in(context, alternative, scope))
@@ -231,6 +232,20 @@ def _bind_rule(
         ),
         tiles if alternative.axis is not None else (),
     )
+
+
+def _wider_than_panels(family: Family, at: Point) -> Iterator[Any]:
+    """Where operands in panels are wider than one, of those that sums of dimensions index there.
+
+    Narrower ones are plain, and in the box for its other sizes only.
+    """
+    for indices, operand, packing in zip(
+        family.operation.operands, family.operands, at.packing, strict=True
+    ):
+        if any(len(index.terms) > 1 for index in indices) and (width := panel(packing)):
+            index = indices[operand.order[-1]]
+            if len(index.terms) > 1:
+                yield index.extent(at.sizes) > width
 
 
 def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[FormUse]:

@@ -31,6 +31,7 @@ from morello.rewriting.references import (
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, in_one_piece, paged, panel, row_major
 from morello.spec.machine import Level, Target
+from morello.spec.rearranged import rearranged
 
 if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
     from morello.rewriting.wishes import Wish, Wishes
@@ -231,6 +232,11 @@ def _in_place(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     )
 
 
+def _rearranged(_: Scope, f: SpecRef, tensor: TensorRef, operand: TensorRef) -> bool:
+    """Whether it can be seen in an operand: only its elements are in other places."""
+    return rearranged(f.family.operation.operator, tensor.name, operand.name) is not None
+
+
 def _in_turn(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     """Whether it is this operation's turn to bring a tensor to a level.
 
@@ -405,6 +411,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "writes": _writes,
     "reused": _reused,
     "in_place": _in_place,
+    "rearranged": _rearranged,
     "in_turn": _in_turn,
     "reduces": _reduces,
     "splits": _splits,

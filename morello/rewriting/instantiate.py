@@ -10,8 +10,9 @@ whether rows then alias with the page depends on sizes: that is arithmetic on th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +37,7 @@ from morello.rewriting.views import view_of
 from morello.spec.layout import Layout, Packing, packed, paged, panel
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator, is_whole
+from morello.spec.rearranged import rearranged
 from morello.spec.sizes import sizes_from
 from morello.spec.spec import Family, Operand
 from morello.spec.views import sight
@@ -157,17 +159,34 @@ class Instantiation:
         keys = (renamed.get(t.key, t.key) for t in self.f.tensors)
         known = dict(zip(family.operation.names, keys, strict=True))
         known[name] = renamed[intermediate]
+        found = {own: state.tensors[known[own]] for own in part.tensors}
         shared = {*producer.tensors} & {*consumer.tensors}
+        required: Any = True
+        if known[name] in {t.key for t in self.f.tensors}:
+            found[name], required = self._rearranged(name, found[name], state)
+            shared = set()  # the other part is not done
+        counts = Counter(known[own] for own in part.tensors)
+        alone = {own for own in found if own not in shared and counts[known[own]] == 1}
         tensors = tuple(
-            _not_ahead(t) if own in shared or not state.whole else t
-            for own, t in ((own, state.tensors[known[own]]) for own in part.tensors)
+            found[own] if state.whole and own in alone else _not_ahead(found[own])
+            for own in part.tensors
         )
         threads = 1 if node.serial else family.threads
         child = Family(part.operation, tuple(t.operand for t in tensors), threads)
         if self.structural:
-            return Leaf(node, child, tensors, None, None)
+            return Leaf(node, child, tensors, None, None, required=required)
         sizes = _direct_sizes(part.operation, tensors, state)
-        return Leaf(node, child, tensors, sizes, self._used(state))
+        return Leaf(node, child, tensors, sizes, self._used(state), required=required)
+
+    def _rearranged(self, name: str, operand: TensorRef, state: _State) -> tuple[TensorRef, Any]:
+        """An intermediate as it is seen in an operand, and what must hold for that."""
+        whole = self.f.family.operation.operator
+        composition = whole.composition
+        seen = rearranged(whole, name, operand.name)
+        assert composition is not None
+        assert seen is not None, "a guard of the rule says that it can be"
+        seen = replace(seen, indices=composition.locals[name])
+        return view_of(operand, seen, self.target, None if self.structural else state.sizes)
 
     def _used(self, state: _State) -> tuple[Size, ...]:
         return tuple(state.used[level.name] for level in self.target.bounded)

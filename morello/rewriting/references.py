@@ -97,9 +97,13 @@ class Seen:
     def all(self) -> bool:
         """Whether it is all of the source, its dimensions perhaps in another order."""
         own, sight = self.source.indices, self.sight
-        return len(sight.axes) == len(own) and all(
-            axis.step == 1 and index.margins == own[axis.dimension].margins
-            for axis, index in zip(sight.axes, sight.indices, strict=True)
+        return (
+            len(sight.axes) == len(own)
+            and sight.plain
+            and all(
+                axis.step == 1 and index.margins == own[axis.dimension].margins
+                for axis, index in zip(sight.axes, sight.indices, strict=True)
+            )
         )
 
 

@@ -13,6 +13,7 @@ from morello.language.functions import FUNCTIONS
 from morello.language.sized import is_sized, levels_asked
 from morello.language.traverse import Leaf, children, leaves, names, with_children
 from morello.spec.operators import IDENTITIES, Operator
+from morello.spec.rearranged import rearranged
 from morello.spec.subgraphs import Match, match_of
 
 
@@ -151,11 +152,33 @@ class Rule:
         some = any(o.kind == "intermediate" for o in self.declaration.operands)
         if some and not operator.intermediates:
             return False
+        if self.rearranges and not self._rearranged_in(operator):
+            return False
         if match.accumulating or self.requires_reduction:
             if operator.reduction is None:
                 return False
             return self.may_begin_with(IDENTITIES[operator.reduction])
         return True
+
+    @cached_property
+    def rearranges(self) -> frozenset[str]:
+        """Operands that a guard says something on the way is, its elements in other places."""
+        calls = (c for c in self.conditions if isinstance(c, ast.Call))
+        found = (c.args[-1] for c in calls if c.function == "rearranged")
+        return frozenset(operand.id for operand in found if isinstance(operand, ast.Name))
+
+    def _rearranged_in(self, operator: Operator) -> bool:
+        """Whether an operator has such an operand: the output only where that is demanded."""
+        written = any(
+            isinstance(c, ast.Call) and c.function == "writes" and self.rearranges & names(c)
+            for c in self.conditions
+        )
+        operands = (operator.output,) if written else operator.inputs
+        return any(
+            rearranged(operator, tensor, operand.name) is not None
+            for tensor in operator.intermediates
+            for operand in operands
+        )
 
     @cached_property
     def requires_conversion(self) -> bool:

@@ -8,16 +8,16 @@ transposed matrix is a matrix in another layout.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from morello.rewriting.references import Seen, Sizes, TensorRef, extents_in_memory
-from morello.spec.layout import Axis, Order, Packing, contiguity, pack, paged, panel
+from morello.spec.layout import Axis, Packing, contiguity, order_of, pack, paged, panel
 from morello.spec.machine import Target
+from morello.spec.sizes import sizes_from
 from morello.spec.views import Sight
 
 
@@ -33,87 +33,113 @@ def view_of(
         sizes: Of the matched operation's dimensions; none while only the structure is looked at.
     """
     seen = Seen(source, sight)
-    operand = source.operand.changed(order=_order(source.operand.order, sight.axes))
+    operand = source.operand.changed(order=order_of(sight.axes, source.operand.order))
     if not seen.all:
         operand = operand.changed(weight=False)
     packing = None if sizes is None else _packing(source, sight, target, sizes)
     view = replace(source, operand=operand, indices=sight.indices, packing=packing, seen=seen)
     if sizes is None:
         return view, _along_rows(source, sight)
-    return view, _is_seen(source, sight, sizes)
-
-
-def _order(order: Order, axes: Sequence[Axis]) -> Order:
-    """Memory order of a view's dimensions."""
-    along = {axis.dimension: position for position, axis in enumerate(axes)}
-    return tuple(along[d] for d in order if d in along)
+    return view, _is_seen(source, sight, target, sizes)
 
 
 def _along_rows(source: TensorRef, sight: Sight) -> bool:
     """Whether neighbours along a view's fastest dimension are neighbours in memory.
 
-    In registers a row has to begin where the tensor's does.
+    In registers a row is one, and has to begin where the tensor's does.
     """
     order = source.operand.order
     if not order:
         return True
-    begins = not source.operand.vector or not sight.starts[order[-1]]
+    begins = not source.operand.vector or (sight.plain and not sight.starts[order[-1]])
     return begins and (not sight.axes or Axis(order[-1]) in sight.axes)
 
 
-def _is_seen(source: TensorRef, sight: Sight, sizes: Sizes) -> Any:
+def _is_seen(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> Any:
     """Whether there is one element along every dimension that a view leaves out.
 
-    Panels stay whole: a view without the margins along them might have parts of some.
+    Of what an operation only moves nothing is left out, but some has to lie together. Panels stay
+    whole: a view without the margins along them might have parts of some.
     """
-    kept = {dim for index in sight.indices for dim, _ in index.terms}
     result: Any = True
-    for dim in dict.fromkeys(d for i in source.indices for d, _ in i.terms if d not in kept):
-        result = result & (sizes[dim] == 1)
+    if sight.moving is None:
+        kept = {dim for index in sight.indices for dim, _ in index.terms}
+        for dim in dict.fromkeys(d for i in source.indices for d, _ in i.terms if d not in kept):
+            result = result & (sizes[dim] == 1)
+    else:
+        result = _lies_together(source, sight, target, sizes)
     order = source.operand.order
-    if order and _margins(source, sight)[order[-1]]:
+    if order and (_margins(source, sight)[order[-1]] or not sight.plain):
         result = result & (panel(source.packing) == 0)
     return result
 
 
+def _lies_together(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> Any:
+    """Whether every dimension that goes through two has steps of one length.
+
+    Rows follow each other where their tensor is packed that far; of levels that no lines are moved
+    from that is not known.
+    """
+    if not sight.joins:
+        return True
+    assert sight.moving is not None
+    shapes = [source.extents(sizes), tuple(index.extent(sizes) for index in sight.indices)]
+    inside = sizes_from(sight.moving, shapes if sight.position == 0 else shapes[::-1])
+    innermost_first = source.operand.order[::-1]
+    known = source.operand.moves_lines(target)
+    result: Any = True
+    for join in sight.joins:
+        outer, inner = join.outer_axis, join.inner_axis
+        length = inside[join.inner]
+        together = np.equal(join.above, join.below * length)
+        if outer.dimension == inner.dimension:
+            together = together & (outer.step == inner.step * length)
+        else:
+            place = innermost_first.index(outer.dimension)
+            follows = innermost_first[place - 1] == inner.dimension and place and outer.step == 1
+            row = shapes[0][inner.dimension]
+            packed = np.greater(contiguity(source.packing), place) & bool(follows and known)
+            together = together & packed & (row == inner.step * length)
+        result = result & (together | (inside[join.outer] == 1))
+    return result
+
+
 def _packing(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> Packing:
-    """How a view is packed: dimensions that it leaves out are no gap, steps and margins are one."""
+    """How a view is packed: dimensions that it leaves out are no gap, steps and margins are one.
+
+    From the fastest dimension on they are taken to lie together until there is a gap. What is
+    beyond it is apart by as much as its step.
+    """
     if Seen(source, sight).all:
         return source.packing
     width = panel(source.packing)
     whole = len(sight.axes) + (width > 0)
     if not source.operand.moves_lines(target):
         return pack(whole, panel=width)
-    inside, gap, step = _runs(source, sight)
-    before = contiguity(source.packing)
-    inner = np.take(inside, before)
-    rows = paged(source.packing)
-    if gap is not None:
-        within = extents_in_memory(source, sizes)[len(source.operand.order) + 1 - gap :]
-        apart = step * prod(within) * source.operand.dtype.bytes % target.page == 0
-        rows = np.where(before > gap, apart, rows)
+    order, page = source.operand.order, target.page
+    before, rows = contiguity(source.packing), paged(source.packing)
+    extents, margins = extents_in_memory(source, sizes), _margins(source, sight)
+    together: Any = np.True_
+    inner: Any = 0
+    run: Any = source.operand.dtype.bytes
+    for place, dimension in enumerate(reversed(order)):
+        extent = extents[len(order) - place]
+        along = [p for p, axis in enumerate(sight.axes) if axis.dimension == dimension]
+        reach: Any = 1
+        for position in sorted(along, key=lambda p: sight.axes[p].step):
+            step = sight.axes[position].step
+            held = together & np.greater(before, place)
+            rows = np.where(held & np.not_equal(step, reach), step * run % page == 0, rows)
+            together = held & np.equal(step, reach)
+            inner = inner + together
+            reach = step * sight.indices[position].extent(sizes)
+        run = run * extent
+        ends = np.not_equal(reach, extent) if len(along) > 1 else np.bool_(margins[dimension] > 0)
+        beyond = together & np.greater(before, place + 1) & ends
+        rows = np.where(beyond, run % page == 0, rows)
+        together = together & np.logical_not(ends)
+    inner = inner + (together & np.greater(before, len(order)))  # the number of the panel
     return pack(inner, np.where(inner < whole, rows, 0), width)
-
-
-def _runs(source: TensorRef, sight: Sight) -> tuple[list[int], int | None, int]:
-    """How many dimensions of a view lie together, for each contiguity of its source.
-
-    Beyond them is the first gap, if there is one: so many dimensions of the source are inside of
-    it, and so many runs apart are their neighbours.
-    """
-    steps = {axis.dimension: axis.step for axis in sight.axes}
-    margins = _margins(source, sight)
-    inside: list[int] = [0]
-    gap: int | None = None
-    distance = 1
-    for place, dimension in enumerate(reversed(source.operand.order)):
-        if gap is None and steps.get(dimension, 1) > 1:
-            gap, distance = place, steps[dimension]
-        inside.append(inside[-1] + (gap is None and dimension in steps))
-        if gap is None and margins[dimension]:
-            gap = place + 1
-    inside.append(inside[-1] + (gap is None))  # the number of the panel
-    return inside, gap, distance
 
 
 def _margins(source: TensorRef, sight: Sight) -> Mapping[int, int]:

@@ -55,8 +55,12 @@ class Wish:
         return not refuses_plain(self.kernel, self.name)
 
     def order(self, rank: int) -> Order:
-        """The order of an operand of this rank: what a view leaves out is slowest."""
-        along = [self.axes[p].dimension for p in pattern_order(self.pattern, len(self.axes))]
+        """The order of an operand of this rank: what a view leaves out is slowest.
+
+        What several dimensions of a view run along is where the fastest of them is.
+        """
+        pattern = pattern_order(self.pattern, len(self.axes))
+        along = [*dict.fromkeys(self.axes[p].dimension for p in reversed(pattern))][::-1]
         return (*(d for d in range(rank) if d not in along), *along)
 
     def in_panels(self, rank: int) -> Iterator[Layout]:
@@ -146,4 +150,4 @@ def _is_reused(f: SpecRef, leaf: Leaf, tensor: TensorRef) -> bool:
 
 def _along(axes: Sequence[Axis], inner: Sequence[Axis]) -> tuple[Axis, ...]:
     """Axes of a view of a view."""
-    return tuple(Axis(axes[a.dimension].dimension, axes[a.dimension].step * a.step) for a in inner)
+    return tuple(axis.of(axes[axis.dimension]) for axis in inner)

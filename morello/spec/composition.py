@@ -90,10 +90,10 @@ class Composition:
         """Tensors that may be computed first, to be read by the rest.
 
         Nothing is gained by keeping what elementwise operations hand to each other: they are one
-        expression, unless one leaves margins, or some of them would evaluate it again and again for
-        elements of its own. No sum is computed twice: what both parts need of one has to be there
-        before. What serves another tensor alone, that has to be kept, is computed with it where
-        loops over that one divide all on the way.
+        expression, unless one leaves margins or merges rows, or some of them would evaluate it
+        again and again for elements of its own. No sum is computed twice: what both parts need of
+        one has to be there before. What serves another tensor alone, that has to be kept, is
+        computed with it where loops over that one divide all on the way.
         """
         kept = [
             name
@@ -193,9 +193,9 @@ class Composition:
 
     def _stays_inside(self, name: str) -> bool:
         graph, node = self.graph, self.graph.computed[name]
-        return all(
+        return not node.operation.merges and all(
             reader.operation.operator.reduction is None
-            and not reader.operation.framed
+            and not (reader.operation.framed or reader.operation.merges)
             and len(reader.operation.dims) == len(node.operation.dims)
             for reader, _ in graph.occurrences(name)
         )

@@ -44,6 +44,7 @@ class Indexing:
         self.span = graph.nodes[-1].operation.operator.statement.span
         self._names = self._named(self._classes())
         self._values: dict[str, OperandIndex] = {}
+        self._follow_rows()
         self._follow_windows()
         self.pinned = frozenset(self._pins())
         self.locals = {name: self.access(name) for name in graph.locals}
@@ -85,6 +86,31 @@ class Indexing:
                 terms[inner] = terms.get(inner, 0) + factor * times
         return OperandIndex(tuple(terms.items()), index.low, index.high)
 
+    # ------------------------------------------------------------------ rows
+
+    def _follow_rows(self) -> None:
+        """Let what reads rows as one, written by ``width * i + j``, be computed by row and place.
+
+        The dimension that it is read by is then that sum, wherever it indexes something.
+        """
+        for position, node in enumerate(self.graph.nodes[:-1]):
+            for place, index in enumerate(node.operation.operands[-1]):
+                readers = self._reads(node.output, place)
+                plain = readers.pop().alone if len(readers) == 1 else None
+                value = self._in_own(position, index)
+                if len(index.terms) > 1 and plain is not None and self._is_free(plain, value):
+                    self._values[plain] = value
+
+    def _is_free(self, name: str, value: OperandIndex) -> bool:
+        """Whether no operation that a dimension is of has dimensions of what it would stand for."""
+        for position, node in enumerate(self.graph.nodes):
+            names = {self._names[position, d] for d in node.operation.dims}
+            others = (OperandIndex(((d, 1),)) for d in node.operation.dims)
+            inner = {d for other in others for d, _ in self._in_own(position, other).terms}
+            if name in names and inner & {d for d, _ in value.terms}:
+                return False
+        return True
+
     # ------------------------------------------------------------------ windows
 
     def _follow_windows(self) -> None:
@@ -95,11 +121,11 @@ class Indexing:
         """
         for position, node in reversed(list(enumerate(self.graph.nodes[:-1]))):
             for place, index in enumerate(node.operation.operands[-1]):
-                (dim, _), *_ = index.terms
+                (dim, _), *more = index.terms
                 name = self._names[position, dim]
                 seen = self._reads(node.output, place)
                 framed = index.margins or any(i.margins for i in seen)
-                if len(seen) != 1 or framed or name in self._values:
+                if more or len(seen) != 1 or framed or name in self._values:
                     continue
                 if self._may_follow(name, seen):
                     self._values[name] = seen.pop()
@@ -115,7 +141,7 @@ class Indexing:
     def _may_follow(self, name: str, window: set[OperandIndex]) -> bool:
         """Whether a dimension may become a window of others: it is in no output, nor reduced."""
         own = OperandIndex(((name, 1),))
-        if own in window or any(name in dict(index.terms) for index in window):
+        if own in window or not all(self._is_free(name, index) for index in window):
             return False
         for position, node in enumerate(self.graph.nodes):
             dims = {d for d in node.operation.dims if self._names[position, d] == name}
@@ -154,10 +180,11 @@ class Indexing:
                         yield f"{tensor}_{place}"
         yield from self._recomputing()
         for position, node in enumerate(self.graph.nodes):
+            whole = {dim for index in node.operation.operands[-1] for dim in index.inner}
             if node.operation.operator.restricted:
-                for dim in set(node.operation.dims).difference(node.operation.divisible_dims):
-                    whole = self._in_own(position, OperandIndex(((dim, 1),)))
-                    yield from (inner for inner, _ in whole.terms)
+                whole |= set(node.operation.dims).difference(node.operation.divisible_dims)
+            for dim in whole:
+                yield from self._in_own(position, OperandIndex(((dim, 1),))).dims
         outputs = {self._names[len(self.graph.nodes) - 1, d] for d in self._last.output_dims}
         for position, node in enumerate(self.graph.nodes):
             for dim in node.operation.reduced_dims:

@@ -17,7 +17,7 @@ coordinate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -79,10 +79,25 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of a view: every ``step``-th element along a logical dimension of a tensor."""
+    """A dimension of a view: every ``step``-th element along a logical dimension of a tensor.
+
+    ``runs_on``: rows follow each other in memory, and it goes from the end of one to the next.
+    """
 
     dimension: int
     step: int = 1
+    runs_on: bool = field(default=False, compare=False)
+
+    def of(self, outer: Axis) -> Axis:
+        """This axis of what runs along another one."""
+        return Axis(outer.dimension, outer.step * self.step, outer.runs_on or self.runs_on)
+
+
+def order_of(axes: Sequence[Axis], order: Order) -> Order:
+    """Memory order of a view's dimensions, by that of the tensor that they run along."""
+    places = {dimension: place for place, dimension in enumerate(order)}
+    by_place = ((places[axis.dimension], -axis.step, p) for p, axis in enumerate(axes))
+    return tuple(p for _, _, p in sorted(by_place))
 
 
 def row_major(rank: int) -> Layout:

@@ -172,6 +172,18 @@ class OperandIndex:
         (dim, factor), *more = self.terms
         return dim if factor == 1 and not more and not self.margins else None
 
+    @cached_property
+    def inner(self) -> tuple[str, ...]:
+        """Of a sum that goes through rows one after the other: all dimensions but the outermost.
+
+        A tile along one of them is no piece of what is indexed.
+        """
+        if len(self.terms) == 1:
+            return ()
+        outermost = max(factor for _, factor in self.terms)
+        outer = [dim for dim, factor in self.terms if factor == outermost]
+        return tuple(d for d in self.dims if [d] != outer)
+
     def written(self, span: Span) -> ast.Index:
         """As an index of a declaration, with numbers."""
         low, high = (((n, 1),) if n else () for n in (self.low, self.high))
@@ -291,16 +303,22 @@ class Operation:
         return any(index.margins for index in self.operands[-1])
 
     @cached_property
+    def merges(self) -> bool:
+        """Whether a dimension of the output goes through rows of several."""
+        return any(len(index.terms) > 1 for index in self.operands[-1])
+
+    @cached_property
     def whole_dims(self) -> frozenset[str]:
         """Dimensions that no loop may divide.
 
-        Those that a graph's nodes need whole, and those along which the output has margins: a part
-        of it would have them too.
+        Those that a graph's nodes need whole; those along which the output has margins, since a
+        part of it would have them too; and those that go through the rows of the output, of which a
+        part is in many pieces.
         """
         composition = self.operator.composition
         pinned = frozenset[str]() if composition is None else composition.pinned
-        framed = (index for index in self.operands[-1] if index.margins)
-        return pinned.union(d for index in framed for d, _ in index.terms)
+        output = self.operands[-1]
+        return pinned.union(d for i in output for d in (i.dims if i.margins else i.inner))
 
     @cached_property
     def divisible_dims(self) -> tuple[str, ...]:

@@ -12,16 +12,44 @@ from morello.spec.operators import OperandIndex, Operation
 
 
 @dataclass(frozen=True, slots=True)
+class Join:
+    """Two dimensions of an operation that one of a view goes through: ``width * outer + inner``.
+
+    ``above`` and ``below`` are their factors in that sum; ``outer_axis`` and ``inner_axis`` what
+    they run along.
+    """
+
+    outer: str
+    inner: str
+    above: int
+    below: int
+    outer_axis: Axis
+    inner_axis: Axis
+
+
+@dataclass(frozen=True, slots=True)
 class Sight:
     """A view of an operand.
 
     ``indices`` are those of its dimensions, by the operation's; ``axes`` what they run along.
     ``starts``: where it begins along each dimension of the operand.
+
+    Of one that shows another operand of an operation which only moves elements
+    (`morello.spec.rearranged`): ``moving`` is that operation, ``position`` that of the operand that
+    is seen, and ``joins`` are what has to lie together.
     """
 
     indices: tuple[OperandIndex, ...]
     axes: tuple[Axis, ...]
     starts: tuple[int, ...]
+    joins: tuple[Join, ...] = ()
+    moving: Operation | None = None
+    position: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether each of its dimensions runs along one of the operand's, and no two along one."""
+        return not self.joins and len({a.dimension for a in self.axes}) == len(self.axes)
 
 
 def sight(operation: Operation, position: int, indices: Sequence[ast.Index]) -> Sight:

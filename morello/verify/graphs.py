@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
+from morello.checking.extents import reaches_each_once
 from morello.spec.composition import operation_of
 from morello.spec.dtypes import DTYPES, DType
 from morello.spec.graph import Node, expanded, graph_of
@@ -37,13 +38,15 @@ def random_graphs(
     largest: int = 4,
     *,
     last: Iterable[Operator] | None = None,
+    split: bool = False,
 ) -> Iterator[Operation]:
     """So many operations that stand for graphs of two to ``largest`` uses of operators.
 
-    ``last``: what the last one of each is drawn from; by default all.
+    ``last``: what the last one of each is drawn from; by default all. ``split``: some may read rows
+    as several, whose sizes then have to go together.
     """
-    usable = [operators[name] for name in sorted(operators) if _usable(operators[name], dtype)]
-    ends = [o for o in last or () if _usable(o, dtype)]
+    usable = [o for _, o in sorted(operators.items()) if _usable(o, dtype, split=split)]
+    ends = [o for o in last or () if _usable(o, dtype, split=split)]
     for _ in range(0 if last is not None and not ends else count):
         end = random.choice(ends) if ends else None
         nodes = _Drawing(usable, random).nodes(random.randint(2, largest), end)
@@ -53,13 +56,18 @@ def random_graphs(
             yield operation_of(graph).operation
 
 
-def _usable(operator: Operator, dtype: DType) -> bool:
-    """Whether it has inputs, all operands may be of one type, and none is seen through a window."""
+def _usable(operator: Operator, dtype: DType, *, split: bool) -> bool:
+    """Whether it has inputs, all operands may be of one type, and none is seen through a window.
+
+    ``split``: a sum that goes through whole rows is none.
+    """
     types = {DTYPES.get(p.dtype, dtype) for p in operator.parameters}
+    indices = [i for p in operator.inputs for i in p.indices]
     plain = all(
-        len(i.terms) == 1 and i.terms[0][1] == 1 for p in operator.inputs for i in p.indices
+        reaches_each_once(i, dict(operator.stated)) if split else len(i.terms) == 1 for i in indices
     )
-    return bool(operator.inputs) and types == {dtype} and plain
+    steps = any(len(i.terms) == 1 and i.terms[0][1] != 1 for i in indices)
+    return bool(operator.inputs) and types == {dtype} and plain and not steps
 
 
 class _Drawing:
@@ -92,7 +100,7 @@ class _Drawing:
         scalars = tuple((name, self._scalar(operator, name)) for name in operator.scalars)
         operation = Operation(operator, rank, False, scalars)
         *inputs, output = (len(access) for access in operation.operands)
-        if max(inputs, default=0) > MOST_DIMENSIONS:
+        if max(*inputs, output) > MOST_DIMENSIONS:
             return None
         places = [i for i, wanted in enumerate(inputs) if wanted == self.ranks.get(self.last)]
         if self.last and not places:

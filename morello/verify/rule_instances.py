@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, product, zip_longest
+from itertools import cycle, islice, product, zip_longest
 from math import prod
 from random import Random
 
@@ -32,6 +32,7 @@ from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import pack, packed, row_major
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
+from morello.spec.sizes import sizes_from
 from morello.spec.spec import Family, Operand, Spec
 from morello.verify.families import dtype_choices, group_ranks, operations
 from morello.verify.graphs import composed, random_graphs
@@ -50,6 +51,12 @@ PANELS = (2, 4, 16)
 
 GRAPHS = 12
 """Graphs of several operators."""
+
+DRAWS = 100
+"""Of sizes, until they fit each other and are not too large."""
+
+RARE_GRAPHS = 2000
+"""So many are drawn at most where few of them have what a rule is for."""
 
 THREADS = 2
 ALTERNATIVES_OF_A_FAMILY = 2
@@ -151,13 +158,17 @@ def _in_turn(queues: Sequence[Iterator[_Stratum]]) -> Iterator[_Stratum]:
 
 def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:
     """Graphs to try a rule on, some of those that it may match."""
-    dtype, random = DTYPES["f32"], Random(GRAPHS)
+    dtype, random = DTYPES["f32"], Random(rule.name)
     if rule.pattern is not None:
         for rank in group_ranks(rule.pattern):
             yield composed(Operation(rule.pattern, rank), dtype)
     last = [o for o in definitions.operators.values() if rule.may_match(o)]  # none: graphs only
-    drawn = random_graphs(definitions.operators, dtype, random, GRAPHS, last=last or None)
-    yield from (o for o in drawn if rule.may_match(o.operator))
+    rare = bool(rule.rearranges)
+    count = RARE_GRAPHS if rare else GRAPHS
+    operators = definitions.operators
+    drawn = random_graphs(operators, dtype, random, count, last=last or None, split=rare)
+    found = (o for o in drawn if rule.may_match(o.operator) and _sizes(o, Random(rule.name)))
+    yield from islice(found, GRAPHS)
 
 
 def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
@@ -168,6 +179,8 @@ def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
     for alternative in random.sample(found, min(len(found), ALTERNATIVES_OF_A_FAMILY)):
         for _ in range(SHAPES_OF_AN_ALTERNATIVE):
             sizes = _sizes(operation, random)
+            if sizes is None:
+                return
             shapes = (extents(operation, sizes, p) for p in range(len(family.operands)))
             packing = tuple(
                 _packing(operand, shape, random)
@@ -213,22 +226,54 @@ def _packing(operand: Operand, shape: Sequence[int], random: Random) -> int:
     return int(pack(contiguity, paged, width))
 
 
-def _sizes(operation: Operation, random: Random) -> tuple[int, ...]:
-    while True:
+def _sizes(operation: Operation, random: Random) -> tuple[int, ...] | None:
+    """Sizes that go together; none where no draw is found, as rows in rows may ask for much."""
+    for _ in range(DRAWS):
         sizes = [random.choice(SIZES) for _ in operation.dims]
         if random.random() < 0.5:  # views leave out dimensions, which have to be of size 1
             sizes = [1 if random.random() < 0.5 else size for size in sizes]
         if sizes and random.random() < 0.05:
             sizes[random.randrange(len(sizes))] = PAGE_ROW
         sizes = _consistent(operation, sizes)
-        if prod(sizes) <= MAX_VOLUME:
+        if prod(sizes) <= MAX_VOLUME and _agree(operation, sizes):
             return tuple(sizes)
+    return None
+
+
+def _agree(operation: Operation, sizes: Sequence[int]) -> bool:
+    """Whether the operations of a graph that goes through rows find the shapes that they want.
+
+    Elsewhere what has to agree has the same dimensions.
+    """
+    composition = operation.operator.composition
+    if composition is None:
+        return True
+    accesses = [access for node in composition.graph.nodes for access in node.operation.operands]
+    if all(len(index.terms) == 1 for access in accesses for index in access):
+        return True
+    shapes = {n: extents(operation, sizes, p) for p, n in enumerate(operation.names)}
+    wanted = shapes.pop(composition.graph.output)
+    for node in composition.graph.nodes:
+        own = node.operation
+        given = [shapes[name] for name in node.inputs]
+        found = sizes_from(own, given)
+        if any(found[d] != n for d, n in own.stated if d in own.whole_dims):
+            return False
+        for shape, access in zip(given, own.operands, strict=False):
+            if shape != tuple(index.extent(found) for index in access):
+                return False
+        shapes[node.output] = tuple(index.extent(found) for index in own.operands[-1])
+    return wanted == shapes[composition.graph.output]
 
 
 def _consistent(operation: Operation, sizes: Sequence[int]) -> list[int]:
-    """The same size for the dimensions of a graph that always have the same."""
+    """The same size for the dimensions of a graph that always have the same.
+
+    What goes through rows of the output has the size that is stated.
+    """
     composition = operation.operator.composition
     size = dict(zip(operation.dims, sizes, strict=True))
+    size |= {d: n for d, n in operation.stated if d in operation.whole_dims and d in size}
     for group in () if composition is None else composition.alike:
         known = [d for d in group if d in size]
         size |= dict.fromkeys(known, size[known[0]])

@@ -29,7 +29,7 @@ from morello.rewriting.progress import operator_ranks
 from morello.rewriting.rule import Rule
 from morello.rewriting.steps import Leaf
 from morello.search.reconstruct import concrete_step, leaf_spec
-from morello.spec.layout import Layout, panel
+from morello.spec.layout import Layout, contiguity, panel
 from morello.spec.spec import Spec
 from morello.verify.families import part_of_larger, region
 from morello.verify.measure import decreases
@@ -184,6 +184,8 @@ class _Execution:
                 raise MorelloError(f"it yields {spec} with {used} of {level.capacity} in {level}")
         for position, view in enumerate(views):
             _check_operand(spec, position, view)
+            if spec.family.operands[position].moves_lines(self.instance.context.target):
+                _check_packing(spec, position, view)
         if views[-1].tensor.role == "input":
             raise MorelloError(f"it writes to its input '{views[-1].tensor.name}'")
         return Apply(spec.family.operation, spec.sizes, views)
@@ -225,6 +227,27 @@ def _check_operand(spec: Spec, position: int, view: View) -> None:
         )
     if not operand.level.addressable and not operand.vector:
         raise MorelloError(f"{spec} has an operand at {operand.level} that is in no register")
+
+
+def _check_packing(spec: Spec, position: int, view: View) -> None:
+    """Demand that what a leaf's Spec says is packed together is, apart from panels.
+
+    Rows that follow each other may be read as one.
+    """
+    packing, tensor = spec.packing[position], view.tensor
+    if tensor.layout.panel or panel(packing):
+        return
+    strides = tensor.layout.strides(tensor.shape)
+    length = 1
+    for dimension in view.order[::-1][: contiguity(packing)]:
+        axis, size = view.axis(dimension), view.sizes[dimension]
+        if size > 1 and strides[axis.dimension] * axis.step != length:
+            name = spec.family.operation.names[position]
+            raise MorelloError(
+                f"'{name}' of {spec} is to lie together along {contiguity(packing)} dimensions; "
+                f"along dimension {dimension} it does not"
+            )
+        length *= size
 
 
 def _layout_of(view: View) -> Layout:

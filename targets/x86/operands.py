@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from morello.errors import MorelloError
 from morello.program.tree import Affine, View
+from morello.spec.layout import Axis
 
 from .scope import Memory, Scope, c_sum
 
@@ -99,5 +100,7 @@ class COperand:
 
 def view_fastest(view: View) -> int | None:
     """The dimension along which neighbours share a register; none if it has none."""
-    along = {view.axis(p).dimension: p for p in range(len(view.sizes))}
-    return None if view.tensor.layout.fastest is None else along.get(view.tensor.layout.fastest)
+    fastest = view.tensor.layout.fastest
+    if fastest is None or not view.sizes or view.axis(view.order[-1]) != Axis(fastest):
+        return None
+    return view.order[-1]

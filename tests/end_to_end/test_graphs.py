@@ -26,6 +26,7 @@ def _text(operation: Operation, random: Random, *, several: bool = False) -> str
     composition = operation.operator.composition
     assert composition is not None
     size = {d: random.choice(SIZES) for d in operation.dims}
+    size |= {d: n for d, n in operation.stated if d in operation.whole_dims and d in size}
     for group in composition.alike:
         known = [d for d in group if d in size]
         size |= dict.fromkeys(known, size[known[0]])

@@ -21,9 +21,12 @@ from morello.rewriting.steps import Leaf
 from morello.rewriting.views import view_of
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.single import applications
+from morello.spec.composition import operation_of
 from morello.spec.dtypes import F32
+from morello.spec.graph import Node, graph_of
 from morello.spec.layout import Axis, Layout, Order, contiguity, pack, packed
 from morello.spec.operators import OperandIndex, Operation
+from morello.spec.rearranged import rearranged
 from morello.spec.spec import Family, Operand, Spec
 from morello.spec.views import Sight
 from tests.search.budget import examples
@@ -233,3 +236,87 @@ def test_panels_stay_panels() -> None:
         sight = Sight(indices[1:], axes, (0, 0, 0))
         view, _ = view_of(source, sight, target, {"r": 1, "k": 4, "n": 6})
         assert expected == view.packing
+
+
+# --------------------------------------------------------------------------- rows
+
+ROWS = """
+op split(X: T[a, width * i + j]; width) -> Y: T[a, i, j] "Rows as matrices." where size(j) == width
+{ Y[a, i, j] = X[a, width * i + j] }
+
+op merged(X: T[a, i, j]; width) -> Y: T[a, width * i + j] "Matrices as rows." where size(j) == width
+{ Y[a, width * i + j] = X[a, i, j] }
+
+op product(A: T[a, k], B: T[k, n]) -> C: T[a, n] "A product." { C[a, n] += A[a, k] * B[k, n] }
+
+op sums(A: T[a, i, j]) -> C: T[a, i] "Sums of rows." { C[a, i] += A[a, i, j] }
+"""
+
+
+def _sight(name: str, width: int) -> Sight:
+    """How the result of an operator is seen in what it reads, where another one reads it."""
+    collector = Collector()
+    operators = check_operators([parse_rules(Source("test.mrules", ROWS))], collector)
+    collector.raise_if_any()
+    first = Operation(operators[name], 0, scalars=(("width", float(width)),))
+    reader, more = ("sums", ()) if name == "split" else ("product", ("B",))
+    nodes = (
+        Node(first, ("X", "T")),
+        Node(Operation(operators[reader], 0), ("T", *more, "Y")),
+    )
+    dtypes = {tensor: F32 for node in nodes for tensor in node.tensors}
+    operation = operation_of(graph_of(nodes, "Y", dtypes)).operation
+    sight = rearranged(operation.operator, name, "X")
+    assert sight is not None
+    return replace(sight, indices=first.operands[1])
+
+
+@examples(300)
+@given(st.data())
+def test_rows_that_are_split_lie_where_they_did(data: st.DataObject) -> None:
+    """Against the strides of an array that is cut and seen in the same way."""
+    order = data.draw(st.sampled_from([(0, 1), (1, 0)]))
+    a, i, inner = (data.draw(st.integers(1, most)) for most in (3, 3, 2))
+    j = data.draw(st.integers(2, 4))
+    array = _array(order, (a, i * j), inner)
+    sight, target = _sight("split", j), context("tiny.flat").target
+    operand = Operand(F32, target.farthest, order)
+    whole = OperandIndex((("i", j), ("j", 1)))
+    indices = (OperandIndex((("a", 1),)), whole)
+    sizes = {"a": a, "i": i, "j": j}
+    source = TensorRef("0", "X", operand, indices, int(pack(inner)))
+    view, holds = view_of(source, sight, target, sizes)
+    assert holds
+    strides = (array.strides[0], j * array.strides[1], array.strides[1])
+    expected = F32.bytes
+    for dimension in view.operand.order[::-1][: contiguity(view.packing)]:
+        assert (a, i, j)[dimension] == 1 or expected == strides[dimension]
+        expected *= (a, i, j)[dimension]
+    assert contiguity(view.packing) == 3 or inner < 2 or order == (1, 0)
+
+
+@examples(300)
+@given(st.data())
+def test_rows_are_one_where_they_follow_each_other(data: st.DataObject) -> None:
+    """A step from the end of one to the next is then as long as any other."""
+    order = tuple(data.draw(st.permutations(range(3))))
+    shape = tuple(data.draw(st.integers(least, 3)) for least in (1, 1, 2))
+    inner = data.draw(st.integers(1, 3))
+    array = _array(order, shape, inner)
+    sight, target = _sight("merged", shape[2]), context("tiny.flat").target
+    operand = Operand(F32, target.farthest, order)
+    indices = tuple(OperandIndex(((d, 1),)) for d in ("a", "i", "j"))
+    source = TensorRef("0", "X", operand, indices, int(pack(inner)))
+    sizes = dict(zip(("a", "i", "j"), shape, strict=True))
+    view, holds = view_of(source, sight, target, sizes)
+    if holds:
+        assert shape[1] == 1 or array.strides[1] == shape[2] * array.strides[2]
+        steps = (array.strides[0], array.strides[2])
+        expected = F32.bytes
+        for dimension in view.operand.order[::-1][: contiguity(view.packing)]:
+            assert view.extents(sizes)[dimension] == 1 or expected == steps[dimension]
+            expected *= view.extents(sizes)[dimension]
+    assert holds or shape[1] > 1
+    assert holds or order != (0, 1, 2) or inner < 2
+    panels = replace(source, packing=packed(3, 2))
+    assert not view_of(panels, sight, target, sizes)[1]

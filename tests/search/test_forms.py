@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,20 +32,32 @@ GRAPH = """spec graph(M = 6, N = 17, K = 5) {
 }"""
 
 
-def _graph(target: Target) -> Spec:
-    file = parse_spec(Source("<test>", GRAPH))
+RESHAPES = """spec reshapes(S = 5, H = 3, D = 2) {
+  input  x: f32[4, S, H, D]
+  input  w: f32[4, H * D, 6]
+  output y: f32[4, 3, S, 2]
+  y = split_heads(relu(matmul(merge_rows(x, width = D), w)), width = 2)
+}"""
+
+
+def _spec(text: str, target: Target) -> Spec:
+    file = parse_spec(Source("<test>", text))
     goal = check_spec(file, None, {}, installed().operators, Collector())
     (spec,) = goal_specs(target, goal)
     return spec
+
+
+_graph, _reshapes = partial(_spec, GRAPH), partial(_spec, RESHAPES)
 
 
 CASES: tuple[tuple[str, Callable[[Target], Spec]], ...] = (
     ("tiny.cached", matmul(5, 4, 3, threads=3).spec),
     ("tiny.buffered", batched(2, 1, 7, 4).spec),
     ("x86.avx2", _graph),
+    ("x86.scalar", _reshapes),
     ("x86.avx512", matmul(17, 2048, 12).spec),
 )
-IDS = ["threads", "batched", "graph", "matmul"]
+IDS = ["threads", "batched", "graph", "reshapes", "matmul"]
 
 
 def _tasks(name: str, wanted: Callable[[Target], Spec]) -> list[Task]:

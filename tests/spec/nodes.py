@@ -35,6 +35,12 @@ op rows(X: T[n, h + r], W: T[r]) -> Y: T[n, h] divided n "Correlations."
 
 op pairs(X: T[2 * h + r]; width) -> Y: T[h] where size(r) == width { Y[h] max= X[2 * h + r] }
 
+op merged(X: T[i, j]; width) -> Y: T[width * i + j] where size(j) == width
+{ Y[width * i + j] = X[i, j] }
+
+op split(X: T[width * i + j]; width) -> Y: T[i, j] where size(j) == width
+{ Y[i, j] = X[width * i + j] }
+
 op window(X: T[h + r], W: T[r]) -> Y: T[h] "Correlation." { Y[h] += X[h + r] * W[r] }
 
 op less(X: T[i, j], M: T[i]) -> Y: T[i, j] "Less than the row's." { Y[i, j] = X[i, j] - M[i] }

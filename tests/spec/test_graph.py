@@ -263,3 +263,37 @@ def test_what_the_output_may_not_overwrite(node: Nodes) -> None:
     assert along.may_be_overwritten("product")
     _, summed = _part(product, node("product", "c", "d", "y"))
     assert not summed.may_be_overwritten("product")
+
+
+def test_merged_rows(node: Nodes) -> None:
+    """What reads rows as one is computed by row and place in it, and places are not divided."""
+    part, composition = _part(
+        node("product", "a", "b", "c"),
+        node("merged", "c", "t", width=3),
+        node("plus", "t", "z", "y", rank=1),
+    )
+    assert _indices(part.operation)["Z"] == ["3i+j"]
+    assert _indices(part.operation)["plus"] == ["3i+j"]
+    assert part.operation.divisible_dims == ("i",)
+    assert composition.intermediates == ("merged",)
+    before, _ = composition.parts("merged")
+    assert before.operation.operator.intermediates == ("product",)
+    sizes = sizes_from(part.operation, [(2, 5), (5, 3), (6,)])
+    assert sizes == {"i": 2, "k": 5, "j": 3}
+
+
+def test_merged_rows_that_are_seen_through_a_window(node: Nodes) -> None:
+    """That goes from one row to the next: nothing is divided."""
+    part, _ = _part(node("merged", "x", "t", width=3), node("window", "t", "w", "y"))
+    assert part.operation.divisible_dims == ()
+
+
+def test_rows_that_are_split_as_they_were_merged(node: Nodes) -> None:
+    """They are the same rows."""
+    part, composition = _part(
+        node("merged", "x", "t", width=3),
+        node("split", "t", "z", width=3),
+        node("plus", "z", "x", "y"),
+    )
+    assert part.operation.divisible_dims == ("i0",)
+    assert "merged" in composition.intermediates
