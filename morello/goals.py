@@ -38,24 +38,13 @@ def _spec(target: Target, goal: Goal, computation: Computation) -> Spec:
 
 
 def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
-    """Whether a tensor may be packed ahead of all calls: a weight that is read in one place.
+    """Whether a tensor may be packed ahead of all calls: a weight that is one operand of all.
 
-    One that is read in several would have to be there in as many layouts. A graph may read an
-    operand in several places, too.
+    Of a graph that reads it in several places, too: then these have one layout. Computations that
+    are searched for themselves would want as many.
     """
-    places = sum(_places(computation, tensor) for computation in goal.computations)
-    return tensor.role == "weight" and places == 1
-
-
-def _places(computation: Computation, tensor: GoalTensor) -> int:
-    """How many operands of a computation's single operations a tensor is."""
-    operation = computation.operation
-    pairs = zip(operation.names, computation.operands, strict=True)
-    names = [name for name, operand in pairs if operand == tensor]
-    composition = operation.operator.composition
-    if composition is None:
-        return len(names)
-    return sum(len(composition.occurrences(name)) for name in names)
+    operands = [operand for computation in goal.computations for operand in computation.operands]
+    return tensor.role == "weight" and operands.count(tensor) == 1
 
 
 def arguments_of(target: Target, goal: Goal) -> tuple[Tensor, ...]:
