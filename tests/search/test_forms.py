@@ -33,9 +33,9 @@ GRAPH = """spec graph(M = 6, N = 17, K = 5) {
 
 
 RESHAPES = """spec reshapes(S = 5, H = 3, D = 2) {
-  input  x: f32[4, S, H, D]
-  input  w: f32[4, H * D, 6]
-  output y: f32[4, 3, S, 2]
+  input  x: f32[S, H, D]
+  input  w: f32[H * D, 6]
+  output y: f32[3, S, 2]
   y = split_heads(relu(matmul(merge_rows(x, width = D), w)), width = 2)
 }"""
 
