@@ -71,7 +71,7 @@ def test_every_planted_rule_is_tried() -> None:
 @pytest.mark.parametrize("name", ["tile_output", "move"])
 def test_instances_reach_the_corners(name: str, definitions: Definitions) -> None:
     """Remainders, threads, accumulation, parts of tensors, paged rows, batches, every target."""
-    instances = list(rule_instances(definitions, _rule(definitions, name), BUDGET))
+    instances = list(rule_instances(definitions, _rule(definitions, name), 2 * BUDGET))
     families = [i.spec.family for i in instances]
     operands = [o for f in families for o in f.operands]
     levels = {v.name for t in definitions.targets.values() for v in t.levels}
