@@ -25,7 +25,7 @@ EVERYWHERE = (
 GOALS: dict[str, tuple[Wanted, ...]] = {
     "tiny.cached": (
         *EVERYWHERE,
-        matmul(5, 2, 3),
+        matmul(5, 2, 2),
         matmul(1, 3, 2, B=(1, 0)),
         matmul(3, 2, 2, threads=2),
         matmul(1, 2, 5, threads=2),
