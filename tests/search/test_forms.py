@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -60,6 +60,7 @@ CASES: tuple[tuple[str, Callable[[Target], Spec]], ...] = (
 IDS = ["threads", "batched", "graph", "reshapes", "matmul"]
 
 
+@cache
 def _tasks(name: str, wanted: Callable[[Target], Spec]) -> list[Task]:
     used = context(name)
     goal = wanted(used.target)
