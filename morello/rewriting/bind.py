@@ -237,7 +237,8 @@ def _bind_rule(
 def _wider_than_panels(family: Family, at: Point) -> Iterator[Any]:
     """Where operands in panels are wider than one, of those that sums of dimensions index there.
 
-    Narrower ones are plain, and in the box for its other sizes only.
+    Narrower ones are plain, and in the box for its other sizes only. Other operands are not asked:
+    an answer that differs is another form.
     """
     for indices, operand, packing in zip(
         family.operation.operands, family.operands, at.packing, strict=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from random import Random
 
 Shape = tuple[int, ...]
@@ -84,7 +85,7 @@ class RandomSpec:
         shape, dtype = self.tensors[x]
         draw = self.random.choice(KINDS if dtype == "f32" else INTEGER_KINDS)
         found = draw(self, x, shape)
-        if found is None or _elements(found[1]) > MOST_ELEMENTS:
+        if found is None or prod(found[1]) > MOST_ELEMENTS:
             self.read = before
             return
         call, result, kind = found
@@ -92,13 +93,6 @@ class RandomSpec:
         self.tensors[name] = (result, kind or dtype)
         self.computed.append(name)
         self.statements.append(f"{name} = {call}")
-
-
-def _elements(shape: Shape) -> int:
-    product = 1
-    for extent in shape:
-        product *= extent
-    return product
 
 
 Drawn = tuple[str, Shape, str] | None
