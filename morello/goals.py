@@ -66,10 +66,11 @@ def lower_goal(target: Target, goal: Goal, plans: tuple[PlanNode, ...]) -> Node:
     """
     tensors = {tensor: _in_memory(target, tensor) for tensor in goal.tensors}
     names = Names({tensor.name: 1 for tensor in goal.tensors})
-    steps = [
-        (tensors[c.output], lower_plan(plan, tuple(whole(tensors[t]) for t in c.operands), names))
-        for c, plan in zip(goal.computations, plans, strict=True)
-    ]
+    steps = []
+    for computation, plan in zip(goal.computations, plans, strict=True):
+        operands = tuple(whole(tensors[tensor]) for tensor in computation.operands)
+        lowered = lower_plan(plan, operands, names, target.page)
+        steps.append((tensors[computation.output], lowered))
     return in_sequence(steps, Origin(SHARED, goal.declaration))
 
 

@@ -52,11 +52,14 @@ def whole(tensor: Tensor) -> View:
     return View(tensor, tuple(Affine() for _ in tensor.shape), tensor.shape, tensor.level)
 
 
-def buffer_of(source: View, operand: Operand, width: int, name: str) -> View:
+def buffer_of(
+    source: View, operand: Operand, width: int, name: str, page: int | None = None
+) -> View:
     """All of a new buffer of what a view shows, in panels of this width.
 
     Of a view of all dimensions in another order, it has the dimensions of the tensor: a packed
-    weight is the weight in another layout.
+    weight is the weight in another layout. With a ``page``, in elements, long panels are spread:
+    parts of several will be in a cache at once.
     """
     axes = [source.axis(position) for position in range(len(source.sizes))]
     along = [axis.dimension for axis in axes]
@@ -66,6 +69,7 @@ def buffer_of(source: View, operand: Operand, width: int, name: str) -> View:
     for dimension, size in zip(along, source.sizes, strict=True):
         shape[dimension] = size
     layout = Layout(tuple(along[p] for p in operand.order), width)
+    layout = layout if page is None else layout.spread(shape, page)
     tensor = _buffer(name, operand, tuple(shape), layout)
     view = replace(whole(tensor), sizes=source.sizes, axes=tuple(map(Axis, along)))
     return whole(tensor) if along == list(range(len(along))) else view
@@ -81,8 +85,8 @@ def _width(step: Placed) -> int:
     return int(panel(step.tensor.packing))
 
 
-def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names) -> Node:
-    """The program of a plan on these operands, inputs first."""
+def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names, page: int) -> Node:
+    """The program of a plan on these operands, inputs first. ``page``: the target's, in bytes."""
     alternative = plan.option.alternative
     if isinstance(alternative, KernelAlternative):
         sizes = dict(zip(plan.spec.family.operation.dims, plan.spec.sizes, strict=True))
@@ -92,10 +96,10 @@ def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names) -> Node:
     children = iter(plan.children)
 
     def leaf(_: Leaf, operands: tuple[View, ...]) -> Node:
-        return lower_plan(next(children), operands, names)
+        return lower_plan(next(children), operands, names, page)
 
     assert plan.step is not None
-    return lower_step(plan.step, alternative, views, names, leaf)
+    return lower_step(plan.step, alternative, views, names, page, leaf)
 
 
 def in_sequence(steps: list[tuple[Tensor, Node]], origin: Origin) -> Node:
@@ -120,6 +124,7 @@ def lower_step(
     alternative: RuleAlternative,
     views: tuple[View, ...],
     names: Names,
+    page: int,
     leaf: Leaves,
 ) -> Node:
     """The program of one rule's concrete result.
@@ -129,13 +134,14 @@ def lower_step(
     declaration = alternative.rule.declaration
     origin = Origin(alternative.rule.name, declaration.name_span)
     known = {str(position): view for position, view in enumerate(views)}
-    return _Lowering(names, origin, leaf).node(step, known)
+    return _Lowering(names, origin, page, leaf).node(step, known)
 
 
 class _Lowering:
-    def __init__(self, names: Names, origin: Origin, leaf: Leaves) -> None:
+    def __init__(self, names: Names, origin: Origin, page: int, leaf: Leaves) -> None:
         self.names = names
         self.origin = origin
+        self.page = page
         self.leaf = leaf
 
     def node(self, step: Step, views: Mapping[str, View]) -> Node:
@@ -168,7 +174,8 @@ class _Lowering:
         moved = operand.level.name != source.level
         suffix = operand.level.name if moved else "packed"
         name = self.names.fresh(f"{source.tensor.name.split('_')[0]}_{suffix}")
-        return self._allocated(step, buffer_of(source, operand, _width(step), name), views)
+        page = None if moved else self.page // operand.dtype.bytes
+        return self._allocated(step, buffer_of(source, operand, _width(step), name, page), views)
 
     def _made(self, step: Placed, views: Mapping[str, View]) -> Node:
         """A buffer of an intermediate tensor."""

@@ -4,7 +4,9 @@ A layout orders the logical dimensions, slowest first: row-major of a matrix is 
 column-major ``(1, 0)``. It may cut the fastest dimension into *panels*: ``(0, 1) panels 16`` keeps
 columns 0 to 15 of all rows, then columns 16 to 31 of all rows, and so on. The number of the panel
 is then one more dimension in memory, the slowest; the last panel is filled up to its full width. A
-part that lies within one panel has a plain layout, with rows a panel's width apart.
+part that lies within one panel has a plain layout, with rows a panel's width apart. Panels may have
+a *gap* behind each, so that parts of several panels do not alias in the caches; it counts as part
+of its panel, and packings do not tell.
 
 The *contiguity* of a view is the number of its innermost (fastest) dimensions in memory that are
 packed together: a whole row-major matrix has contiguity 2; its left half has contiguity 1, since
@@ -17,7 +19,7 @@ coordinate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -30,13 +32,21 @@ Packing = Any
 PANEL_SHIFT = 8
 """A packing is paged + 2 * contiguity + 256 * width of the panels."""
 
+_MANY_PAGES = 8
+"""In a panel: one more of nothing is little beside them."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Layout:
-    """The layout of a whole tensor. ``panel``: width of the panels in elements, 0 for none."""
+    """The layout of a whole tensor.
+
+    ``panel``: width of the panels in elements, 0 for none. ``gap``: rows, a panel's width long,
+    that are left free behind each panel.
+    """
 
     order: Order
     panel: int = 0
+    gap: int = 0
 
     @property
     def fastest(self) -> int | None:
@@ -44,11 +54,33 @@ class Layout:
         return self.order[-1] if self.order else None
 
     def shape_in_memory(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Extents of the dimensions in memory, slowest first, of a tensor of this shape."""
+        """Extents of the dimensions in memory, slowest first, of a tensor of this shape.
+
+        All rows of a panel are one dimension where there is a gap behind them.
+        """
         extents = [shape[d] for d in self.order]
         if not self.panel:
             return tuple(extents)
-        return (-(-extents[-1] // self.panel), *extents[:-1], self.panel)
+        rows = [prod(extents[:-1]) + self.gap] if self.gap else extents[:-1]
+        return (-(-extents[-1] // self.panel), *rows, self.panel)
+
+    def spread(self, shape: Sequence[int], page: int) -> Layout:
+        """This layout, with a gap of a page where panels are an even number of pages long.
+
+        What lies an odd number of pages apart is spread over all sets of a cache; at multiples of a
+        large power of two it shares few of them, whatever the cache's size. Shorter panels lose
+        less by that than such gaps would take.
+
+        Args:
+            shape: Of the tensor.
+            page: In elements.
+        """
+        if not self.panel:
+            return self
+        pages, rest = divmod(prod(self.shape_in_memory(shape)[1:]), page)
+        if rest or pages % 2 or pages < _MANY_PAGES:
+            return self
+        return replace(self, gap=-(-page // self.panel))
 
     def elements(self, shape: Sequence[int]) -> int:
         """Elements that a tensor of this shape takes in memory."""
@@ -74,7 +106,8 @@ class Layout:
 
     def __str__(self) -> str:
         order = f"({', '.join(map(str, self.order))})"
-        return f"{order} panels {self.panel}" if self.panel else order
+        gap = f" gap {self.gap}" if self.gap else ""
+        return f"{order} panels {self.panel}{gap}" if self.panel else order
 
 
 @dataclass(frozen=True, slots=True)

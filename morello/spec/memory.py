@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,18 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def to_memory(layout: Layout, array: Array) -> Array:
-    """The elements of an array in a layout, as an array of rank 1; what fills up panels is 0."""
+    """The elements of an array in a layout, as an array of rank 1; the rest is 0."""
     ordered = array.transpose(layout.order)
     if not layout.panel:
         return np.ascontiguousarray(ordered).reshape(-1)
-    panels, *outer, width = layout.shape_in_memory(array.shape)
+    memory = np.zeros(layout.shape_in_memory(array.shape), array.dtype)
+    panels, width = len(memory), layout.panel
+    *outer, extent = ordered.shape
     filled = np.zeros((*outer, panels * width), array.dtype)
-    filled[..., : ordered.shape[-1]] = ordered
-    return np.moveaxis(filled.reshape(*outer, panels, width), -2, 0).reshape(-1)
+    filled[..., :extent] = ordered
+    by_panel = np.moveaxis(filled.reshape(*outer, panels, width), -2, 0)
+    memory.reshape(panels, -1, width)[:, : prod(outer)] = by_panel.reshape(panels, -1, width)
+    return memory.reshape(-1)
 
 
 def from_memory(layout: Layout, shape: Sequence[int], memory: Array) -> Array:
@@ -30,7 +35,8 @@ def from_memory(layout: Layout, shape: Sequence[int], memory: Array) -> Array:
     """
     physical = memory.reshape(layout.shape_in_memory(shape))
     if layout.panel:
-        rows = np.moveaxis(physical, 0, -2)
-        joined = rows.reshape(*rows.shape[:-2], -1)
-        physical = joined[..., : shape[layout.order[-1]]]
+        *outer, extent = (shape[d] for d in layout.order)
+        rows = physical.reshape(len(physical), -1, layout.panel)[:, : prod(outer)]
+        joined = np.moveaxis(rows, 0, -2).reshape(*outer, -1)
+        physical = joined[..., :extent]
     return physical.transpose(np.argsort(layout.order).tolist())

@@ -182,7 +182,8 @@ class _Execution:
         instance = self.instance
         step = concrete_step(instance.context, self.spec, instance.alternative, instance.tile)
         names = Names({view.tensor.name: 1 for view in self.views})
-        return lower_step(step, instance.alternative, self.views, names, self._leaf)
+        page = instance.context.target.page
+        return lower_step(step, instance.alternative, self.views, names, page, self._leaf)
 
     def _leaf(self, leaf: Leaf, views: tuple[View, ...]) -> Node:
         spec = leaf_spec(leaf)

@@ -222,7 +222,8 @@ def layout_in_words(layout: Layout) -> str:
         text = "column-major"
     if not layout.panel:
         return text
-    return f"{text}, in panels of {layout.panel} along dimension {layout.fastest}"
+    text = f"{text}, in panels of {layout.panel} along dimension {layout.fastest}"
+    return f"{text}, {layout.gap} free rows behind each" if layout.gap else text
 
 
 def comment(text: str) -> str:

@@ -35,6 +35,7 @@ KERNELS = [
     ("bytes", (5, 9, 35), "x86.avx512_vnni"),
     ("bytes", (3, 6, 17), "x86.avx2"),
     ("bf16", (5, 6, 11), "x86.avx2"),
+    ("weight", (16, 512, 35), "x86.avx2"),
     ("weight columns", (3, 7, 33), "x86.avx512"),
     ("weight bytes", (13, 34, 37), "x86.avx512_vnni"),
     ("weight", (5, 6, 11), "x86.scalar"),

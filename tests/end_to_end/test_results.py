@@ -11,6 +11,7 @@ import morello
 from morello.reference.compare import MismatchError
 from morello.reference.inputs import KINDS
 from morello.spec.dtypes import BF16
+from morello.spec.layout import Layout
 from morello.verify.program import verify_function
 
 from .kernels import Array, compiled, runnable, small_inputs
@@ -85,6 +86,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "packed bytes scalar": ("packed bytes", (5, 9, 6), "x86.scalar", _unpacked_product),
     "a loop from panel to panel": ("panels_k", (2, 9, 3), "x86.scalar", _unpacked_product),
     "a weight": ("weight", (7, 20, 35), "x86.avx512", np.matmul),
+    "a weight in long panels": ("weight", (16, 512, 35), "x86.avx2", np.matmul),
     "a weight in columns": ("weight columns", (3, 7, 33), "x86.avx512", np.matmul),
     "a weight in panels": ("weight panels", (5, 7, 9), "x86.scalar", _in_panels_of_5),
     "a weight of bytes": ("weight bytes", (13, 34, 37), "x86.avx512_vnni", _wide_product),
@@ -164,6 +166,14 @@ def test_it_writes_where_it_is_told(case: tuple[morello.Kernel, Expected]) -> No
     np.testing.assert_array_equal(out, expected(*inputs))
     for array, kept in zip(inputs, before, strict=True):
         np.testing.assert_array_equal(array, kept)
+
+
+def test_long_panels_of_a_weight_are_spread() -> None:
+    """They are 8 pages long; the case above would compute the same without a gap."""
+    kernel = compiled(*CASES["a weight in long panels"][:3])
+    (weight,) = (a for a in kernel.signature.inputs if a.packing)
+    assert weight.packing is not None
+    assert weight.packing.layout == Layout((0, 1), 16, gap=64)
 
 
 def test_what_flushes_says_so_and_is_held_to_no_more_than_that() -> None:

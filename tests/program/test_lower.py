@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -54,7 +55,7 @@ def program_of(plan: PlanNode, wanted: Wanted, target: Target) -> Program:
     """The program of a plan."""
     arguments = arguments_of(wanted, target)
     names = Names({tensor.name: 1 for tensor in arguments})
-    body = lower_plan(plan, tuple(map(whole, arguments)), names)
+    body = lower_plan(plan, tuple(map(whole, arguments)), names, target.page)
     return Program("f", arguments, body, wanted.threads, target, str(wanted))
 
 
@@ -151,14 +152,14 @@ def _visit(
         _assert_agree(operand, plan.spec.packing[position], view, target)
     alternative = plan.option.alternative
     if not isinstance(alternative, RuleAlternative):
-        return lower_plan(plan, views, Names())
+        return lower_plan(plan, views, Names(), target.page)
     children = iter(plan.children)
 
     def leaf(_: Leaf, operands: tuple[View, ...]) -> Node:
         return _visit(next(children), operands, visited, target)
 
     assert plan.step is not None
-    node = lower_step(plan.step, alternative, views, Names(), leaf)
+    node = lower_step(plan.step, alternative, views, Names(), target.page, leaf)
     assert next(children, None) is None
     return node
 
@@ -183,7 +184,7 @@ def _assert_agree(operand: Operand, packing: int, view: View, target: Target) ->
 def _contiguity(view: View) -> int:
     """How many of its innermost dimensions are packed: all but the last of these are whole."""
     layout = view.tensor.layout
-    whole = layout.shape_in_memory(view.tensor.shape)
+    whole = replace(layout, gap=0).shape_in_memory(view.tensor.shape)  # it is part of its panel
     sizes = [view.sizes[d] for d in layout.order]
     if layout.panel:
         sizes = [-(-sizes[-1] // layout.panel), *sizes[:-1], min(sizes[-1], layout.panel)]

@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,25 +17,25 @@ from tests.search.budget import examples
 
 @st.composite
 def layouts(draw: st.DrawFn) -> tuple[Layout, tuple[int, ...]]:
-    """A layout, with panels or without, and a shape of its rank."""
+    """A layout, with panels or without, with a gap or without, and a shape of its rank."""
     rank = draw(st.integers(0, 3))
     order = tuple(draw(st.permutations(range(rank))))
     width = draw(st.sampled_from((0, 2, 3, 4) if rank else (0,)))
-    return Layout(order, width), tuple(draw(st.integers(1, 7)) for _ in range(rank))
+    gap = draw(st.integers(0, 2)) if width else 0
+    return Layout(order, width, gap), tuple(draw(st.integers(1, 7)) for _ in range(rank))
 
 
 def address(layout: Layout, shape: tuple[int, ...], index: tuple[int, ...]) -> int:
     """Where an element lies, written without strides."""
     at = [index[d] for d in layout.order]
     extents = [shape[d] for d in layout.order]
+    number = 0
     if layout.panel:
-        panels = -(-extents[-1] // layout.panel)
-        at = [at[-1] // layout.panel, *at[:-1], at[-1] % layout.panel]
-        extents = [panels, *extents[:-1], layout.panel]
+        number, at[-1], extents[-1] = at[-1] // layout.panel, at[-1] % layout.panel, layout.panel
     place = 0
     for i, n in zip(at, extents, strict=True):
         place = place * n + i
-    return place
+    return place + number * (prod(extents) + layout.gap * layout.panel)
 
 
 @examples(200)
@@ -66,6 +67,28 @@ def test_strides_lead_from_neighbour_to_neighbour(made: tuple[Layout, tuple[int,
             number = index[layout.order[-1]] // layout.panel
             place += number * prod(layout.shape_in_memory(shape)[1:])
         assert address(layout, shape, index) == place
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "apart"),
+    [
+        (64, 40, 9),
+        (80, 40, 11),
+        (2048, 16, 257),
+        (72, 40, 9),
+        (56, 40, 7),
+        (48, 40, 6),
+        (65, 40, 0),
+    ],
+)
+def test_long_panels_are_an_odd_number_of_pages_apart(rows: int, columns: int, apart: int) -> None:
+    """Pages of 8 rows: where they were an even number of them apart, a page is left free."""
+    layout, page = Layout((0, 1), 16), 8 * 16
+    spread = layout.spread((rows, columns), page)
+    between = spread.elements((rows, columns)) // -(-columns // 16)
+    assert between == (apart * page or rows * 16)
+    assert layout.spread((columns, rows), 1 << 20) == layout
+    assert row_major(2).spread((rows, columns), page) == row_major(2)
 
 
 def test_a_tensor_within_one_panel_is_plain() -> None:
