@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -214,11 +215,11 @@ def test_registers_cannot_move_with_a_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("panels", "level", "prefetched"),
-    [(16, "mem", True), (16, "l3", True), (16, "l2", False), (0, "mem", False)],
+    ("panels", "level", "ahead"),
+    [(16, "mem", 2048), (16, "l3", 2048), (16, "l2", 512), (16, "l1", 0), (0, "mem", 0)],
 )
-def test_only_panels_beyond_l2_are_prefetched(panels: int, level: str, prefetched: bool) -> None:
-    """What is streamed from there; rows that lie apart are on other pages."""
+def test_only_panels_beyond_l1_are_prefetched(panels: int, level: str, ahead: int) -> None:
+    """What is streamed from there, the farther the earlier; rows apart are on other pages."""
     target = targets()["x86.avx512"]
     a, b = tensor("a", (2, 9)), tensor("b", (9, 32), layout=Layout((0, 1), panels))
     c = tensor("c", (2, 32), level="reg", vector=64)
@@ -226,7 +227,7 @@ def test_only_panels_beyond_l2_are_prefetched(panels: int, level: str, prefetche
     views = (whole(a), replace(whole(b), level=level), whole(c))
     body = buffer(c, call(target, "multiply_add_f32_x16", product, *views))
     source = CEmitter().emit(program(target, [a, b], body), EmitOptions()).source
-    assert ("_mm_prefetch" in source) == prefetched
+    assert re.findall(r"\+ (\d+)\), _MM_HINT_T0", source) == [str(ahead)] * (10 if ahead else 0)
     assert f"row_ = {panels or 32};" in source
 
 
