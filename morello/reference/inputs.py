@@ -84,6 +84,28 @@ def _nonfinite(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> 
     return np.where(rng.random(shape) < 0.1, special, values)
 
 
+def _positive(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
+    """Above zero, at most 1; any integer."""
+    return 1.0 - rng.random(shape) if dtype.floating else _random(rng, shape, dtype)
+
+
+def _masked(rng: np.random.Generator, values: Array, axis: int, dtype: DType) -> Array:
+    """Along an axis leading elements replaced, of half of the lines all: lines differ, or not.
+
+    A line's are -infinity, or half the lowest number: means of that itself may leave the range.
+    """
+    if dtype.floating:
+        least = [-np.inf, -np.inf, -floating_limits(dtype).max / 2]
+    else:
+        least = [int(np.iinfo(dtype.numpy).min)]
+    length = values.shape[axis]
+    lines = [1 if d == axis else n for d, n in enumerate(values.shape)]
+    shape = lines if rng.random() < 0.5 else [1] * len(lines)
+    counts = rng.integers(0, 2 * length, shape)
+    places = np.arange(length).reshape([-1 if d == axis else 1 for d in range(len(lines))])
+    return np.where(places < counts, rng.choice(least, shape), values)
+
+
 KINDS: Mapping[str, Generator] = {
     "random": _random,
     "small": _small,
@@ -94,7 +116,17 @@ KINDS: Mapping[str, Generator] = {
     "uneven": _uneven,
     "nonfinite": _nonfinite,
 }
-"""Every kind of input by name; ``nonfinite`` is the only one with infinities and NaN."""
+"""Every kind of input by name; ``nonfinite`` is the only one with infinities and NaN.
+
+For one operation there is `MASKED` as well.
+"""
+
+MASKED = "masked"
+"""Positive, but for one input: some of its leading elements along a dimension that is reduced.
+
+These are -infinity or very low, the least integer: as where scores that do not count are masked.
+Results are numbers then, but for those that all elements are masked of.
+"""
 
 
 def make(kind: str, shape: Sequence[int], dtype: DType, rng: np.random.Generator) -> Array:
@@ -118,7 +150,34 @@ def for_operation(
 ) -> list[Array]:
     """Arrays for every operand that the operation reads: inputs, and an accumulated output last.
 
-    ``dtypes`` has one for every operand, the output last.
+    ``kind`` is one of `KINDS`, or `MASKED`. ``dtypes`` has one for every operand, the output last.
     """
     read = [p for p in range(len(operation.operands)) if operation.reads(p)]
-    return make_all(kind, [(extents(operation, sizes, p), dtypes[p]) for p in read], seed)
+    tensors = [(extents(operation, sizes, p), dtypes[p]) for p in read]
+    if kind != MASKED:
+        return make_all(kind, tensors, seed)
+    rng = np.random.default_rng(seed)
+    arrays = [_positive(rng, *tensor) for tensor in tensors]
+    reduced = reduced_axes(operation)
+    if reduced:
+        operand, axis = reduced[rng.integers(len(reduced))]
+        arrays[operand] = _masked(rng, arrays[operand], axis, dtypes[operand])
+    pairs = zip(arrays, (dtype for _, dtype in tensors), strict=True)
+    return [np.ascontiguousarray(convert(array, dtype)) for array, dtype in pairs]
+
+
+def reduced_axes(operation: Operation) -> list[tuple[int, int]]:
+    """Input and axis of everything along which the operation, or one of a graph's, reduces."""
+    composition = operation.operator.composition
+    reduced = set(operation.reduced_dims)
+    if composition is not None:
+        kept = {t: {d for i in a for d in i.dims} for t, a in composition.locals.items()}
+        for node in composition.graph.nodes:
+            own = kept.get(node.output, set(operation.output_dims))
+            reduced |= composition.dims[node.output] - own
+    return [
+        (operand, axis)
+        for operand, access in enumerate(operation.operands[:-1])
+        for axis, index in enumerate(access)
+        if not reduced.isdisjoint(index.dims)
+    ]

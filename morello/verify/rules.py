@@ -22,7 +22,7 @@ from morello.errors import MorelloError
 from morello.program.lower import Names, lower_step
 from morello.program.tree import Apply, Node, View
 from morello.reference.compare import check_close, reference
-from morello.reference.inputs import for_operation
+from morello.reference.inputs import MASKED, for_operation, reduced_axes
 from morello.reference.interpreter import poisoned, run
 from morello.reference.views import part
 from morello.rewriting.progress import operator_ranks
@@ -30,6 +30,7 @@ from morello.rewriting.rule import Rule
 from morello.rewriting.steps import Leaf
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.spec.layout import Layout, contiguity, panel
+from morello.spec.operators import Operation
 from morello.spec.spec import Spec
 from morello.verify.families import part_of_larger, region
 from morello.verify.measure import decreases
@@ -44,8 +45,12 @@ BUDGET = 200
 TURNS = 8
 """So many are tried for each operator that the rule may match, if that is more."""
 
-KINDS = ("random", "small", "huge", "nonfinite")
-"""Kinds of inputs, in turn. The first `BUDGET` instances are tried on the last as well."""
+FINITE = ("random", "small", "huge")
+NONFINITE = (MASKED, "nonfinite")
+"""Kinds of inputs, in turn. The first `BUDGET` instances are tried on one of each.
+
+What reduces nothing has nothing to mask.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ def verify_rule(definitions: Definitions, rule: Rule, *, budget: int | None = No
     for number, instance in enumerate(rule_instances(definitions, rule, budget)):
         try:
             execution = _Execution(instance, ranks, seed=number)
-            for kind in _kinds(number):
+            for kind in _kinds(number, instance.spec.family.operation):
                 execution.check(kind)
         except MorelloError as error:
             raise WrongRuleError(rule, instance, str(error)) from error
@@ -120,11 +125,13 @@ def verify_rule(definitions: Definitions, rule: Rule, *, budget: int | None = No
     )
 
 
-def _kinds(number: int) -> tuple[str, ...]:
+def _kinds(number: int, operation: Operation) -> tuple[str, ...]:
     """Kinds of inputs for an instance, by its number."""
+    nonfinite = NONFINITE if reduced_axes(operation) else NONFINITE[1:]
     if number >= BUDGET:
-        return (KINDS[number % len(KINDS)],)
-    return (KINDS[number % (len(KINDS) - 1)], KINDS[-1])
+        every = (*FINITE, *nonfinite)
+        return (every[number % len(every)],)
+    return (FINITE[number % len(FINITE)], nonfinite[number % len(nonfinite)])
 
 
 class _Execution:

@@ -203,6 +203,29 @@ def test_inputs_are_as_nasty_as_their_names() -> None:
     assert integers.min() < -(2**30)
 
 
+def test_leading_elements_along_a_reduction_are_masked() -> None:
+    """Of one input; the rest are positive, so that no result is lost."""
+    op, sizes = operation(MATMUL), (5, 3, 40)
+    assert test_inputs.reduced_axes(op) == [(0, 1), (1, 0)]
+    seen = set()
+    for seed in range(40):
+        found = test_inputs.for_operation(test_inputs.MASKED, op, sizes, [F32] * 3, seed)
+        a, b = found[0], found[1].T
+        masked, other = (a, b) if (a < 0).any() else (b, a)
+        assert (other > 0).all()
+        low = masked < -1e30
+        assert (low | (masked > 0)).all()
+        assert (low[:, :-1] >= low[:, 1:]).all()  # only leading ones
+        seen |= {"left" if masked is a else "right", *(["infinite"] if np.isinf(a).any() else [])}
+        seen |= {"all"} if low.all(1).any() else set()
+        seen |= {"some"} if (low.any(1) & ~low.all(1)).any() else set()
+        seen |= {"finite"} if np.isfinite(masked[low]).any() else set()
+        assert not np.isnan(reference(op, sizes, found, F32).values).any()
+    assert seen == {"left", "right", "infinite", "all", "some", "finite"}
+    plain = test_inputs.for_operation(test_inputs.MASKED, operation(RELU, 1), (9,), [F32] * 2)
+    assert (plain[0] > 0).all()  # it has nothing to reduce
+
+
 def test_unknown_kinds_of_inputs_are_named() -> None:
     with pytest.raises(UsageError, match="there are no inputs called 'hug'") as error:
         test_inputs.make_all("hug", [((1,), F32)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from morello.definitions import Definitions, load_definitions
@@ -59,6 +61,23 @@ def test_wrong_rules_are_caught(name: str) -> None:
     assert f"(planted.mrules:{rule.declaration.name_span.line}:" in str(error)
     assert str(error.instance) in str(error)
     assert error.help
+
+
+def test_a_wrong_start_shows_where_leading_elements_are_masked(project: Path) -> None:
+    """Of a sum so far: nothing is left of it once a block has a larger score than the masked ones.
+
+    Specs and inputs are drawn by the rule's name: three of them, a few instances each.
+    """
+    rules = (project / "rules" / "normalisation.mrules").read_text()
+    right = rules[rules.index("rule softmax_online\n") :]
+    wrong = right.replace("fill(C, 0)", "fill(C, 1)")
+    assert wrong != right
+    names = [f"softmax_{name}" for name in ("first", "second", "third")]
+    texts = (wrong.replace("softmax_online", name, 1) for name in names)
+    definitions = load_definitions([Source(f"{n}.mrules", t) for n, t in enumerate(texts)])
+    for name in names:
+        with pytest.raises(WrongRuleError, match="masked inputs"):
+            verify_rule(definitions, _rule(definitions, name), budget=16)
 
 
 def test_every_planted_rule_is_tried() -> None:
