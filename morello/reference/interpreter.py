@@ -8,6 +8,7 @@ or a poison integer, and the iterations of a parallel loop run in a shuffled ord
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -25,7 +26,17 @@ POISON = -0x5EADBEEF
 """What a new buffer of integers holds, modulo 2^bits."""
 
 
-def run(node: tree.Node, arrays: Mapping[str, Array], *, seed: int = 0) -> None:
+Meanings = dict[tuple[Operation, DType], Executable]
+"""Operations of one set of definitions, ready to be executed."""
+
+
+def run(
+    node: tree.Node,
+    arrays: Mapping[str, Array],
+    *,
+    seed: int = 0,
+    meanings: Meanings | None = None,
+) -> None:
     """Execute a node on arrays by tensor name; outputs are written in place.
 
     Args:
@@ -33,11 +44,12 @@ def run(node: tree.Node, arrays: Mapping[str, Array], *, seed: int = 0) -> None:
         arrays: For every tensor that the node does not allocate itself, an array of its shape and
             element type, of any strides.
         seed: Seed of the order in which iterations of parallel loops run.
+        meanings: Those that earlier runs have left; to these are added what this one executes.
 
     Raises:
         MorelloError: A tensor is missing or of another shape or dtype, or a view leaves its tensor.
     """
-    _Machine(arrays, seed).run(node)
+    _Machine(arrays, seed, {} if meanings is None else meanings).run(node)
 
 
 def run_program(
@@ -74,11 +86,12 @@ def poisoned(shape: Sequence[int], dtype: DType) -> Array:
 class _Machine:
     """The state of a run: arrays in scope, values of loop variables."""
 
-    def __init__(self, arrays: Mapping[str, Array], seed: int) -> None:
+    def __init__(self, arrays: Mapping[str, Array], seed: int, meanings: Meanings) -> None:
         self._arrays = dict(arrays)
         self._variables: dict[str, int] = {}
         self._random = np.random.default_rng(seed)
-        self._meanings: dict[tuple[Operation, DType], Executable] = {}
+        self._meanings = meanings
+        self._sights: dict[int, _Sight] = {}
 
     def run(self, node: tree.Node) -> None:
         match node:
@@ -136,7 +149,7 @@ class _Machine:
                 f"to a view of {output.shape} of '{operands[-1].tensor.name}'"
             )
         output[...] = result
-        if _is_gathered(operands[-1]):
+        if self._sight(operands[-1]).gathered:
             self._arrays[operands[-1].tensor.name][self._places(operands[-1])] = result
 
     def _part(self, view: tree.View) -> Array:
@@ -151,22 +164,27 @@ class _Machine:
                 f"the array for tensor '{tensor.name}' is {array.dtype} of shape {array.shape}; "
                 f"expected {tensor.dtype.numpy} of shape {tensor.shape}"
             )
-        if _is_gathered(view):
+        sight = self._sight(view)
+        if sight.gathered:
             gathered: Array = array[self._places(view)]
             return gathered
         starts = [self._offset(offset) for offset in view.offsets]
-        slices = [slice(start, start + 1) for start in starts]
-        axes = [view.axis(position) for position in range(len(view.sizes))]
-        for axis, size in zip(axes, view.sizes, strict=True):
-            start = starts[axis.dimension]
-            slices[axis.dimension] = slice(start, start + axis.step * (size - 1) + 1, axis.step)
-        if any(s.start < 0 or s.stop > n for s, n in zip(slices, tensor.shape, strict=True)):
-            raise _out_of_bounds(view, starts)
-        along = [axis.dimension for axis in axes]
-        others = [d for d in range(len(slices)) if d not in along]
-        first: tuple[Any, ...] = (..., *(0 for _ in others))
-        seen: Array = part(array, slices).transpose(along + others)[first]
+        slices = []
+        for start, reach, step, extent in zip(
+            starts, sight.reach, sight.steps, tensor.shape, strict=True
+        ):
+            if start < 0 or start + reach > extent:
+                raise _out_of_bounds(view, starts)
+            slices.append(slice(start, start + reach, step))
+        seen: Array = part(array, slices).transpose(sight.order)[sight.first]
         return seen
+
+    def _sight(self, view: tree.View) -> _Sight:
+        """What is the same of a view in all iterations; views are those of the tree."""
+        found = self._sights.get(id(view))
+        if found is None:
+            found = self._sights[id(view)] = _sight_of(view)
+        return found
 
     def _places(self, view: tree.View) -> tuple[Array, ...]:
         """Where each element of a view is, along every dimension of its tensor.
@@ -197,6 +215,37 @@ class _Machine:
             return offset.constant + sum(c * self._variables[v] for v, c in offset.terms)
         except KeyError as error:
             raise MorelloError(f"loop variable {error} is used outside of its loop") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """Of a view what does not depend on loops.
+
+    ``gathered``: no slices say what it is. Otherwise ``reach`` and ``steps`` are those of the
+    slices, ``order`` the axes that its dimensions run along and then the others, of which
+    ``first`` takes the first elements.
+    """
+
+    view: tree.View
+    gathered: bool
+    reach: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+    first: tuple[Any, ...] = ()
+
+
+def _sight_of(view: tree.View) -> _Sight:
+    if _is_gathered(view):
+        return _Sight(view, gathered=True)
+    rank = len(view.tensor.shape)
+    reach, steps = [1] * rank, [1] * rank
+    for axis, size in zip(view.every_axis, view.sizes, strict=True):
+        reach[axis.dimension] = axis.step * (size - 1) + 1
+        steps[axis.dimension] = axis.step
+    along = [axis.dimension for axis in view.every_axis]
+    others = [d for d in range(rank) if d not in along]
+    first = (..., *(0 for _ in others))
+    return _Sight(view, False, tuple(reach), tuple(steps), (*along, *others), first)
 
 
 def _is_gathered(view: tree.View) -> bool:

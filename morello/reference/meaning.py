@@ -86,6 +86,7 @@ class Meaning:
         self._target = element_view(operation, operation.operator.statement.target)
         self._elsewhere = elsewhere_of(operation, output_dtype)
         self._factors = factors(self._value) if operation.operator.reduction == "+" else ()
+        self._shapes: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = {}
         self._check_declaration()
 
     def execute(
@@ -157,32 +158,39 @@ class Meaning:
         self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None
     ) -> None:
         operation = self.operation
-        if len(sizes) != len(operation.dims) or any(n < 1 for n in sizes):
-            raise MorelloError(
-                f"'{operation}' has sizes {tuple(sizes)}; expected a positive one for each of "
-                + ", ".join(operation.dims)
-            )
+        shapes = self._shapes.get(tuple(sizes))
+        if shapes is None:
+            shapes = self._shapes[tuple(sizes)] = self._checked_shapes(sizes)
         names = operation.names
         if len(inputs) != len(names) - 1:
             raise MorelloError(
                 f"'{operation}' was given {len(inputs)} inputs; expected {len(names) - 1}"
             )
-        size = dict(zip(operation.dims, sizes, strict=True))
-        sums = (index for index in self._target.indices if len(index.terms) > 1)
-        if any(index.extent(size) != prod(size[d] for d in index.dims) for index in sums):
-            raise self._scattered()
-        arrays = list(zip(names, inputs, strict=False))
+        arrays = list(zip(names, inputs, shapes, strict=False))
         if operation.accumulating:
             if old_output is None:
                 raise MorelloError(f"'{operation}' needs the old output '{names[-1]}'")
-            arrays.append((names[-1], old_output))
-        for position, (name, array) in enumerate(arrays):
-            expected = extents(operation, sizes, position)
+            arrays.append((names[-1], old_output, shapes[-1]))
+        for name, array, expected in arrays:
             if array.shape != expected:
                 raise MorelloError(
                     f"operand '{name}' of '{operation}' has shape {array.shape}; "
                     f"the sizes {tuple(sizes)} make it {expected}"
                 )
+
+    def _checked_shapes(self, sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """Shapes of all operands at these sizes, which must be as many as there are dimensions."""
+        operation = self.operation
+        if len(sizes) != len(operation.dims) or any(n < 1 for n in sizes):
+            raise MorelloError(
+                f"'{operation}' has sizes {tuple(sizes)}; expected a positive one for each of "
+                + ", ".join(operation.dims)
+            )
+        size = dict(zip(operation.dims, sizes, strict=True))
+        sums = (index for index in self._target.indices if len(index.terms) > 1)
+        if any(index.extent(size) != prod(size[d] for d in index.dims) for index in sums):
+            raise self._scattered()
+        return tuple(extents(operation, sizes, p) for p in range(len(operation.operands)))
 
     def _operand(
         self, view: ElementView, inputs: Sequence[Tensor], size: Mapping[str, int]

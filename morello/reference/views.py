@@ -21,11 +21,16 @@ from morello.spec.operators import OperandIndex, Operation
 
 @dataclass(frozen=True, slots=True)
 class ElementView:
-    """How an element of the operand at ``position`` is read. ``dims`` are those that it uses."""
+    """How an element of the operand at ``position`` is read.
+
+    ``dims`` are those that it uses; ``order`` is that of their axes in the operand, if each of
+    those is a dimension alone.
+    """
 
     position: int
     indices: tuple[OperandIndex, ...]
     dims: tuple[str, ...]
+    order: tuple[int, ...] | None
 
     def of(self, array: Array, size: Mapping[str, int]) -> Array:
         """View of shape (size of each of ``dims``); it shares the array's memory.
@@ -33,13 +38,15 @@ class ElementView:
         Raises:
             MorelloError: An index would leave the array.
         """
+        shape = [size[d] for d in self.dims]
+        if self.order is not None and [array.shape[axis] for axis in self.order] == shape:
+            return array.transpose(self.order)
         for axis, index in enumerate(self.indices):
             _check_inside(index, size, axis, array.shape)
         strides = dict.fromkeys(self.dims, 0)
         for index, stride in zip(self.indices, array.strides, strict=True):
             for dim, factor in index.terms:
                 strides[dim] += factor * stride
-        shape = [size[d] for d in self.dims]
         steps = [strides[d] for d in self.dims]
         reached = part(array, (slice(index.low, None) for index in self.indices))
         return np.lib.stride_tricks.as_strided(reached, shape, steps)
@@ -72,7 +79,10 @@ def element_view(operation: Operation, element: ast.Element) -> ElementView:
     position = operation.names.index(element.tensor)
     indices = operation.expand(element.indices)
     used = {dim for index in indices for dim, _ in index.terms}
-    return ElementView(position, indices, tuple(d for d in operation.dims if d in used))
+    dims = tuple(d for d in operation.dims if d in used)
+    alone = [index.alone for index in indices]
+    once = None not in alone and len(alone) == len(dims)
+    return ElementView(position, indices, dims, tuple(map(alone.index, dims)) if once else None)
 
 
 def extents(operation: Operation, sizes: Sequence[int], position: int) -> tuple[int, ...]:

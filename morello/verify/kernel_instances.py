@@ -145,34 +145,47 @@ def kernel_families(
 ) -> list[KernelMatch]:
     """Every family that a kernel accepts, of at most `GROUP_RANKS` ranks of each operator."""
     found: list[KernelMatch] = []
+    places: Places = {}
     for operator in operators.values():
         ranks: set[int] = set()
         for operation in operations(operator):
             if operation.group_rank not in ranks and len(ranks) == GROUP_RANKS:
                 continue
-            matches = list(_matches(target, kernel, operation))
+            matches = list(_matches(target, kernel, operation, places))
             ranks |= {operation.group_rank for _ in matches[:1]}
             found += matches
     return found
 
 
-def _matches(target: Target, kernel: Kernel, operation: Operation) -> Iterator[KernelMatch]:
+Places = dict[tuple[str, DType, int], tuple[Operand, ...]]
+"""Operands that a kernel's pattern may accept, by name, element type and rank."""
+
+
+def _matches(
+    target: Target, kernel: Kernel, operation: Operation, places: Places
+) -> Iterator[KernelMatch]:
     match = kernel.match
     if not implements(kernel, operation.operator):
         return
+    ranks = [len(indices) for indices in operation.operands]
     for dtypes in dtype_choices(operation.operator):
-        places = [
-            dict.fromkeys(
-                o
-                for p in _patterns(match, name)
-                for o in _operands(target, match, p, dtype, len(i))
-            )
-            for name, dtype, i in zip(operation.names, dtypes, operation.operands, strict=True)
-        ]
-        for operands in product(*places):
+        keys = list(zip(operation.names, dtypes, ranks, strict=True))
+        for key in keys:
+            if key not in places:
+                places[key] = _places(target, match, *key)
+        for operands in product(*(places[key] for key in keys)):
             found = match_kernel(kernel, target, Family(operation, operands))
             if isinstance(found, KernelMatch):
                 yield found
+
+
+def _places(
+    target: Target, match: ast.KernelMatch, name: str, dtype: DType, rank: int
+) -> tuple[Operand, ...]:
+    patterns = _patterns(match, name)
+    return tuple(
+        dict.fromkeys(o for p in patterns for o in _operands(target, match, p, dtype, rank))
+    )
 
 
 def _patterns(match: ast.KernelMatch, name: str) -> list[ast.KernelOperand]:

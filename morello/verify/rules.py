@@ -23,7 +23,7 @@ from morello.program.lower import Names, lower_step
 from morello.program.tree import Apply, Node, View
 from morello.reference.compare import check_close, reference
 from morello.reference.inputs import MASKED, for_operation, reduced_axes
-from morello.reference.interpreter import poisoned, run
+from morello.reference.interpreter import Meanings, poisoned, run
 from morello.reference.views import part
 from morello.rewriting.progress import operator_ranks
 from morello.rewriting.rule import Rule
@@ -100,9 +100,10 @@ def verify_rule(definitions: Definitions, rule: Rule, *, budget: int | None = No
         matched = sum(rule.may_match(operator) for operator in definitions.operators.values())
         budget = max(BUDGET, TURNS * matched)
     tried: list[Instance] = []
+    meanings: Meanings = {}
     for number, instance in enumerate(rule_instances(definitions, rule, budget)):
         try:
-            execution = _Execution(instance, ranks, seed=number)
+            execution = _Execution(instance, ranks, meanings, seed=number)
             for kind in _kinds(number, instance.spec.family.operation):
                 execution.check(kind)
         except MorelloError as error:
@@ -137,8 +138,11 @@ def _kinds(number: int, operation: Operation) -> tuple[str, ...]:
 class _Execution:
     """One instance, executed."""
 
-    def __init__(self, instance: Instance, ranks: Mapping[str, int], seed: int) -> None:
+    def __init__(
+        self, instance: Instance, ranks: Mapping[str, int], meanings: Meanings, seed: int
+    ) -> None:
         self.instance = instance
+        self.meanings = meanings
         self.spec = instance.spec
         self.ranks = ranks
         self.seed = seed
@@ -157,7 +161,7 @@ class _Execution:
         arrays = [_array(view, value) for view, value in self._paired(values)]
         before = [array.copy() for array in arrays]
         named = {v.tensor.name: a for v, a in zip(self.views, arrays, strict=True)}
-        run(self.node, named, seed=self.seed)
+        run(self.node, named, seed=self.seed, meanings=self.meanings)
         inputs = len(self.views) - 1
         old = values[inputs] if operation.accumulating else None
         expected = reference(operation, self.spec.sizes, values[:inputs], dtypes[-1], old)
