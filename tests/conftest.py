@@ -54,6 +54,19 @@ def _own_cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _searches_take_one_core() -> Iterator[None]:
+    """In whole runs, where each core has a process of tests: two would take a third more time.
+
+    Commands that tests start search as they do for a user, and tests of several processes name
+    how many.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            patch.setattr("morello.search.search.available_cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _headers_are_read_once(_own_cache_directory: None) -> Iterator[None]:
     """In whole runs gcc finds vector targets' headers precompiled, where it looks for the first.
 

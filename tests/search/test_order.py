@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 from morello.rewriting.alternatives import Context
+from morello.search import search as search_module
 from morello.search.reconstruct import candidates, reconstruct
 from morello.search.search import search
+from morello.search.workers import Work, run_here
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context
 from tests.search.solved import one_tree, plan_of, solved
@@ -128,3 +130,23 @@ def test_the_number_of_workers_does_not_matter() -> None:
     for family, expected in alone.solved.items():
         np.testing.assert_array_equal(expected.costs, together.solved[family].costs)
         np.testing.assert_array_equal(expected.choices, together.solved[family].choices)
+
+
+@pytest.mark.parametrize(("worth", "expected"), [(0, [3]), (1 << 60, [])])
+def test_large_searches_take_a_process_for_each_core(
+    worth: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others take this one alone."""
+    seen: list[int] = []
+
+    def run_apart(waits: Sequence[Set[int]], work: Work, finished: Work, workers: int) -> None:
+        seen.append(workers)
+        run_here(waits, work, finished)
+
+    monkeypatch.setattr(search_module, "available_cores", lambda: 3)
+    monkeypatch.setattr(search_module, "can_fork", lambda: True)
+    monkeypatch.setattr(search_module, "run_apart", run_apart)
+    monkeypatch.setattr(search_module, "WORTH_WORKERS", worth)
+    known = context("tiny.flat")
+    search(known, elementwise("relu", 2).spec(known.target))
+    assert expected == seen
