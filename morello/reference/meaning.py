@@ -111,7 +111,10 @@ class Meaning:
             if self._contracts(inputs, operands):
                 products = self._products(operands, prod(sizes), prod(shape))
                 result = self._arithmetic.sum_of_products(products, shape, terms, old)
-                return self._arranged(result, size)
+                # What is no number is worked out term by term: numpy may multiply a sum by a factor
+                # of all terms, which is something else where there are infinities.
+                if not isinstance(result, np.ndarray) or np.isfinite(result).all():
+                    return self._arranged(result, size)
             total = self._arithmetic.total(self.operation.operator.reduction, shape, terms, old)
             self._evaluate_in_blocks(sizes, operands, total)
             return self._arranged(total.result(), size)

@@ -349,3 +349,13 @@ def test_assignment_may_not_reduce() -> None:
     op = operation(operator("f", ("X[i, j]",), "Y[i]", element("X[i, j]")))
     with pytest.raises(MorelloError, match="several values over j"):
         execute(op, (2, 2), [np.ones((2, 2), np.float32)], F32)
+
+
+def test_a_factor_of_all_terms_is_one_of_each() -> None:
+    """A sum times infinity is not the sum of the terms times infinity."""
+    value = binary("*", element("X[i, j]"), element("Z[i]"))
+    scaled = operation(operator("scaled", ("X[i, j]", "Z[i]"), "Y[i]", value, "+="))
+    x = np.full((2, 17), -np.inf, np.float32)
+    x[0, -1] = 0.5
+    result = execute(scaled, (2, 17), [x, np.array([np.inf, 1], np.float32)], F32)
+    np.testing.assert_array_equal([np.nan, -np.inf], result)
