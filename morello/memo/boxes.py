@@ -110,6 +110,22 @@ def decompress(boxes: Boxes, shape: Sequence[int]) -> Table:
     return table
 
 
+def part(boxes: Boxes, places: Sequence[Ints]) -> Boxes:
+    """The boxes of a part of the table, those without a cell in it left out.
+
+    Args:
+        boxes: Those of the whole table.
+        places: For each axis, which of its cells the part has, not decreasing.
+    """
+    kind = np.min_scalar_type(max(map(len, places), default=1))
+    low, high = np.empty(boxes.low.shape, kind), np.empty(boxes.low.shape, kind)
+    for axis, own in enumerate(places):
+        low[:, axis] = np.searchsorted(own, boxes.low[:, axis])
+        high[:, axis] = np.searchsorted(own, boxes.high[:, axis])
+    inside = (low < high).all(axis=1)
+    return Boxes(low[inside], high[inside], boxes.value[inside])
+
+
 def value_at(boxes: Boxes, index: Sequence[int]) -> int:
     """The value of one cell, without decompressing the table: one comparison of all boxes.
 

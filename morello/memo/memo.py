@@ -21,8 +21,9 @@ from morello.memo.place import is_off
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
-from morello.search.known import Known, Nothing
-from morello.search.refusals import no_program
+from morello.search.box import Box
+from morello.search.known import Chosen, Known, Nothing
+from morello.search.refusals import NoImplementationError, no_program
 from morello.search.solution import Solution
 from morello.search.solve import Solved
 from morello.spec.spec import Spec, Variant
@@ -136,13 +137,31 @@ class Memo:
         """Search with what the pages know of other goals."""
         if self._pages is None:
             return self._keep(search(self._nothing))
-        found = search(self._pages)
+        asked = _Noted(self._pages)
+        try:
+            found = search(asked)
+        except NoImplementationError:
+            if not asked.found:
+                raise
+            return self._anew(search, asked)
         if found.complete:
             return self._keep(found)
         recalled = Recalled(
             found.context, self._pages, lambda: self._complete(search), found.coarsening
         )
         return recalled if recalled.covers(goal) else self._complete(search)
+
+    def _anew(self, search: Search, asked: _Noted) -> Solution:
+        """Search without recalling anything, what was found having led to no program.
+
+        If there is one, pages that were found are wrong.
+        """
+        solution = self._keep(search(self._nothing))
+        for context, variant, box in asked.found:
+            asked.pages.reject(context, variant, box)
+        for variant, solved in solution.solved.items():
+            asked.pages.keep(solution.context, variant, solved)
+        return solution
 
     def solution(
         self, context: Context, goal: Spec, search: Search, *, full: bool = True
@@ -211,6 +230,23 @@ def _process_memo() -> Memo:
 
 def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+class _Noted:
+    """Pages as a search sees them, with what was found there."""
+
+    def __init__(self, pages: Pages) -> None:
+        self.pages = pages
+        self.alone = pages.alone
+        self.found: list[tuple[Context, Variant, Box]] = []
+        self.reject, self.keep = pages.reject, pages.keep
+
+    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
+        """What the pages say."""
+        chosen = self.pages.find(context, variant, box)
+        if chosen is not None:
+            self.found.append((context, variant, box))
+        return chosen
 
 
 class _WriteOnly(Nothing):

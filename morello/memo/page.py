@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from morello.memo.boxes import Boxes, Table, compress, decompress, value_at
+from morello.memo.boxes import Boxes, Ints, Table, compress, decompress, part, value_at
 
 Axes = tuple[tuple[int, ...], ...]
 
@@ -115,14 +115,13 @@ class Page:
         Raises:
             KeyError: The page does not cover the axes.
         """
-        dense = decompress(self.boxes, self.shape)
         if axes is None or axes == self.axes:
-            return dense
+            return decompress(self.boxes, self.shape)
         if not self.covers(axes):
             raise KeyError(axes)
         pairs = zip(self.axes, axes, strict=True)
-        part: Table = dense[np.ix_(*(np.searchsorted(own, wanted) for own, wanted in pairs))]
-        return part
+        places = [_places(own, np.asarray(wanted, np.int64)) for own, wanted in pairs]
+        return decompress(part(self.boxes, places), [len(own) for own in places])
 
 
 def covers(axes: Axes, wanted: Axes) -> bool:
@@ -169,6 +168,12 @@ def _place(axis: tuple[int, ...], value: int) -> int:
     return place
 
 
+def _places(axis: tuple[int, ...], values: Ints) -> Ints:
+    if axis == (ANY,):
+        return np.zeros_like(values)
+    return np.searchsorted(np.asarray(axis, np.int64), values)
+
+
 def _check_axes(axes: Axes) -> None:
     if len(axes) > MAX_RANK or prod(len(axis) for axis in axes) > MAX_CELLS:
         raise ValueError(f"a page has at most {MAX_RANK} axes and {MAX_CELLS} cells")
@@ -188,5 +193,7 @@ def _check_boxes(boxes: Boxes, shape: tuple[int, ...], choices: int) -> None:
         raise ValueError("the first box is not the whole page")
     if not ((low < high).all() and (high <= np.array(shape, np.int64)).all()):
         raise ValueError("a box is not within the page")
+    if np.prod((high - low)[1:], axis=1, dtype=np.float64).sum() > prod(shape):
+        raise ValueError("boxes overlap")
     if value.min() < UNSOLVABLE or value.max() >= choices:
         raise ValueError("a box has a value that is no choice")

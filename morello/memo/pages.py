@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from morello.memo.fingerprint import Fingerprints
 from morello.memo.names import variant_of, variant_text
-from morello.memo.page import Axes, Choice, Page, page_of
+from morello.memo.page import ANY, Axes, Choice, Page, page_of
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
 from morello.search.box import Box
@@ -31,11 +31,27 @@ class Pages:
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
-        page = self._find(context, variant, _axes(box))
+        axes = _axes(box)
+        page = self._find(context, variant, axes)
+        while page is not None and any(
+            own == (ANY,) != wanted for own, wanted in zip(page.axes, axes, strict=True)
+        ):
+            self._reject(context, variant, page, "a level that matters has no axis")
+            page = self._find(context, variant, axes)
         if page is None:
             return None
         names = tuple((choice.name, choice.parameters) for choice in page.choices)
-        return Chosen(names, page.table(_axes(box)))
+        return Chosen(names, page.table(axes))
+
+    def reject(self, context: Context, variant: Variant, box: Box) -> None:
+        """Forget what `find` finds: some of it does not apply."""
+        page = self._find(context, variant, _axes(box))
+        if page is not None:
+            self.reject_page(context, variant, page)
+
+    def reject_page(self, context: Context, variant: Variant, page: Page) -> None:
+        """Forget a page some choice of which does not apply."""
+        self._reject(context, variant, page, "a choice of it does not apply")
 
     def page(self, context: Context, spec: Spec) -> Page | None:
         """A page that answers for a Spec."""
@@ -44,8 +60,7 @@ class Pages:
     def all(self, context: Context, variant: Variant) -> Iterator[Page]:
         """Every page of a variant, the one with the fewest Specs first."""
         pages = self.store.pages(self.fingerprint(context, variant), variant_text(variant))
-        rank = rank_of(context, variant)
-        return (page for page in pages if len(page.axes) == rank)
+        return (page for page in pages if is_page_of(context, variant, page.axes))
 
     def variants(self, context: Context) -> Iterator[Variant]:
         """Those with a page that the context is answered from."""
@@ -70,12 +85,27 @@ class Pages:
             return known.of(variant.family)
 
     def _find(self, context: Context, variant: Variant, axes: Axes) -> Page | None:
-        return self.store.find(self.fingerprint(context, variant), variant_text(variant), axes)
+        fingerprint, text = self.fingerprint(context, variant), variant_text(variant)
+        while (page := self.store.find(fingerprint, text, axes)) is not None:
+            if is_page_of(context, variant, page.axes):
+                return page
+            self._reject(context, variant, page, "its axes are of another family")
+        return None
+
+    def _reject(self, context: Context, variant: Variant, page: Page, reason: str) -> None:
+        fingerprint = self.fingerprint(context, variant)
+        self.store.reject(fingerprint, variant_text(variant), page.axes, reason)
 
 
-def rank_of(context: Context, variant: Variant) -> int:
-    """How many axes the pages of a variant have; one with others is not written by a search."""
-    return len(variant.family.operation.dims) + len(context.target.bounded)
+def is_page_of(context: Context, variant: Variant, axes: Axes) -> bool:
+    """Whether a search could have written a page with these axes for a variant."""
+    levels, dims = context.target.bounded, len(variant.family.operation.dims)
+    if len(axes) != dims + len(levels):
+        return False
+    return all(axis[0] > 0 for axis in axes[:dims]) and all(
+        axis == (ANY,) or 0 <= axis[0] <= axis[-1] <= (level.capacity or 0)
+        for axis, level in zip(axes[dims:], levels, strict=True)
+    )
 
 
 def _axes(box: Box) -> Axes:

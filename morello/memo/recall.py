@@ -49,8 +49,9 @@ class Recalled:
         """
         self.coarsening = coarsening
         self._strict = strict
-        self._applied: dict[Spec, Application] = {}
+        self._applied: dict[Spec, Application | None] = {}
         self._context = context
+        self._tiles = {str(size): size for size in context.target.sizes}
         self._pages = pages
         self._solve = solve
         self._solution: Solution | None = None
@@ -64,10 +65,28 @@ class Recalled:
         """What the search could use."""
         return self._solution.context if self._solution else self._context
 
-    def covers(self, spec: Spec) -> bool:
-        """Whether a page says what to choose for the Spec."""
-        page = self._page(spec)
-        return page is not None and page.choice_at(spec.coordinates) is not None
+    def covers(self, goal: Spec) -> bool:
+        """Whether the pages have the plan of a Spec, down to kernels.
+
+        A page that says what cannot be is rejected.
+        """
+        pending, seen = [goal], set[Spec]()
+        while pending:
+            spec = pending.pop()
+            page = self._page(spec)
+            if page is None:
+                return False
+            spec = self.canonical(spec)
+            if spec in seen:
+                continue
+            seen.add(spec)
+            applied = self._application(spec, page)
+            if applied is None:
+                if spec != self.canonical(goal) or page.choice_at(spec.coordinates) is not None:
+                    self._pages.reject_page(self._context, spec.variant, page)
+                return False
+            pending += [child for child, _ in applied.uses]
+        return True
 
     def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
         """Alternatives of a family that lead to kernels, in the order that breaks ties.
@@ -85,7 +104,7 @@ class Recalled:
         page = None if self._solution else self._page(spec)
         if page is None:
             return self._search().canonical(spec)
-        axes = page.axes[-len(spec.used) :]
+        axes = page.axes[len(spec.sizes) :]
         used = (ANY if axis == (ANY,) else u for axis, u in zip(axes, spec.used, strict=True))
         return replace(spec, used=tuple(used))
 
@@ -94,24 +113,35 @@ class Recalled:
         page = None if self._solution else self._page(spec)
         if page is None:
             return self._search().choice(spec)
-        choice = page.choice_at(spec.coordinates)
-        if choice is None:
-            return None
-        option = self._option(spec.family, choice.name, choice.parameters)
-        if option is None or not self._applies(self.canonical(spec), option):
-            return self._search().choice(spec)
-        return option
+        applied = self._application(self.canonical(spec), page)
+        if applied is not None:
+            return applied.option
+        nothing = page.choice_at(spec.coordinates) is None
+        return None if nothing else self._search().choice(spec)
 
-    def _applies(self, spec: Spec, option: Option) -> bool:
-        """Whether a choice may be believed: guards and limits hold, whoever wrote the page."""
+    def _application(self, spec: Spec, page: Page) -> Application | None:
+        """What a page chose for a canonical Spec, if that may be believed, whoever wrote the page.
+
+        Guards and limits hold, and it does not need to know how full a level is that is no
+        coordinate.
+        """
         if spec not in self._applied:
-            try:
-                self._applied[spec] = application(self.context, spec, option)
-            except DoesNotApplyError:
-                if self._strict:
-                    raise
-                return False
-        return True
+            choice = page.choice_at(spec.coordinates)
+            option = choice and self._option(spec.family, choice.name, choice.parameters)
+            self._applied[spec] = self._applied_to(spec, option) if option else None
+        return self._applied[spec]
+
+    def _applied_to(self, spec: Spec, option: Option) -> Application | None:
+        levels = zip(self.context.target.bounded, spec.used, strict=True)
+        ignored = {level.name for level, used in levels if used == ANY}
+        try:
+            if ignored & option.alternative.consumes:
+                raise DoesNotApplyError(f"'{option.name}' was chosen whatever a level holds")
+            return application(self.context, spec, option)
+        except DoesNotApplyError:
+            if self._strict:
+                raise
+            return None
 
     def intensity(self, spec: Spec) -> float:
         """Least cost in cycles per iteration, float32; infinite if nothing implements it."""
@@ -129,6 +159,7 @@ class Recalled:
         if self._solution is not None:
             return self._solution.intensity(spec)
         applied = self._applied[spec]
+        assert applied is not None  # else the search has answered
         below = [np.float32(self.intensity(child)) for child, _ in applied.uses]
         return float(applied.intensity(below))
 
@@ -142,9 +173,9 @@ class Recalled:
             self._every[family] = live or tuple(alternatives(self.context, family))
         for alternative in self._every[family]:
             tile = texts.get(alternative.axis, "") if alternative.axis is not None else None
-            if tile is not None and not tile.isdecimal():
+            if tile is not None and tile not in self._tiles:
                 continue
-            option = Option(alternative, None if tile is None else int(tile))
+            option = Option(alternative, None if tile is None else self._tiles[tile])
             if (option.name, option.parameters) == (name, parameters):
                 return option
         return None

@@ -87,6 +87,7 @@ class Store:
             budget, getsizeof=lambda page: page.bytes
         )
         self._used: dict[tuple[bytes, str, bytes], int] = {}
+        self._rejected: set[tuple[bytes, str, bytes]] = set()
         self._mutex = threading.RLock()
 
     @classmethod
@@ -162,6 +163,7 @@ class Store:
         own = encode_axes(page.axes)
         with self._mutex:
             self._keep(fingerprint, family, page)
+            self._rejected.discard((fingerprint, family, own))
             others = [known for known, _ in self._rows(fingerprint, family) if known != own]
             if any(_covers(known, page.axes) for known in others):
                 return True
@@ -177,6 +179,13 @@ class Store:
         with self._mutex:
             self._decoded.pop((fingerprint, family), None)
             self._database.write([(_DELETE, (fingerprint, family, encode_axes(axes)))])
+
+    def reject(self, fingerprint: bytes, family: str, axes: Axes, reason: str) -> None:
+        """Delete a page that says what cannot be; it is found no more, and that is said."""
+        with self._mutex:
+            self._rejected.add((fingerprint, family, encode_axes(axes)))
+            self._warn(f"a page of the memo is wrong: {reason}; it is deleted (family: {family})")
+            self.delete(fingerprint, family, axes)
 
     def records(self) -> Iterator[Record]:
         """Every page of the file with its key, one in memory at a time, by family.
@@ -243,7 +252,10 @@ class Store:
 
     def _rows(self, fingerprint: bytes, family: str) -> list[tuple[bytes, int]]:
         """Axes of the pages of a family, as they are in the file, and when each was used."""
-        return [(axes, used) for axes, used in self._database.read(_AXES, (fingerprint, family))]
+        rows = self._database.read(_AXES, (fingerprint, family))
+        return [
+            (axes, used) for axes, used in rows if (fingerprint, family, axes) not in self._rejected
+        ]
 
     def _load(self, fingerprint: bytes, family: str, axes: bytes) -> Page | None:
         record = self._record(fingerprint, family.encode(), axes)

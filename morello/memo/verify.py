@@ -17,7 +17,7 @@ from random import Random
 
 from morello.memo.installed import Installed
 from morello.memo.page import Axes, Choice
-from morello.memo.pages import Pages, rank_of
+from morello.memo.pages import Pages, is_page_of
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
@@ -107,7 +107,7 @@ def _places(store: Store, installed: Installed) -> tuple[int, list[_Place]]:
     for record in store.records():
         pages += 1
         found = installed.find(record.fingerprint, record.family)
-        if found is not None and len(record.page.axes) == rank_of(*found):
+        if found is not None and is_page_of(*found, record.page.axes):
             context, variant = found
             place = (record.family, record.fingerprint, record.page.axes)
             places.append(_Place(context, variant, *place))

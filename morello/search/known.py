@@ -58,6 +58,9 @@ class Known(Protocol):
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
 
+    def reject(self, context: Context, variant: Variant, box: Box) -> None:
+        """Forget what `find` finds: some of it does not apply."""
+
     def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
         """Remember what was chosen on a box."""
 
@@ -72,6 +75,9 @@ class Nothing:
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Nothing is known."""
         return None
+
+    def reject(self, context: Context, variant: Variant, box: Box) -> None:
+        """There is nothing to forget."""
 
     def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
         """Nothing is kept."""
@@ -121,6 +127,11 @@ class Counted:
         if chosen is not None:
             self.recalled[variant] = box.cells
         return chosen
+
+    def reject(self, context: Context, variant: Variant, box: Box) -> None:
+        """Have the other one forget it."""
+        self.recalled.pop(variant, None)
+        self._known.reject(context, variant, box)
 
     def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
         """Have the other one remember it."""

@@ -111,9 +111,10 @@ def plan_tasks(
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)
-            chosen = known.find(context, variant, box)
+            chosen = _chosen(context, known, node, variant, box)
             bounds = []
-            for alternative, found in _applicable(context, forms, node, variant, box, chosen):
+            applicable = _applicable(context, forms, node, variant, box)
+            for alternative, found in applicable if chosen is None else chosen:
                 bounds.append(bound(alternative, found.form, variant))
                 _add_needs(needs, ignored, bounds[-1], found, variant)
             tasks.append(Task(variant, box, tuple(bounds), chosen is not None))
@@ -236,25 +237,49 @@ def _sorted(values: Set[int]) -> Ints:
 
 
 def _applicable(
-    context: Context,
-    forms: Forms,
-    node: Node,
-    variant: Variant,
-    box: Box,
-    chosen: Chosen | None,
+    context: Context, forms: Forms, node: Node, variant: Variant, box: Box
 ) -> Iterator[tuple[Alternative, Needed]]:
-    """Alternatives that apply somewhere in the box, or were chosen there."""
+    """Alternatives that apply somewhere in the box."""
+    for alternative, tiles in _with_tiles(context, node, box):
+        found = forms.find(alternative, variant, box, tiles)
+        if found is not None:
+            yield alternative, found
+
+
+def _with_tiles(
+    context: Context, node: Node, box: Box
+) -> Iterator[tuple[Alternative, tuple[int, ...]]]:
+    """Alternatives with the tile sizes to try, those left out that would need one."""
     largest = {d: int(s[-1]) for d, s in zip(node.family.operation.dims, box.sizes, strict=True)}
     for alternative in node.alternatives:
         tiles = tiles_below(context.target, alternative, largest)
-        if tiles is None:
-            continue
-        if chosen is None:
-            found = forms.find(alternative, variant, box, tiles)
-        else:
-            found = _restricted(context, variant, alternative, box, tiles, chosen)
-        if found is not None:
-            yield alternative, found
+        if tiles is not None:
+            yield alternative, tiles
+
+
+_Applicable = list[tuple[Alternative, Needed]]
+
+
+def _chosen(
+    context: Context, known: Known, node: Node, variant: Variant, box: Box
+) -> _Applicable | None:
+    """Alternatives where they were chosen, if that is known.
+
+    What is known is believed if every choice applies where it was made.
+    """
+    while (chosen := known.find(context, variant, box)) is not None:
+        found: _Applicable = []
+        applied = chosen.table < 0
+        for alternative, tiles in _with_tiles(context, node, box):
+            restricted = _restricted(context, variant, alternative, box, tiles, chosen)
+            if restricted is not None:
+                found.append((alternative, restricted))
+                mask = restricted.form.mask
+                applied |= mask.any(axis=0) if restricted.form.tiles else mask
+        if applied.all():
+            return found
+        known.reject(context, variant, box)
+    return None
 
 
 def _restricted(

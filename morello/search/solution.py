@@ -48,7 +48,7 @@ class Solution:
 
     def canonical(self, spec: Spec) -> Spec:
         """The Spec without the levels that are no coordinates of its family."""
-        axes = self.solved[spec.variant].box.axes[-len(spec.used) :]
+        axes = self.solved[spec.variant].box.axes[len(spec.sizes) :]
         used = tuple(
             IRRELEVANT if axis[0] == IRRELEVANT else u
             for axis, u in zip(axes, spec.used, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from itertools import product
 
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.memo.boxes import compress
-from morello.memo.page import UNSOLVABLE, Choice, Page, page_of
+from morello.memo.boxes import Boxes, compress
+from morello.memo.page import ANY, UNSOLVABLE, Choice, Page, page_of
 from tests.memo.tables import Table, axes_like, axes_of, page_like, tables
 
 CHOICES = [Choice(f"rule_{i}", (("t", str(i)),)) for i in range(4)]
@@ -67,6 +68,32 @@ def test_a_part_of_the_table_is_that_over_the_axes_asked_for() -> None:
         page.table(((2, 9), (16,), (1, 2, 8)))
 
 
+@given(st.data(), tables())
+def test_any_part_of_a_table_is_that_over_its_axes(data: st.DataObject, table: Table) -> None:
+    page = page_of(axes_like(table.shape), CHOICES, table)
+    ranks = [sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))) for n in table.shape]
+    axes = tuple(tuple(1 << rank for rank in own) for own in ranks)
+    np.testing.assert_array_equal(page.table()[np.ix_(*ranks)], page.table(axes))
+
+
+def test_an_axis_that_does_not_matter_is_the_same_everywhere() -> None:
+    page = page_of(((1, 2), (ANY,)), CHOICES, np.array([[1], [0]]))
+    np.testing.assert_array_equal([[1, 1, 1]], page.table(((1,), (0, 4, 9))))
+    assert page.choice_at((2, 7)) == page.choice_at((2, ANY)) == CHOICES[0]
+
+
+def test_a_part_of_a_page_takes_no_more_memory_than_the_part() -> None:
+    """Of a page whose table would take 4 GiB."""
+    axes = (tuple(range(1 << 15)), tuple(range(1 << 15)))
+    whole = np.array([[1 << 15, 1 << 15]], np.uint16)
+    page = Page(axes, (CHOICES[0],), Boxes(0 * whole, whole, np.zeros(1, np.int32)))
+    tracemalloc.start()
+    assert page.table(((3, 5), (1, 1 << 14))).tolist() == [[0, 0], [0, 0]]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 24
+
+
 @pytest.mark.parametrize("coordinates", [(3, 1), (64, 1), (1,), (1, 1, 1)])
 def test_other_coordinates_are_refused(coordinates: tuple[int, ...]) -> None:
     with pytest.raises(KeyError):
@@ -95,6 +122,7 @@ def test_tables_that_are_no_page_are_refused(
 def test_boxes_that_are_none_of_the_page_are_refused() -> None:
     page = page_like(0, (4, 3))
     boxes = page.boxes
+    three = np.repeat(boxes.low[:1], 3, axis=0), np.repeat(boxes.high[:1], 3, axis=0)
     for wrong, reason in (
         (replace(boxes, value=boxes.value + 6), "no choice"),
         (replace(boxes, value=boxes.value - 6), "no choice"),
@@ -103,6 +131,7 @@ def test_boxes_that_are_none_of_the_page_are_refused() -> None:
         (replace(boxes, high=boxes.high[[0] * len(boxes)] + (boxes.low > 0)), "not within"),
         (replace(boxes, low=boxes.low + 9 * (boxes.low > 0)), "not within"),
         (compress(np.zeros((3, 4), int)), "not the whole page"),
+        (Boxes(*three, boxes.value[:3]), "overlap"),
     ):
         with pytest.raises(ValueError, match=reason):
             Page(page.axes, page.choices, wrong)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -23,6 +23,7 @@ from morello.search.reconstruct import reconstruct
 from morello.search.search import search
 from morello.search.solution import Solution
 from morello.why import Why
+from tests.memo.tables import collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
 from tests.search.solved import cells, nodes, one_tree, plan_of, solved
@@ -52,10 +53,13 @@ def _file(name: str, wanted: Wanted) -> bytes:
 
 
 @contextmanager
-def _filled(path: Path, name: str, wanted: Wanted) -> Iterator[Store]:
+def _filled(
+    path: Path, name: str, wanted: Wanted, warn: Callable[[str], None] = pytest.fail
+) -> Iterator[Store]:
     """A store that a search for a goal has filled."""
-    (path / "memo.sqlite").write_bytes(_file(name, wanted))
-    with _store(path) as store:
+    path = path / "memo.sqlite"
+    path.write_bytes(_file(name, wanted))
+    with Store.open(path, warn=warn) as store:
         yield store
 
 
@@ -153,13 +157,14 @@ def test_other_coefficients_are_not_answered_from(tmp_path: Path) -> None:
 
 
 def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
-    """A page that says of every Spec what holds for the goal only: the goal is searched again."""
+    """A page that says of every Spec what holds for the goal only: its family is solved again."""
     name, wanted = CASES[0]
     known, spec = context(name), wanted.spec(context(name).target)
     plan, counted = plan_of(name, wanted), Counted()
     children = [node for node in nodes(plan) if node.spec.variant != spec.variant]
     forged = max(children, key=lambda node: node.spec.sizes).spec.variant
-    with _filled(tmp_path, name, wanted) as store:
+    messages, warn = collected()
+    with _filled(tmp_path, name, wanted, warn) as store:
         for record in list(store.records()):
             if record.family == variant_text(forged):
                 page = page_of(
@@ -174,5 +179,8 @@ def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
         )
         again = reconstruct(found, spec)
     assert isinstance(found, Recalled)
-    assert counted.families > 0
+    assert counted.solved.keys() == {forged}
+    (message,) = messages
+    assert "a choice of it does not apply; it is deleted" in message
+    assert variant_text(forged) in message
     assert one_tree(plan, solved(name, wanted)).to_json() == one_tree(again, found).to_json()
