@@ -146,6 +146,38 @@ SPECS: dict[str, str] = {
       z = column_sum(y)
       w = add(relu(x), y)
     }""",
+    "merged rows": """spec merged(B, H, W) {
+      input  x: f32[B, H, W]
+      output y: f32[B, H * W]
+      y = merge_rows(x, width = W)
+    }""",
+    "split rows": """spec split(B, N, W) {
+      input  x: u8[B, N]
+      output y: u8[B, N // W, W]
+      y = split_rows(x, width = W)
+    }""",
+    "merged heads": """spec merged(H, S, D) {
+      input  x: bf16[H, S, D]
+      output y: bf16[S, H * D]
+      y = merge_heads(x, width = D)
+    }""",
+    "rows of another width": """spec reshaped(H, W, D) {
+      input  x: f32[H, W]
+      output y: f32[H * W // D, D]
+      y = exp(split_rows(merge_rows(neg(x), width = W), width = D))
+    }""",
+    "heads of a product": """spec heads(M, K, N, D) {
+      input  a: f32[M, K]
+      weight b: f32[K, N]
+      output c: f32[N // D, M, D]
+      c = split_heads(matmul(a, b), width = D)
+    }""",
+    "product of heads": """spec whole(H, M, D, N) {
+      input  a: f32[H, M, D]
+      weight b: f32[H * D, N]
+      output c: f32[M, N]
+      c = matmul(merge_heads(relu(a), width = D), b)
+    }""",
     "a weight for two": """spec layers(M, K, N) {
       input  x: u8[M, K]
       input  z: u8[M, K]

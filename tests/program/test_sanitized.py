@@ -39,6 +39,12 @@ CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("rows of a product", (5, 3, 19), "x86.avx512"),
     ("one product for two", (67, 60, 19), "x86.scalar"),
     ("nothing in common", (37,), "x86.scalar"),
+    ("merged rows", (3, 5, 7), "x86.avx512"),
+    ("split rows", (3, 95, 19), "x86.avx2"),
+    ("merged heads", (3, 5, 9), "x86.avx512"),
+    ("rows of another width", (4, 5, 2), "x86.avx2"),
+    ("heads of a product", (3, 4, 15, 5), "x86.scalar"),
+    ("product of heads", (2, 3, 7, 5), "x86.scalar"),
 )
 
 
