@@ -22,7 +22,8 @@ import click
 from benchmarks.cases import Case
 from benchmarks.machine import environment, pin, save
 from morello.definitions import load_definitions
-from morello.language.ast import KernelOperand
+from morello.language import ast
+from morello.language.traverse import children, with_children
 from morello.rewriting.alternatives import Context
 from morello.search.search import search
 from morello.spec.dtypes import F32
@@ -38,14 +39,29 @@ COLUMNS = (1, 0)
 
 
 def without_level(target: Target, name: str) -> Target:
-    """A target that lacks a cache: kernels take operands from the others."""
+    """A target that lacks a cache: kernels take operands from the others.
 
-    def change(pattern: KernelOperand) -> KernelOperand:
+    Where a cost says what the way to this cache takes, it is that to the next one behind it.
+    """
+    names = [level.name for level in target.levels]
+    behind = names[names.index(name) + 1]
+
+    def change(pattern: ast.KernelOperand) -> ast.KernelOperand:
         return replace(pattern, levels=tuple(v for v in pattern.levels if v != name))
 
+    def elsewhere(expr: ast.Expr) -> ast.Expr:
+        if isinstance(expr, ast.Name):
+            return replace(expr, id=behind) if expr.id == name else expr
+        return with_children(expr, [elsewhere(child) for child in children(expr)])
+
+    def kernel(known: Kernel) -> Kernel:
+        guards = tuple(map(elsewhere, known.guards))
+        return replace(known, guards=guards, cost=elsewhere(known.cost))
+
     left = [level for level in target.levels if level.name != name]
-    nearer = [replace(level, distance=place) for place, level in enumerate(left)]
-    return replace(with_patterns(target, change), levels=tuple(nearer))
+    nearer = tuple(replace(level, distance=place) for place, level in enumerate(left))
+    kernels = tuple(map(kernel, target.kernels))
+    return with_patterns(replace(target, levels=nearer, kernels=kernels), change)
 
 
 def without_panels(target: Target) -> Target:
@@ -53,7 +69,9 @@ def without_panels(target: Target) -> Target:
     return with_patterns(target, lambda pattern: replace(pattern, panels=()))
 
 
-def with_patterns(target: Target, change: Callable[[KernelOperand], KernelOperand]) -> Target:
+def with_patterns(
+    target: Target, change: Callable[[ast.KernelOperand], ast.KernelOperand]
+) -> Target:
     """A target with the pattern of each operand of each kernel changed."""
 
     def kernel(known: Kernel) -> Kernel:

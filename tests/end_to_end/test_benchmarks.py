@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from benchmarks import figures, growth, memo, search, startup
@@ -57,9 +58,10 @@ def test_a_memo_is_measured_cold_warm_and_for_a_part() -> None:
     assert "2 x 2 x 2 after 4 x 4 x 4" in memo.parts_text(document)
 
 
-def test_a_target_without_a_level_still_has_programs(definitions: Definitions) -> None:
-    """In fewer families."""
-    target = definitions.targets["x86.scalar"]
+@pytest.mark.parametrize("name", ["x86.scalar", "x86.avx512"])
+def test_a_target_without_a_level_still_has_programs(definitions: Definitions, name: str) -> None:
+    """In fewer families; kernels whose costs name the level are among those that are left."""
+    target = definitions.targets[name]
     full = Context(target, definitions.operators, definitions.rules)
     less = replace(full, target=growth.without_level(target, "l2"))
     found = [search_for(used, growth.goal(TINY, used)) for used in (full, less)]
