@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from morello.checking.kinds import Scope, Typed, expect
-from morello.checking.operators import show
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
 from morello.checking.templates import check_template
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
+from morello.language.indices import written
 from morello.language.places import text_of, within
 from morello.spec.machine import Kernel, Target
 from morello.spec.operators import Operator
@@ -140,7 +140,7 @@ class _KernelChecker:
     def _operands(self, operator: Operator) -> bool:
         """Whether the operands are those of the operator, by number and name."""
         parameters, patterns = operator.parameters, self.match.operands
-        form = ", ".join(f"{p.name}: {p.dtype}[{show(p.indices)}]" for p in parameters)
+        form = ", ".join(f"{p.name}: {p.dtype}[{written(p.indices)}]" for p in parameters)
         help = f"{operator.name}({form}): inputs, then the output"
         if len(parameters) != len(patterns):
             wanted, given = len(parameters), len(patterns)

@@ -1,13 +1,13 @@
 """From declared operators to checked ones: names, dtypes, dimensions, statements.
 
-Codes ``O...`` are errors of the declaration, ``K...`` of the expression in it. What an operator
-costs and how it is computed is not here.
+Codes ``O...`` are errors of the declaration; the expressions in it are checked in `meanings`. What
+an operator costs and how it is computed is not here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
@@ -20,18 +20,14 @@ from morello.checking.extents import (
     declared_divisions,
     declared_sizes,
 )
-from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
+from morello.checking.meanings import check_value, occurrences, with_sizes
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.functions import ARITHMETIC, SPEC
-from morello.language.indices import text_of_index
+from morello.language.indices import written
 from morello.language.places import within
-from morello.language.traverse import children, names, subexpressions, with_children
+from morello.language.traverse import names, subexpressions
 from morello.spec.dtypes import DTYPES
-from morello.spec.operators import Operator, size_name
-
-SIZE = "size"
-"""The function of a dimension that a meaning may use, beside arithmetic."""
+from morello.spec.operators import Operator
 
 
 def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dict[str, Operator]:
@@ -53,11 +49,6 @@ def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dic
             continue
         operators[declaration.name] = _operator(declaration, collector)
     return operators
-
-
-def show(indices: Sequence[ast.Index]) -> str:
-    """Indices as they are written: ``b..., m, h + 2 * r``."""
-    return ", ".join(map(text_of_index, indices))
 
 
 def _duplicate(
@@ -93,12 +84,12 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
     poisoned = False
     for part in parts:
         _target(part, collector)
-        poisoned |= _value(part, known, collector)
+        poisoned |= check_value(part, known, collector)
         check_elsewhere(part, collector)
         _dimensions(part, collector)
     if not poisoned:
         _unused(declaration, {s for part in parts for s in part.least}, collector)
-    parts = list(map(_with_sizes, parts))
+    parts = list(map(with_sizes, parts))
     if not before:
         return parts[0]
     declared = (s.id for s in declaration.scalars)
@@ -234,146 +225,31 @@ def _local(
 
 def _target(operator: Operator, collector: Collector) -> None:
     target, output = operator.statement.target, operator.output
-    form = f"{output.name}[{show(output.indices)}]"
+    form = f"{output.name}[{written(output.indices)}]"
     if target.tensor != output.name:
         message = f"the statement assigns to '{target.tensor}', but the output is '{output.name}'"
         place = within(target.span, target.tensor)
         collector.error("O008", message, place, "not the output", f"write {form}")
     elif target.indices != output.indices:
-        message = f"'{output.name}' is indexed [{show(target.indices)}]; it is declared as {form}"
+        message = (
+            f"'{output.name}' is indexed [{written(target.indices)}]; it is declared as {form}"
+        )
         collector.error("O008", message, target.span, "other indices", f"write {form}")
 
 
-def _value(
-    operator: Operator, inputs: Mapping[str, ast.TensorParameter], collector: Collector
-) -> bool:
-    """Check the expression, which may read ``inputs``; true if something in it was wrong."""
-    before = len(collector.diagnostics)
-
-    def element(node: ast.Element) -> Typed:
-        return _element(node, operator, inputs, collector)
-
-    def advice(name: str) -> str:
-        if name in inputs:
-            return f"'{name}' is a tensor: write {name}[{show(inputs[name].indices)}]"
-        if name == operator.group:
-            return f"'{name}...' stands for any number of dimensions"
-        return ""
-
-    dims = _occurrences(operator, operator.parameters)
-    known = {d: Typed("dim") for d, i in dims if not i.group}
-    known |= dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
-    functions = {**ARITHMETIC, SIZE: SPEC[SIZE]}
-    scope = Scope(known, functions, element=element, advice=advice)
-    expect(operator.statement.value, "number", scope, collector, what="the value")
-    if len(collector.diagnostics) == before:
-        _conditions(operator.statement.value, collector)
-    return len(collector.diagnostics) > before
-
-
-def _conditions(value: ast.Expr, collector: Collector) -> None:
-    """A truth decides between numbers; machines hold it in another way than those."""
-    for expr in subexpressions(value):
-        match expr:
-            case ast.Binary(operator="==" | "!=", left=used) if _is_truth(used):
-                what = "compared"
-            case ast.Conditional(then=used) if _is_truth(used):
-                what = "chosen"
-            case _:
-                continue
-        message = f"a truth value is {what} here, which no operator's meaning can do"
-        help = "write it with 'and', 'or' and 'not'"
-        collector.error("K009", message, used.span, "a truth value", help)
-
-
-def _is_truth(expr: ast.Expr) -> bool:
-    match expr:
-        case ast.Unary(operator=operator) | ast.Binary(operator=operator):
-            return operator in ("and", "or", "not", "==", "!=", "<", "<=", ">", ">=")
-        case ast.Conditional(then=then):
-            return _is_truth(then)
-        case _:
-            return False
-
-
-def _with_sizes(part: Operator) -> Operator:
-    """The operator with a scalar for each size that its meaning asks for."""
-    value = part.statement.value
-    asked = dict.fromkeys(d for e in subexpressions(value) if (d := _size_asked(e)) is not None)
-    statement = replace(part.statement, value=_sizes_named(value))
-    return replace(part, statement=statement, scalars=(*part.scalars, *map(size_name, asked)))
-
-
-def _size_asked(expr: ast.Expr) -> str | None:
-    match expr:
-        case ast.Call(function=function, args=(ast.Name(id=dimension),)) if function == SIZE:
-            return dimension
-    return None
-
-
-def _sizes_named(expr: ast.Expr) -> ast.Expr:
-    dimension = _size_asked(expr)
-    if dimension is not None:
-        return ast.Name(size_name(dimension), span=expr.span)
-    return with_children(expr, tuple(map(_sizes_named, children(expr))))
-
-
-def _element(
-    node: ast.Element,
-    operator: Operator,
-    inputs: Mapping[str, ast.TensorParameter],
-    collector: Collector,
-) -> Typed:
-    name = node.tensor
-    parameter = inputs.get(name)
-    if parameter is None:
-        is_output = name == operator.declaration.output.name
-        message = (
-            f"'{name}' is {'the output, which cannot be read' if is_output else 'not an input'}"
-        )
-        label = "this is the output" if is_output else "unknown tensor"
-        help = "'+=' and 'max=' accumulate into it" if is_output else suggestion(name, inputs)
-        collector.error("O009", message, within(node.span, name), label, help)
-        return UNKNOWN
-    form = f"{name}[{show(parameter.indices)}]"
-    if len(node.indices) != len(parameter.indices):
-        wanted, given = len(parameter.indices), len(node.indices)
-        noun = "index" if given == 1 else "indices"
-        message = f"'{name}' has {given} {noun} here, but {wanted} where it is declared"
-        collector.error("O010", message, node.span, f"{given} {noun}", f"write {form}")
-        return UNKNOWN
-    if node.indices != parameter.indices:
-        message = f"'{name}' is indexed [{show(node.indices)}]; it is declared as {form}"
-        help = f"write {form}, or declare it with the indices that are used"
-        collector.error("O010", message, node.span, "other indices", help)
-        return UNKNOWN
-    return NUMBER
-
-
 # --------------------------------------------------------------------------- dimensions and use
-
-
-def _occurrences(
-    operator: Operator, parameters: Sequence[ast.TensorParameter]
-) -> Iterator[tuple[str, ast.Index]]:
-    scalars = {s.id for s in operator.declaration.scalars}
-    for parameter in parameters:
-        for index in parameter.indices:
-            for dimension, _ in index.terms:
-                if dimension not in scalars:  # that is an error of its own
-                    yield dimension, index
 
 
 def _dimensions(operator: Operator, collector: Collector) -> None:
     direct = {dimension for dimension, _ in operator.stated}
     direct |= {
         d
-        for d, index in _occurrences(operator, operator.parameters)
+        for d, index in occurrences(operator, operator.parameters)
         if index.group or (index.terms == ((d, 1),) and not index.low and not index.high)
     }
-    output = dict(_occurrences(operator, [operator.output]))
+    output = dict(occurrences(operator, [operator.output]))
     inputs: dict[str, ast.Index] = {}
-    for dimension, index in _occurrences(operator, operator.inputs):
+    for dimension, index in occurrences(operator, operator.inputs):
         inputs.setdefault(dimension, index)
     for dimension, index in inputs.items():
         if dimension not in direct:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from morello.checking.kinds import counted
-from morello.checking.operators import show
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
+from morello.language.indices import written
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.machine import Level, Target
@@ -164,7 +164,7 @@ def check_ranks(match: ast.KernelMatch, operator: Operator, collector: Collector
         # '...' stands for dimensions that are left out; a group for any number of them.
         too_few, too_many = rank < single and not pattern.rest, rank > single and not grouped
         if too_few or too_many:
-            form = f"{parameter.name}: {parameter.dtype}[{show(parameter.indices)}]"
+            form = f"{parameter.name}: {parameter.dtype}[{written(parameter.indices)}]"
             shown = counted(rank, "dimension")
             message = f"'{parameter.name}' of '{operator.name}' cannot have {shown}"
             help = f"it is declared as {form}"

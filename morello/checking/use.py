@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from math import isnan, prod
 
 from morello.checking.kinds import counted
-from morello.checking.operators import show
 from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.language import spec_ast
 from morello.language.diagnostics import suggestion
 from morello.language.evaluate import Value
+from morello.language.indices import written
 from morello.language.places import within
 from morello.language.source import Span
 from morello.spec.dtypes import DTYPES
@@ -149,7 +149,7 @@ class CallChecker:
         wanted, given = len(operator.inputs), len(self.call.arguments)
         if wanted == given:
             return True
-        form = ", ".join(f"{p.name}: {p.dtype}[{show(p.indices)}]" for p in operator.inputs)
+        form = ", ".join(f"{p.name}: {p.dtype}[{written(p.indices)}]" for p in operator.inputs)
         message = f"'{operator.name}' takes {counted(wanted, 'tensor')}, {given} given"
         help = f"{operator.name}({form})"
         place = self.call.operator_span
@@ -225,7 +225,7 @@ class CallChecker:
                 bound = f"{single} or more" if grouped else str(single)
                 shown = counted(rank, "dimension")
                 message = f"'{tensor.name}' has {shown}, but {bound} are needed"
-                form = f"{parameter.name}: {parameter.dtype}[{show(parameter.indices)}]"
+                form = f"{parameter.name}: {parameter.dtype}[{written(parameter.indices)}]"
                 help = f"'{operator.name}' declares {form}"
                 self.collector.error("S035", message, self._operand_place(i), f"rank {rank}", help)
             elif grouped:

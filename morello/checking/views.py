@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from morello.checking.extents import reaches_each_once
-from morello.checking.operators import show
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.indices import with_scalars
+from morello.language.indices import with_scalars, written
 from morello.language.places import within
 from morello.spec.operators import OperandIndex, Operation, Operator
 from morello.spec.views import sight
@@ -59,8 +58,8 @@ def _view(view: ast.View, matched: Operator | None, collector: Collector) -> Non
         if place is None:
             continue
         if place in taken and not _is_row(place, index, taken[place], matched):
-            message = f"'{show([index])}' and '{show([taken[place]])}' are one dimension"
-            help = f"'{parameter.name}' is declared [{show(parameter.indices)}]"
+            message = f"'{written([index])}' and '{written([taken[place]])}' are one dimension"
+            help = f"'{parameter.name}' is declared [{written(parameter.indices)}]"
             collector.error("R024", message, index.span, "seen twice", help)
         taken[place] = index
 
@@ -91,16 +90,16 @@ def _indexed(
             place = within(index.span, dim)
             collector.error("R024", message, place, "not a dimension", suggestion(dim, known))
             return None
-    form = f"{parameter.name}[{show(parameter.indices)}]"
+    form = f"{parameter.name}[{written(parameter.indices)}]"
     found = [i for i in parameter.indices if {*dims} <= {d for d, _ in i.terms}]
     message = ""
     if len(found) != 1:
         times = "does not index" if not found else "indexes more than one dimension of"
-        message = f"'{show([index])}' {times} '{parameter.name}'"
+        message = f"'{written([index])}' {times} '{parameter.name}'"
     elif index.group != found[0].group:
         message = f"'{dims[0]}' is {'a group' if found[0].group else 'no group'} of dimensions"
     elif not _is_part(index, found[0]):
-        message = f"'{show([index])}' is not a part of '{show(found)}'"
+        message = f"'{written([index])}' is not a part of '{written(found)}'"
     if not message:
         return found[0]
     help = f"it is declared as {form}"
@@ -128,7 +127,7 @@ def _together(step: ast.Apply, operator: Operator, matched: Operator, collector:
     rank = operator.group_rank(tuple(map(len, seen)))
     if rank is None:
         ranks = ", ".join(str(len(found)) for found in seen)
-        form = ", ".join(f"{p.name}[{show(p.indices)}]" for p in operator.parameters)
+        form = ", ".join(f"{p.name}[{written(p.indices)}]" for p in operator.parameters)
         message = f"'{operator.name}' cannot have operands of {ranks} dimensions"
         collector.error("R025", message, step.span, help=f"it has {form}")
         return

@@ -52,3 +52,8 @@ def text_of_index(index: ast.Index) -> str:
 def text_of_terms(terms: Sequence[tuple[ast.Factor, ast.Factor]]) -> str:
     """A sum as it is written."""
     return " + ".join(f"{name}" if factor == 1 else f"{factor} * {name}" for name, factor in terms)
+
+
+def written(indices: Sequence[ast.Index]) -> str:
+    """Indices as they are written: ``b..., m, h + 2 * r``."""
+    return ", ".join(map(text_of_index, indices))

@@ -1,0 +1,80 @@
+"""What it costs to move a tensor between levels: its lines, and what rows add that lie apart."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from morello.rewriting.references import (
+    Size,
+    Sizes,
+    TensorRef,
+    extents_in_memory,
+    inner_and_outer,
+    lines,
+)
+from morello.spec.layout import in_one_piece, paged, panel
+from morello.spec.machine import Level, Target
+
+
+def transfer_cycles(
+    target: Target,
+    tensor: TensorRef,
+    sizes: Sizes,
+    level: Level,
+    kind: str,
+    *,
+    by_rows: bool = False,
+) -> Size:
+    """Lines times the cost of a line, and of rows that lie apart the cost of each.
+
+    Summed over every level on the way. A row that is all of a view lies apart from the next one if
+    it is a part of something wider. A level with streams fetches so many rows ahead: one alone does
+    not keep it busy, and more are not fetched ahead, which costs for each line.
+
+    Args:
+        target: Whose levels are on the way.
+        tensor: What is moved, from or to where it is.
+        sizes: Of the dimensions that index it.
+        level: The other end.
+        kind: ``fetch`` or ``store``: which coefficients of the levels count.
+        by_rows: Whether a row is itself read in parts side by side.
+    """
+    hops = target.between(level, tensor.operand.level)
+    together, strided, aliasing = (
+        sum(_coefficient(hop, name) for hop in hops)
+        for name in (kind, f"{kind}_strided", f"{kind}_paged")
+    )
+    _, runs = inner_and_outer(tensor, sizes)
+    apart = runs * np.where(paged(tensor.packing), aliasing, strided)
+    count = lines(tensor, sizes)
+    whole = in_one_piece(tensor.packing, len(tensor.operand.order))
+    total = count * together + np.where(whole, 0.0, apart)
+    for hop in (h for h in hops if h.streams):
+        alone, crowded = (_coefficient(hop, f"{kind}_{n}") for n in ("alone", "crowded"))
+        rows = _side_by_side(tensor, sizes, runs, target.page)
+        by_itself = 0.0 if by_rows else alone / np.clip(rows, 1, hop.streams)
+        total = total + count * (by_itself + crowded * (rows > hop.streams))
+    return total
+
+
+def _coefficient(level: Level, name: str) -> float:
+    """A coefficient of a level, 0 where it has none."""
+    found = level.coefficients.get(name)
+    return 0.0 if found is None else found.value
+
+
+def _side_by_side(tensor: TensorRef, sizes: Sizes, runs: Size, page: int) -> Size:
+    """How many rows, or panels, of a view may be read side by side: all runs that lie apart.
+
+    Of what is packed together only rows of a page and more count: shorter ones are read one after
+    another.
+    """
+    panels, *rest = extents_in_memory(tensor, sizes)
+    row = rest[-1] if rest else 1
+    rows = prod(rest[:-1], start=1)
+    in_panels = panel(tensor.packing) > 0
+    length = np.where(in_panels, rows * row, row) * tensor.operand.dtype.bytes
+    count = np.where(length >= page, np.where(in_panels, panels, rows), 1)
+    return np.where(in_one_piece(tensor.packing, len(tensor.operand.order)), count, runs)
