@@ -95,6 +95,12 @@ class RandomSpec:
         self.statements.append(f"{name} = {call}")
 
 
+def large_spec(number: int) -> str:
+    """The spec of that number, of four or five operations."""
+    random = Random(number)
+    return RandomSpec(random).text(random.choice((4, 5)))
+
+
 Drawn = tuple[str, Shape, str] | None
 Kind = Callable[[RandomSpec, str, Shape], Drawn]
 

@@ -1,4 +1,7 @@
-"""Specs of up to three operations of all kinds, drawn at random: each compiles, and is right."""
+"""Specs of up to five operations of all kinds, drawn at random: each compiles, and is right.
+
+`tests.end_to_end.hunt` tries as many as there is time for.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ from random import Random
 import pytest
 
 import morello
+from morello.compiler import NATIVE
 
 from .kernels import runnable, small_machines
-from .random_specs import RandomSpec
+from .random_specs import RandomSpec, large_spec
 
 SPECS = 8
 LARGEST = 3
 TARGETS = ("x86.avx2", "x86.scalar", "x86.scalar", "x86.avx512")
+
+LARGE = (1002, 1006, 1032, 1042, 1048, 1066, 1084)
+TOO_LARGE = (4005, 4012, 4043)
+BUDGET = "100000 specs"
 
 
 @pytest.mark.parametrize("number", range(1, SPECS + 1))
@@ -23,3 +31,19 @@ def test_random_spec(number: int) -> None:
     text = RandomSpec(random).text(random.randint(2, LARGEST))
     target = TARGETS[number % len(TARGETS)]
     runnable(morello.compile(text, target=target, definitions=small_machines())).verify()
+
+
+@pytest.mark.parametrize("number", LARGE)
+def test_random_spec_of_four_or_five(number: int) -> None:
+    """On the widest target of this machine; those whose search takes a second or two."""
+    text = large_spec(number)
+    runnable(morello.compile(text, target=NATIVE, definitions=small_machines())).verify()
+
+
+@pytest.mark.parametrize("number", TOO_LARGE)
+def test_random_spec_within_a_budget(number: int) -> None:
+    """A coarser search finds other programs; they are right as well."""
+    text, machines = large_spec(number), small_machines()
+    kernel = morello.compile(text, target=NATIVE, definitions=machines, budget=BUDGET)
+    assert kernel.statistics.coarsening is not None
+    runnable(kernel).verify()
