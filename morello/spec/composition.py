@@ -90,10 +90,11 @@ class Composition:
         """Tensors that may be computed first, to be read by the rest.
 
         Nothing is gained by keeping what elementwise operations hand to each other: they are one
-        expression, unless one leaves margins or merges rows, or some of them would evaluate it
-        again and again for elements of its own. No sum is computed twice: what both parts need of
-        one has to be there before. What serves another tensor alone, that has to be kept, is
-        computed with it where loops over that one divide all on the way.
+        expression, unless one leaves margins or merges rows, reads in another order what is read
+        elsewhere, too, or some of them would evaluate it again and again for elements of its own.
+        No sum is computed twice: what both parts need of one has to be there before. What serves
+        another tensor alone, that has to be kept, is computed with it where loops over that one
+        divide all on the way.
         """
         kept = [
             name
@@ -191,9 +192,31 @@ class Composition:
         between = self._leading_to(other).keys() - self._leading_to(name).keys()
         return own.union(*(self.dims[tensor] for tensor in between)) <= self.dims[other]
 
+    def _turns(self, node: Node) -> bool:
+        """Whether it reads a tensor in another order that something else reads as well.
+
+        An operand of one operation is read in one order.
+        """
+        *inputs, output = zip(node.tensors, node.operation.operands, strict=True)
+        order = [index.dims for index in output[1]]
+        for tensor, access in inputs:
+            read = [index.dims for index in access]
+            if read != order and sorted(read) == sorted(order) and self._is_shared(tensor):
+                return True
+        return False
+
+    def _is_shared(self, tensor: str) -> bool:
+        """Whether several operations read a tensor, or what it is computed from."""
+        before = self._leading_to(tensor).values() if tensor in self.graph.computed else ()
+        names = {tensor, *(t for node in before for t in node.inputs)}
+        readers = {reader.output for name in names for reader in self.occurrences(name)}
+        return len(readers - {node.output for node in before}) > 1
+
     def _stays_inside(self, name: str) -> bool:
         graph, node = self.graph, self.graph.computed[name]
-        return not node.operation.merges and all(
+        if node.operation.merges or self._turns(node):
+            return False
+        return all(
             reader.operation.operator.reduction is None
             and not (reader.operation.framed or reader.operation.merges)
             and len(reader.operation.dims) == len(node.operation.dims)

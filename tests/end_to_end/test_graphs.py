@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 
 import morello
@@ -96,3 +97,24 @@ def test_a_weight_that_a_graph_reads_twice(use: str) -> None:
     assert len(weights) == 1
     assert len(kernel.program.packings) <= 1
     kernel.verify()
+
+
+IN_TWO_ORDERS = {
+    "add(x, transpose(x))": lambda x: x + x.T,
+    "sub(neg(transpose(x)), relu(x))": lambda x: -x.T - np.maximum(x, 0),
+    "add(neg(x), transpose(neg(x)))": lambda x: -x - x.T,
+    "add(x, neg(transpose(relu(x))))": lambda x: x - np.maximum(x, 0).T,
+    "mul(transpose(x), transpose(x))": lambda x: x.T * x.T,
+}
+
+
+@pytest.mark.parametrize("size", [1, 5, 17])
+@pytest.mark.parametrize("use", IN_TWO_ORDERS)
+def test_a_tensor_that_a_graph_reads_in_two_orders(use: str, size: int) -> None:
+    """An operand is read in one: what reads it in another is computed first."""
+    text = (
+        f"spec orders() {{ input x: f32[{size}, {size}] output y: f32[{size}, {size}] y = {use} }}"
+    )
+    kernel = runnable(morello.compile(text, target="x86.avx2", definitions=small_machines()))
+    x = np.arange(size * size, dtype=np.float32).reshape(size, size) - size
+    np.testing.assert_array_equal(kernel(x), IN_TWO_ORDERS[use](x))
