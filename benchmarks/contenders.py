@@ -91,6 +91,7 @@ _HELD_ONEDNN = {
         "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16",
         "DNNL_MAX_CPU_ISA": "AVX512_CORE_BF16",
     },
+    "x86.amx": {},  # with those
 }
 
 
@@ -147,6 +148,7 @@ PEERS = (
         environment={
             "x86.avx2": {"MKL_ENABLE_INSTRUCTIONS": "AVX2"},
             "x86.avx512": {"MKL_ENABLE_INSTRUCTIONS": "AVX512_E3"},
+            "x86.amx": {},
         },
     ),
     Contender(

@@ -52,6 +52,8 @@ def check_functions(
             _check(node, collector)
     functions = {name: _function(node, known) for name, node in known.items()}
     _circles(functions, collector)
+    for kernel in chain.from_iterable(f.kernels for f in files):
+        _between(kernel, known, collector)
     for what, target, place, text in _callers(files):
         _visible(what, target, place, text, functions, targets, collector)
     return {
@@ -104,13 +106,24 @@ def _way_back(name: str, functions: Mapping[str, Function]) -> list[str]:
     return []
 
 
+def _between(kernel: ast.KernelDecl, known: Collection[str], collector: Collector) -> None:
+    for name in kernel.between or ():
+        if name not in known:
+            message = (
+                f"kernel '{kernel.name}' stands between calls of '{name}', which is no function"
+            )
+            place = within(kernel.span, name, after=kernel.cost.span.end)
+            collector.error("T076", message, place, "unknown", suggestion(name, known))
+
+
 def _callers(files: Sequence[ast.TargetFile]) -> Iterator[tuple[str, str, Span, str]]:
     """Who may call functions: what it is, its target, where it is, its text."""
     for file in files:
         for f in file.functions:
             yield f"function '{f.name}'", f.target, f.name_span, f.text
         for k in file.kernels:
-            yield f"kernel '{k.name}'", k.target, k.name_span, k.template or ""
+            around = " ".join(f"{name}();" for name in k.between or ())
+            yield f"kernel '{k.name}'", k.target, k.name_span, f"{around} {k.template or ''}"
         for p in file.primitives:
             body = max(p.span.start, p.span.source.text.find("{", p.span.start))
             for word, text, _ in p.entries:

@@ -77,6 +77,7 @@ def _kernel(node: ast.KernelDecl) -> Kernel:
         guards=node.guards,
         cost=node.cost,
         flushes=node.flushes,
+        between=node.between,
         streamed=node.streamed,
         template=node.template,
         declaration=node,

@@ -434,7 +434,8 @@ class KernelDecl(Node):
 
     ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from
     the operator's declaration with the target's primitives. ``flushes``: it says
-    ``flushes subnormals``. ``streamed``: it says ``emit meaning streamed``, for an output that is
+    ``flushes subnormals``. ``between``: the functions that are called before and after what uses
+    it. ``streamed``: it says ``emit meaning streamed``, for an output that is
     stored past the caches.
     """
 
@@ -446,6 +447,7 @@ class KernelDecl(Node):
     guards: tuple[Expr, ...]
     cost: Expr
     flushes: bool
+    between: tuple[str, str] | None
     streamed: bool
     template: str | None
 

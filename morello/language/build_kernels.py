@@ -17,7 +17,7 @@ _FENCE = "```"
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
     parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, flushes, emitted, *streamed = parts
+    name, target, doc, match, guards, cost, flushes, between, emitted, *streamed = parts
     return ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
@@ -27,6 +27,7 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         guards=expressions(builder, children(guards)),
         cost=expression(builder, cost),
         flushes=flushes is not None,
+        between=_between(between),
         streamed=streamed not in ([], [None]),
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
         span=builder.span(tree),
@@ -44,6 +45,13 @@ def function(builder: Builder, tree: Tree[Token]) -> ast.FunctionDecl:
         text=_template(emitted),
         span=builder.span(tree),
     )
+
+
+def _between(tree: Tree[Token] | None) -> tuple[str, str] | None:
+    if tree is None:
+        return None
+    before, _, after = children(tree)
+    return str(before), str(after)
 
 
 def _template(token: Token) -> str:

@@ -143,6 +143,7 @@ CODES: Mapping[str, str] = {
     "T073": "A function's text does not define it.",
     "T074": "Functions call each other in a circle.",
     "T075": "A text calls a function that its target does not have.",
+    "T076": "A kernel stands between calls of a function that there is not.",
     # Specs.
     "S001": "A file has several specs and none is chosen, or none of the name that is asked for.",
     "S002": "Two specs, parameters or tensors have one name.",

@@ -162,6 +162,16 @@ _TARGET: Table = (
         ),
     ),
     (
+        "functions that are called before and after a kernel: between NAME and NAME",
+        (
+            _KERNEL + "any op (any[n] at l) between",
+            _KERNEL + "any op (any[n] at l) cost 1 between emit",
+            _KERNEL + "any op (any[n] at l) cost 1 between a emit",
+            _KERNEL + "any op (any[n] at l) cost 1 between a b",
+            _KERNEL + "any op (any[n] at l) cost 1 between a and emit",
+        ),
+    ),
+    (
         "a kernel ends with 'emit meaning' or with 'emit' and C in triple backticks",
         (
             _KERNEL + "any op (any[n] at l) cost 1",

@@ -67,7 +67,9 @@ class Kernel:
     """A microkernel: a checked declaration. Its meaning is the operator that it matches.
 
     ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
-    operands and results. ``streamed``: it is written so that the output is stored past the caches.
+    operands and results. ``between``: functions of the target that are called before and after what
+    uses it, by each thread, such as those that set up registers. ``streamed``: it is written so
+    that the output is stored past the caches.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Kernel:
     guards: tuple[ast.Expr, ...]
     cost: ast.Expr
     flushes: bool
+    between: tuple[str, str] | None
     streamed: bool
     template: str | None
     declaration: ast.KernelDecl = field(compare=False, repr=False)

@@ -41,6 +41,9 @@ TURNS = 1
 ROWS = (9, 22, 48, 2300)
 """How many vectors are in long rows: the longest are more than the nearest cache holds."""
 
+MULTIPLES = 3
+"""How many multiples are tried of what a guard says that a size is a multiple of."""
+
 GROUP_RANKS = 2
 """How many ranks of an operator's group are tried, the smallest that the pattern accepts."""
 
@@ -241,7 +244,9 @@ def _shapes(
     if match.patterns.rows is not None:
         around = _sizes_of_rows(match.lanes)
     panels = [_panels(match, p) for p in range(len(match.f.tensors))]
-    for sizes in product(*(around if d not in fixed else (fixed[d],) for d in dims)):
+    steps = _steps(match)
+    tried = {d: _multiples(around, steps[d]) if d in steps else around for d in dims}
+    for sizes in product(*(tried[d] if d not in fixed else (fixed[d],) for d in dims)):
         by_dim = dict(zip(dims, sizes, strict=True))
         for packing in product(*(_packings(t, w, by_dim) for t, w in panels)):
             if _accepted(target, match, by_dim, packing):
@@ -273,6 +278,39 @@ def _fixed_dims(match: KernelMatch) -> dict[str, int]:
         elif len(terms) == 1:
             fixed[terms[0][0]] = wanted
     return fixed
+
+
+def _steps(match: KernelMatch) -> dict[str, int]:
+    """Dimensions that are a multiple of a number because a guard says so, and that number."""
+    places = dict(match.variables)
+    steps: dict[str, int] = {}
+    for name, step in filter(None, map(_multiple, match.kernel.guards)):
+        for position, dimension in places.get(name, ()):
+            terms = match.f.tensors[position].indices[dimension].terms
+            if len(terms) == 1:
+                steps[terms[0][0]] = step
+    return steps
+
+
+def _multiple(guard: ast.Expr) -> tuple[str, int] | None:
+    """Name and number of ``name % number == 0``; none of any other guard."""
+    match guard:
+        case ast.Binary(
+            operator="==",
+            left=ast.Binary(
+                operator="%", left=ast.Name(id=name), right=ast.Number(value=int(step))
+            ),
+            right=ast.Number(value=0),
+        ):
+            return name, step
+        case _:
+            return None
+
+
+def _multiples(sizes: Sequence[int], step: int) -> list[int]:
+    """Those of the sizes that are multiples, and the first ones."""
+    every = {*sizes, *(turn * step for turn in range(1, MULTIPLES + 1))}
+    return sorted(size for size in every if size % step == 0)
 
 
 def _sizes_around(lanes: Sequence[int]) -> list[int]:

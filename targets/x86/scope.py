@@ -76,7 +76,8 @@ class Scope:
     outermost first; ``steps`` those with a name to what divides them, ``ends`` to where they end;
     ``tensors`` a tensor to its storage. ``stack`` counts the bytes of arrays on the stack,
     ``workspace`` those in use from ``base``, a C expression of type ``unsigned char *``;
-    ``previous`` is the iteration before that of the innermost parallel loop.
+    ``previous`` is the iteration before that of the innermost parallel loop; ``prepared`` says that
+    what kernels have to stand between is around this place.
     """
 
     variables: Mapping[str, str | int] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class Scope:
     workspace: int = 0
     base: str = "(unsigned char *)workspace"
     previous: str = ""
+    prepared: bool = False
 
     def fresh(self, text: str) -> str:
         """A C name that nothing visible here has."""

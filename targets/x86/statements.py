@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from morello.errors import MorelloError
 from morello.program.source import EmitOptions
@@ -40,7 +41,20 @@ class StatementWriter:
         self._options = options
 
     def write(self, node: Node, scope: Scope) -> list[str]:
-        """Lines of C, indented from column 0."""
+        """Lines of C, indented from column 0.
+
+        What is the outermost of a thread has the calls around it that its kernels stand between:
+        threads prepare their own registers.
+        """
+        if scope.prepared or _is_parallel(node):
+            return self._node(node, scope)
+        calls = [n.kernel.between for n in walk(node) if isinstance(n, KernelCall)]
+        around = list(dict.fromkeys(filter(None, calls)))
+        lines = self._node(node, replace(scope, prepared=True))
+        before = [f"{name}();" for name, _ in around]
+        return [*before, *lines, *(f"{name}();" for _, name in reversed(around))]
+
+    def _node(self, node: Node, scope: Scope) -> list[str]:
         match node:
             case Block(steps=steps):
                 return [line for step in steps for line in self._scoped(step, scope)]
@@ -242,6 +256,10 @@ def _openmp(pragma: str) -> list[str]:
 
 def _head(name: str, bound: int, step: int) -> str:
     return f"for (ptrdiff_t {name} = 0; {name} < {bound}; {name} += {step})"
+
+
+def _is_parallel(node: Node) -> bool:
+    return any(isinstance(inner, ParallelLoop) for inner in walk(node))
 
 
 def _declares(node: Node) -> bool:

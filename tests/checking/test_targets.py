@@ -88,6 +88,7 @@ def test_shipped_targets_are_right() -> None:
         "x86.avx512_vnni",
         "x86.avx512_bf16",
         "x86.sapphire_rapids",
+        "x86.amx",
     }
     assert found["x86.avx512"].lineage == ("x86.scalar", "x86.avx2", "x86.avx512")
 

@@ -77,6 +77,8 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "a vector of bf16": ("bf16", (1, 33, 20), "x86.avx512_bf16", _wide_product),
     "packed bf16": ("packed bf16", (3, 9, 35), "x86.avx512_bf16", _unpacked_product),
     "packed bf16 scalar": ("packed bf16", (5, 9, 6), "x86.scalar", _unpacked_product),
+    "tiles of bf16": ("packed bf16", (33, 68, 35), "x86.amx", _unpacked_product),
+    "tiles of bytes": ("weight bytes", (48, 130, 37), "x86.amx", _wide_product),
     "mixed": ("mixed", (5, 9, 35), "x86.avx512_bf16", _wide_product),
     "bytes": ("bytes", (5, 9, 35), "x86.avx512_vnni", _wide_product),
     "bytes avx512": ("bytes", (5, 6, 19), "x86.avx512", _wide_product),

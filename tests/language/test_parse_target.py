@@ -220,6 +220,7 @@ def test_kernel() -> None:
         guards,
         binary(n, "*", name("fma_f32")),
         False,
+        None,
         False,
         template,
         span=AT,
@@ -304,6 +305,17 @@ def test_meaning_has_no_template() -> None:
 def test_what_counts_as_0_is_said_after_the_cost() -> None:
     assert not kernel("g(A: f32[n] at reg)").flushes
     assert kernel("g(A: f32[n] at reg)", "cost n flushes subnormals emit meaning").flushes
+
+
+def test_what_stands_around_is_said_after_that() -> None:
+    """The words are names elsewhere."""
+    between = kernel(
+        "g(A: f32[between] at reg)", "cost between between between and emit_ emit ```;```"
+    )
+    assert between.between == ("between", "emit_")
+    both = kernel("g(A: f32[n] at reg)", "cost n flushes subnormals between a and b emit meaning")
+    assert (both.flushes, both.between) == (True, ("a", "b"))
+    assert kernel("g(A: f32[n] at reg)").between is None
 
 
 def test_what_passes_the_caches_is_said_last() -> None:

@@ -19,6 +19,7 @@ NAMES = (
     "x86.avx512_vnni",
     "x86.avx512_bf16",
     "x86.sapphire_rapids",
+    "x86.amx",
 )
 ALL_KERNELS = sorted({k.name: k for k in targets()[NAMES[-1]].kernels}.items())
 DECLARED = re.compile(r"^\s*(?:const\s+)?(?:__m\d+i?|__mmask\d+|float|int\w*)\s+(\w+)\s*=", re.M)
@@ -28,6 +29,7 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
     """By the hooks of the plugin interface."""
     names = [file.name for file in morello_x86.morello_definition_files()]
     assert names == [
+        "amx.mtarget",
         "avx2.mtarget",
         "avx2_conversions.mtarget",
         "avx2_functions.mtarget",
@@ -55,6 +57,7 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
         (3, 30, (4, 64), 768),
         (4, 30, (4, 64), 768),
         (5, 30, (4, 64), 1536),
+        (6, 30, (4, 64), 1536),
     ],
 )
 def test_levels(place: int, registers: int, vectors: tuple[int, ...], middle: int) -> None:

@@ -13,7 +13,18 @@ from morello_x86.emitter import CEmitter
 
 from morello.errors import MorelloError
 from morello.program.source import EmitOptions
-from morello.program.tree import Apply, Block, Program, Resident, View
+from morello.program.tree import (
+    Allocate,
+    Apply,
+    Block,
+    KernelCall,
+    Loop,
+    Node,
+    ParallelLoop,
+    Program,
+    Resident,
+    View,
+)
 from morello.spec.layout import Layout
 
 from . import golden
@@ -229,6 +240,57 @@ def test_only_panels_beyond_l1_are_prefetched(panels: int, level: str, ahead: in
     source = CEmitter().emit(program(target, [a, b], body), EmitOptions()).source
     assert re.findall(r"\+ (\d+)\), _MM_HINT_T0", source) == [str(ahead)] * (10 if ahead else 0)
     assert f"row_ = {panels or 32};" in source
+
+
+def _between(made: Program, *around: tuple[str, str] | None) -> list[str]:
+    """Lines of the program whose first kernels stand between these calls, and no comments."""
+    new = iter(around)
+
+    def changed(node: Node) -> Node:
+        match node:
+            case KernelCall():
+                return replace(node, kernel=replace(node.kernel, between=next(new, None)))
+            case Block(steps=steps):
+                return replace(node, steps=tuple(map(changed, steps)))
+            case ParallelLoop(body=body, tail=tail):
+                return replace(node, body=changed(body), tail=tail and changed(tail))
+            case Loop(body=body) | Allocate(body=body):
+                return replace(node, body=changed(body))
+        return node
+
+    source = CEmitter().emit(replace(made, body=changed(made.body)), EmitOptions()).source
+    body = source[source.rindex("void f(") : source.rindex("int f_run(")]
+    lines = (re.sub(r"/\*.*?\*/", "", line).strip() for line in body.splitlines())
+    return [line for line in lines if line]
+
+
+def test_what_kernels_stand_between_is_called_once() -> None:
+    """Around the whole function, however often the kernel is called in it."""
+    lines = _between(_relu(), ("begin", "end"))
+    assert lines[1:3] == ["(void)workspace;", "begin();"]
+    assert lines[-2:] == ["end();", "}"]
+    assert [line for line in lines if "end()" in line or "begin()" in line] == [
+        "begin();",
+        "end();",
+    ]
+
+
+def test_each_thread_calls_what_its_kernels_stand_between() -> None:
+    """Around its part; the last in is the first out; and nothing where no kernel wants it."""
+    made = replace(parallel_rows(targets()["x86.scalar"], 7, 2, 3), name="f")
+    lines = _between(made, ("begin", "end"), ("open", "close"), None, ("open", "close"))
+    calls = [line for line in lines if re.fullmatch(r"(if|} else|\w+\(\);|for \(.* t = ).*", line)]
+    assert calls == [
+        "for (ptrdiff_t t = 0; t < 8; t += 2) {",
+        "if (t < 6) {",
+        "begin();",
+        "open();",
+        "close();",
+        "end();",
+        "} else {",
+        "open();",
+        "close();",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 from morello_x86.emitter import CEmitter
 
 from morello.program.source import EmitOptions
-from morello.program.tree import Block, Program
+from morello.program.tree import Affine, Block, Node, Program
 from morello.spec.conversion import convert
 from morello.spec.dtypes import BF16, DTYPES
+from morello.spec.layout import Layout
+from morello.toolchain.host import host_lacks
 
-from .build import at, buffer, call, loop, program, tensor, view, whole
+from .build import at, buffer, call, loop, parallel, program, tensor, view, whole
 from .definitions import operation, runnable, targets
 from .harness import run_everywhere
 from .programs import (
@@ -119,6 +122,29 @@ def test_parallel_loops_with_and_without_a_tail(rows: int, columns: int, tmp_pat
     assert "-fopenmp" in code.flags
     (x,) = _inputs(made)
     _check(made, [x], [2 * np.maximum(x, 0)], tmp_path)
+
+
+def test_each_thread_has_tiles_of_its_own(tmp_path: Path) -> None:
+    """A kernel that stands between calls, in both parts of a parallel loop, and after it."""
+    target = targets()["x86.amx"]
+    if lacking := host_lacks(target.flags):
+        pytest.skip(f"this processor lacks {', '.join(lacking)}")
+    a = tensor("a", (96, 128), dtype="u8", role="input")
+    b = tensor("b", (128, 32), dtype="s8", layout=Layout((1, 0), 4), role="input")
+    c = tensor("c", (96, 32), dtype="s32", role="output")
+
+    def product(start: Affine | int, rows: int) -> Node:
+        parts = (view(a, [start, 0], [rows, 128]), whole(b), view(c, [start, 0], [rows, 32]))
+        matmul = replace(operation("matmul", 0), accumulating=True)
+        return call(target, "tile_products_u8_s8", matmul, *map(near, parts))
+
+    zeros = element_loops(target, "fill", [c], 2, value=0.0)
+    threads = parallel("t", 2, 32, product(at("t"), 32), product(64, 16))
+    made = program(target, [a, b, c], Block((zeros, threads, product(80, 16))))
+    left = RANDOM.integers(0, 256, a.shape).astype(np.uint8)
+    right = RANDOM.integers(-128, 128, b.shape).astype(np.int8)
+    expected = left.astype(np.int32) @ right.astype(np.int32)
+    _check(made, [left, right], [expected], tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
