@@ -132,9 +132,10 @@ class _KernelChecker:
             place = self.match.operator_span
             self.collector.error("T043", message, place, "not an operator", help)
             return
-        if self.match.accumulating and self.operator.reduction is None:
+        if self.match.accumulating is not False and self.operator.reduction is None:
             message = f"'{self.operator.name}' has no reduction, so it is never accumulating"
-            self.collector.error("T044", message, self.match.operator_span, "never matches")
+            place = self.match.operator_span
+            self.collector.error("T044", message, place, "has one form", "name it alone")
         if self._operands(self.operator):
             check_ranks(self.match, self.operator, self.collector)
 

@@ -413,8 +413,9 @@ class KernelOperand(Node):
 
 @dataclass(frozen=True, slots=True)
 class KernelMatch(Node):
-    """``[accumulating] matmul(A: ..., B: ..., C: ...)``, or patterns for any operator.
+    """``[accumulating | any] matmul(A: ..., B: ..., C: ...)``, or patterns for any operator.
 
+    ``any``, an ``accumulating`` of none, takes both forms of an operator.
     The latter is ``[accumulating] any op (...)``, with one pattern for all operands; or
     ``(pointwise | reduction) op (...; ...)``, with one for those that lie along the rows that the
     kernel works on, and perhaps one for the others. ``kind`` is ``"named"``, ``"op"``,
@@ -424,7 +425,7 @@ class KernelMatch(Node):
     kind: str
     operator: str | None
     operator_span: Span = field(compare=False, repr=False)
-    accumulating: bool
+    accumulating: bool | None
     operands: tuple[KernelOperand, ...]
 
 

@@ -72,7 +72,9 @@ def _match(builder: Builder, tree: Tree[Token]) -> ast.KernelMatch:
         kind=kinds[form],
         operator=str(operator) if form == "named_match" else None,
         operator_span=builder.span(operator),
-        accumulating=accumulating is not None,
+        accumulating=None
+        if form == "named_match" and accumulating == "any"
+        else bool(accumulating),
         operands=tuple(_operand(builder, item) for item in rest if isinstance(item, Tree)),
         span=builder.span(tree),
     )

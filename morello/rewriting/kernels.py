@@ -150,7 +150,7 @@ def operation_refusal(kernel: Kernel, family: Family) -> str:
         return f"it implements '{match.operator}'"
     if match.kind != "named" and operation.operator.divided:
         return "it implements rows of operations, and this one is divided by rules of its own"
-    if match.kind == "named" and operation.accumulating != match.accumulating:
+    if match.kind == "named" and match.accumulating not in (None, operation.accumulating):
         return "it accumulates" if match.accumulating else "it does not accumulate"
     starts = match.kind in ("named", REDUCTION)
     if operation.operator.reduction and not operation.accumulating and not starts:

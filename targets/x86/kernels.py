@@ -75,7 +75,10 @@ def _operands(call: KernelCall, scope: Scope) -> tuple[COperand, ...]:
     patterns = call.kernel.match.operands
     named = len(patterns) == len(call.operands) and all(p.name for p in patterns)
     names = tuple(p.name for p in patterns) if named else call.operation.names
-    return tuple(COperand(n, v, scope) for n, v in zip(names, call.operands, strict=True))
+    return tuple(
+        COperand(n, v, scope, reads=call.operation.reads(p))
+        for p, (n, v) in enumerate(zip(names, call.operands, strict=True))
+    )
 
 
 def _render(

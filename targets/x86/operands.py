@@ -16,9 +16,11 @@ class COperand:
     ones; the others are 0.
     """
 
-    def __init__(self, name: str, view: View, scope: Scope) -> None:
+    def __init__(self, name: str, view: View, scope: Scope, *, reads: bool) -> None:
         self.name = name
         self.view = view
+        self.reads = reads
+        """Whether the kernel needs what it holds: false of an output that is not accumulated to."""
         self._scope = scope
         self._storage = scope.storage(view.tensor)
 

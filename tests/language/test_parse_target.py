@@ -228,6 +228,14 @@ def test_kernel() -> None:
     assert ast.TargetFile((), (), (expected,)) == parse(text)
 
 
+def test_both_forms_of_an_operator() -> None:
+    """``any`` before its name; an operator may be called so, too."""
+    forms = {"matmul": False, "accumulating matmul": True, "any matmul": None, "any any_": None}
+    for text, accumulating in forms.items():
+        match = kernel(f"{text}(A: f32[n] at l1)").match
+        assert (match.operator, match.accumulating) == (text.split()[-1], accumulating)
+
+
 UNIFORM = {
     "any op (any[...] at l1 or reg vector 4)": ("op", False),
     "accumulating any op (any[...] at l1 or reg vector 4)": ("op", True),
