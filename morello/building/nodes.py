@@ -25,7 +25,7 @@ def declaration(
     dtype: DTypeLike | None,
     shape: Shape | None,
     layout: Sequence[int] | None = None,
-    panels: int | None = None,
+    panels: ast.Panel | None = None,
 ) -> spec_ast.TensorDecl:
     """The declaration of a tensor; type and shape may both be left to what computes it.
 
@@ -45,8 +45,23 @@ def declaration(
         dtype=dtype_name(dtype),
         shape=extents(shape, name),
         order=None if layout is None else whole_numbers(layout, f"the layout of '{name}'"),
-        panel=None if panels is None else whole(panels, f"the width of the panels of '{name}'"),
+        panel=None if panels is None else _panel(panels, name),
         span=NOWHERE,
+    )
+
+
+def _panel(panels: ast.Panel, name: str) -> ast.Panel:
+    """Width, or height and width."""
+    if not isinstance(panels, Sequence) or isinstance(panels, str):
+        return whole(panels, f"the width of the panels of '{name}'")
+    if len(panels) != 2:
+        raise UsageError(
+            f"the panels of '{name}' are {panels!r}; expected their width, or height and width",
+            help="such as 4 or (16, 4)",
+        )
+    height, width = panels
+    return whole(height, f"the height of the panels of '{name}'"), whole(
+        width, f"the width of the panels of '{name}'"
     )
 
 

@@ -113,7 +113,7 @@ class SpecBuilder:
         shape: Shape,
         *,
         layout: Sequence[int] | None = None,
-        panels: int | None = None,
+        panels: int | tuple[int, int] | None = None,
     ) -> Tensor: ...
     @overload
     def input(self, name: str, *, like: Array) -> Tensor: ...
@@ -124,7 +124,7 @@ class SpecBuilder:
         shape: Shape | None = None,
         *,
         layout: Sequence[int] | None = None,
-        panels: int | None = None,
+        panels: int | tuple[int, int] | None = None,
         like: Array | None = None,
     ) -> Tensor:
         """Declare an input: what every call brings.
@@ -134,7 +134,8 @@ class SpecBuilder:
             dtype: Element type.
             shape: Sizes in elements; ``()`` for a scalar.
             layout: Dimensions from the slowest to the fastest in memory; by default C's order.
-            panels: Width of the panels that the fastest dimension is cut into, if it is.
+            panels: Width of the panels that the fastest dimension is cut into, if it is; or their
+                height, along the dimension next to it, and width.
             like: In the place of all these, an array that has such a type, shape and layout.
 
         Raises:
@@ -150,7 +151,7 @@ class SpecBuilder:
         shape: Shape,
         *,
         layout: Sequence[int] | None = None,
-        panels: int | None = None,
+        panels: int | tuple[int, int] | None = None,
     ) -> Tensor: ...
     @overload
     def weight(self, name: str, *, like: Array) -> Tensor: ...
@@ -161,7 +162,7 @@ class SpecBuilder:
         shape: Shape | None = None,
         *,
         layout: Sequence[int] | None = None,
-        panels: int | None = None,
+        panels: int | tuple[int, int] | None = None,
         like: Array | None = None,
     ) -> Tensor:
         """Declare a weight: what is the same in many calls, so that it is packed once before them.
@@ -202,7 +203,7 @@ class SpecBuilder:
         shape: Shape | None = None,
         *,
         layout: Sequence[int] | None = None,
-        panels: int | None = None,
+        panels: int | tuple[int, int] | None = None,
     ) -> Tensor:
         """Declare what an operator computes as an output. It may be read further.
 
@@ -213,7 +214,8 @@ class SpecBuilder:
             shape: Sizes in elements; ``()`` for a scalar.
             layout: Where type and shape are given, the dimensions from the slowest to the fastest
                 in memory; by default C's order.
-            panels: There too, the width of the panels that the fastest dimension is cut into.
+            panels: There too, the width of the panels that the fastest dimension is cut into, or
+                their height and width.
 
         Returns:
             The value.
@@ -346,7 +348,7 @@ class SpecBuilder:
         dtype: DTypeLike | None,
         shape: Shape | None,
         layout: Sequence[int] | None,
-        panels: int | None,
+        panels: int | tuple[int, int] | None,
         like: Array | None,
     ) -> Tensor:
         """Declare an input or a weight."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from morello.checking.kinds import counted
+from morello.checking.panels import wrong_panels
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.indices import written
@@ -136,12 +137,10 @@ def _shape(pattern: ast.KernelOperand, collector: Collector) -> None:
         place = within(pattern.span, "layout", after=after)
         help = f"name each of 0 to {rank - 1} once, the slowest first; or write 'layout any'"
         collector.error("T049", message, place, help=help if rank else "write 'layout any'")
-    for width in pattern.panels:
-        if width < 2 or not rank:
-            message = f"panels of {width} elements" if rank else "panels of a scalar"
-            after = pattern.span.source.text.find("panels", pattern.span.start)
-            place = within(pattern.span, "panels", after=max(pattern.span.start, after))
-            collector.error("T049", message, place, help="a panel is 2 or more elements wide")
+    for message, help in filter(None, (wrong_panels(panel, rank) for panel in pattern.panels)):
+        after = pattern.span.source.text.find("panels", pattern.span.start)
+        place = within(pattern.span, "panels", after=max(pattern.span.start, after))
+        collector.error("T049", message, place, help=help)
     for extent in pattern.shape:
         if isinstance(extent, int) and extent < 1:
             message = f"a dimension of size {extent}; the least is 1"

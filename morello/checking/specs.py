@@ -11,6 +11,7 @@ from math import prod
 
 from morello.checking.computations import computations
 from morello.checking.kinds import counted
+from morello.checking.panels import wrong_panels
 from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
@@ -19,16 +20,13 @@ from morello.language.diagnostics import Collector, suggestion
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import Goal, GoalTensor
-from morello.spec.layout import Layout, row_major
+from morello.spec.layout import Layout, panel_of, row_major
 from morello.spec.operators import Operator
 
 MAX_SIZE = 2**24
 """The largest size of one dimension."""
 
 MAX_THREADS = 1024
-
-PANELS = range(2, 1025)
-"""Widths of panels."""
 
 
 def check_spec(
@@ -156,7 +154,7 @@ class _SpecChecker:
         self._layout(node)
         if dtype is not None and shape is not None:
             order = row_major(len(shape)).order if node.order is None else node.order
-            layout = Layout(order, node.panel or 0)
+            layout = Layout(order, panel_of(node.panel or 0))
             self.tensors[node.name] = GoalTensor(node.name, node.role, dtype, shape, layout)
 
     def _shape(self, node: spec_ast.TensorDecl) -> tuple[int, ...] | None:
@@ -179,14 +177,12 @@ class _SpecChecker:
         if node.role == "local" and (node.order is not None or node.panel is not None):
             message = f"'{node.name}' is a local, so its layout is the compiler's choice"
             self.collector.error("S011", message, node.span, help="leave the layout out")
-        if node.panel is not None and (node.panel not in PANELS or not rank):
-            message = f"the panels of '{node.name}' are {node.panel} elements wide"
-            if not rank:
-                message = f"'{node.name}' is a scalar, which has no panels"
-            help = f"a panel has {PANELS[0]} to {PANELS[-1]} elements" if rank else "remove them"
+        wrong = None if node.panel is None else wrong_panels(node.panel, rank)
+        if wrong is not None:
+            message, help = wrong
             after = max(node.span.source.text.rfind("panels", 0, node.span.end), node.span.start)
             place = within(node.span, "panels", after=after)
-            self.collector.error("S011", message, place, help=help)
+            self.collector.error("S011", f"'{node.name}': {message}", place, help=help)
         if node.order is None or sorted(node.order) == list(range(rank)):
             return
         listed = ", ".join(str(i) for i in range(rank))

@@ -23,7 +23,7 @@ from morello.rewriting.alternatives import KernelAlternative, scope_at
 from morello.rewriting.kernels import KernelMatch
 from morello.rewriting.references import Point, elements_in_memory, registers, spec_ref
 from morello.search.answers import Answers
-from morello.spec.layout import packed
+from morello.spec.layout import packed, panel_of
 from morello.spec.machine import Coefficient, Level, Target
 from morello.spec.spec import Family
 
@@ -181,8 +181,8 @@ def _packings(match: KernelMatch) -> Iterator[tuple[int, ...]]:
     kinds: list[Sequence[int]] = []
     for tensor, pattern in zip(match.f.tensors, match.patterns.of, strict=True):
         rank = len(tensor.operand.order)
-        panels = () if tensor.operand.vector else pattern.panels
-        kinds.append([packed(rank), *(packed(rank, width) for width in panels)])
+        panels = () if tensor.operand.vector else map(panel_of, pattern.panels)
+        kinds.append([packed(rank), *(packed(rank, panel) for panel in panels)])
     return product(*kinds)
 
 

@@ -384,14 +384,19 @@ class FunctionDecl(Node):
     text: str
 
 
+Panel = int | tuple[int, int]
+"""Panels as they are written: a width, or height and width."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelOperand(Node):
-    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or 32] [vector 64 | lanes 16]``.
+    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or (8, 16)] [vector 64 | lanes 16]``.
 
     ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
     where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
     levels that it accepts. ``order`` is that of the layout: absent accepts row-major only; the word
-    ``any`` is (). ``panels`` are the widths of panels in which the operand may also be.
+    ``any`` is (). ``panels`` are those in which the operand may also be: widths, or heights and
+    widths.
     ``name`` is empty where a pattern is for operands of any operator. Vectors have so many bytes,
     or so many lanes of whatever type an operand has.
     """
@@ -402,7 +407,7 @@ class KernelOperand(Node):
     shape: tuple[int | str, ...]
     levels: tuple[str, ...]
     order: tuple[int, ...] | None
-    panels: tuple[int, ...]
+    panels: tuple[Panel, ...]
     vector: int | None
     lanes: int | None = None
 

@@ -78,6 +78,16 @@ def _term(builder: Builder, tree: Tree[Token]) -> tuple[str, ast.Factor]:
     return name, numbers[0] if numbers else 1
 
 
+def panel(builder: Builder, tree: Tree[Token]) -> ast.Panel:
+    """Width, or height and width."""
+    match [builder.integer(token) for token in children(tree)]:
+        case [height, width]:
+            return height, width
+        case [width, *_]:
+            return width
+    raise AssertionError("the grammar has one number, or two")
+
+
 def order(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:
     """``(1, 0)``."""
     return tuple(builder.integer(token) for token in children(tree))

@@ -9,7 +9,7 @@ from lark import Token, Tree
 
 from morello.language import ast
 from morello.language.build_common import Builder, children, dotted, kind_of, names, text
-from morello.language.build_expressions import expression, expressions, order
+from morello.language.build_expressions import expression, expressions, order, panel
 
 _FENCE = "```"
 
@@ -95,7 +95,7 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
         shape=tuple(_extent(builder, extent) for extent in extents[rest:]),
         levels=names(levels.children),
         order=_order(builder, wanted),
-        panels=tuple(builder.integer(width) for width in children(panels)),
+        panels=tuple(panel(builder, own) for own in children(panels)),
         vector=width.get("in_bytes"),
         lanes=width.get("in_lanes"),
         span=builder.span(tree),

@@ -8,7 +8,7 @@ from lark import Token, Tree
 
 from morello.language import ast, spec_ast
 from morello.language.build_common import Builder, children, dotted, kind_of
-from morello.language.build_expressions import expression, expressions, optional, order
+from morello.language.build_expressions import expression, expressions, optional, order, panel
 
 
 def spec_file(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecFile:
@@ -43,14 +43,14 @@ def _parameter(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecParameter:
 def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
     parts: list[Any] = tree.children
     role, name, *declared = parts
-    dtype, shape, dimensions, panel = declared or (None, None, None, None)
+    dtype, shape, dimensions, panels = declared or (None, None, None, None)
     return spec_ast.TensorDecl(
         role=str(role),
         name=str(name),
         dtype=None if dtype is None else str(dtype),
         shape=expressions(builder, children(shape)),
         order=None if dimensions is None else order(builder, dimensions),
-        panel=None if panel is None else builder.integer(panel),
+        panel=None if panels is None else panel(builder, panels),
         span=builder.span(tree),
     )
 

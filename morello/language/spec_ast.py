@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from morello.language.ast import Expr, Name, Node
+from morello.language.ast import Expr, Name, Node, Panel
 from morello.language.source import Span
 
 
@@ -24,7 +24,7 @@ class TensorDecl(Node):
     there is no ``shape`` either: both follow from what computes it.
 
     ``order`` lists the dimensions from the slowest to the fastest; absent is row-major. ``panel``
-    is the width of the panels of the fastest, absent for none.
+    is the width of the panels of the fastest, or their height and width; absent for none.
     """
 
     role: str
@@ -32,7 +32,7 @@ class TensorDecl(Node):
     dtype: str | None
     shape: tuple[Expr, ...]
     order: tuple[int, ...] | None
-    panel: int | None
+    panel: Panel | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,24 @@ from collections.abc import Mapping
 
 from morello.rewriting.alternatives import Context
 from morello.spec.dtypes import DTYPES
-from morello.spec.layout import contiguity, pack, packed, paged, panel
+from morello.spec.layout import (
+    PANELS,
+    contiguity,
+    cuts,
+    pack,
+    packed,
+    paged,
+    panel,
+    panel_of,
+)
 from morello.spec.machine import Level
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Variant
 
 _OPERAND = re.compile(
     r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+)(?P<weight> weight)? \[(?P<order>[0-9, ]{0,99})\]"
-    r"(?: panels (?P<panel>[0-9]{1,5}))? (?P<kind>vector|packing) (?P<number>[0-9]{1,9})"
+    r"(?: panels (?:(?P<height>[0-9]{1,4})x)?(?P<width>[0-9]{1,4}))?"
+    r" (?P<kind>vector|packing) (?P<number>[0-9]{1,9})"
 )
 _FAMILY = re.compile(
     r"(?P<accumulating>accumulating )?(?P<operator>\w+)\((?P<operands>[^()]*)\)"
@@ -43,7 +53,9 @@ def variant_text(variant: Variant) -> str:
 
 def _packing_text(packing: int) -> str:
     within = 2 * contiguity(packing) + paged(packing)
-    return f"panels {panel(packing)} packing {within}" if panel(packing) else f"packing {within}"
+    width, height = cuts(panel(packing))
+    panels = f"panels {f'{height}x' if height else ''}{width} " if panel(packing) else ""
+    return f"{panels}packing {within}"
 
 
 def variant_of(text: str, context: Context) -> Variant | None:
@@ -81,7 +93,10 @@ def _operands(text: str, levels: Mapping[str, Level]) -> list[tuple[Operand, int
             return None
         if sorted(order) != list(range(len(order))):
             return None
-        number, whole = int(found["number"]), packed(len(order), int(found["panel"] or 0))
+        number, size = int(found["number"]), (int(found["height"] or 0), int(found["width"] or 0))
+        if max(size) > PANELS[-1]:
+            return None
+        whole = packed(len(order), panel_of(size))
         if found["kind"] == "vector":
             vector, packing = number, whole
         else:

@@ -53,9 +53,9 @@ def whole(tensor: Tensor) -> View:
 
 
 def buffer_of(
-    source: View, operand: Operand, width: int, name: str, page: int | None = None
+    source: View, operand: Operand, panels: int, name: str, page: int | None = None
 ) -> View:
-    """All of a new buffer of what a view shows, in panels of this width.
+    """All of a new buffer of what a view shows, in these panels.
 
     Of a view of all dimensions in another order, it has the dimensions of the tensor: a packed
     weight is the weight in another layout. With a ``page``, in elements, long panels are spread:
@@ -68,7 +68,7 @@ def buffer_of(
     shape = [0] * len(along)
     for dimension, size in zip(along, source.sizes, strict=True):
         shape[dimension] = size
-    layout = Layout(tuple(along[p] for p in operand.order), width)
+    layout = Layout(tuple(along[p] for p in operand.order), panels)
     layout = layout if page is None else layout.spread(shape, page)
     tensor = _buffer(name, operand, tuple(shape), layout)
     view = replace(whole(tensor), sizes=source.sizes, axes=tuple(map(Axis, along)))
@@ -80,8 +80,8 @@ def _buffer(name: str, operand: Operand, shape: tuple[int, ...], layout: Layout)
     return Tensor(name, operand.dtype, shape, layout, level, operand.vector, "buffer")
 
 
-def _width(step: Placed) -> int:
-    """Of the panels of the buffer that a step makes; 0 where it has none."""
+def _panels(step: Placed) -> int:
+    """Those of the buffer that a step makes; 0 where it has none."""
     return int(panel(step.tensor.packing))
 
 
@@ -175,14 +175,14 @@ class _Lowering:
         suffix = operand.level.name if moved else "packed"
         name = self.names.fresh(f"{source.tensor.name.split('_')[0]}_{suffix}")
         page = None if moved else self.page // operand.dtype.bytes
-        return self._allocated(step, buffer_of(source, operand, _width(step), name, page), views)
+        return self._allocated(step, buffer_of(source, operand, _panels(step), name, page), views)
 
     def _made(self, step: Placed, views: Mapping[str, View]) -> Node:
         """A buffer of an intermediate tensor."""
         assert step.shape is not None
         operand = step.tensor.operand
         shape = tuple(int(extent) for extent in step.shape)
-        layout = Layout(operand.order, _width(step))
+        layout = Layout(operand.order, _panels(step))
         tensor = _buffer(self.names.fresh(step.source.name), operand, shape, layout)
         return self._allocated(step, whole(tensor), views)
 

@@ -37,7 +37,7 @@ from morello.rewriting.alternatives import (
 from morello.rewriting.open import OpenPacking, Question, opened
 from morello.rewriting.references import Point, Size, point
 from morello.rewriting.steps import Use, flatten
-from morello.spec.layout import Packing, panel
+from morello.spec.layout import Packing, cuts, panel
 from morello.spec.spec import Family, Variant
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -243,10 +243,10 @@ def _wider_than_panels(family: Family, at: Point) -> Iterator[Any]:
     for indices, operand, packing in zip(
         family.operation.operands, family.operands, at.packing, strict=True
     ):
-        if any(len(index.terms) > 1 for index in indices) and (width := panel(packing)):
-            index = indices[operand.order[-1]]
-            if len(index.terms) > 1:
-                yield index.extent(at.sizes) > width
+        if any(len(index.terms) > 1 for index in indices) and (panels := panel(packing)):
+            for dimension, width in zip(operand.order[::-1], cuts(panels), strict=False):
+                if len(indices[dimension].terms) > 1:
+                    yield indices[dimension].extent(at.sizes) > width
 
 
 def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[FormUse]:

@@ -26,7 +26,7 @@ from morello.rewriting.references import (
 )
 from morello.rewriting.transfer import transfer_cycles
 from morello.spec.dtypes import DType
-from morello.spec.layout import Layout, panel, row_major
+from morello.spec.layout import Layout, panel, row_major, shortened, width_of
 from morello.spec.machine import Level, Target
 from morello.spec.rearranged import rearranged
 
@@ -136,8 +136,9 @@ def _layouts(
 
     In memory the tensor may be on its way to the registers: any layout counts that some kernel
     wants of this operand at that level or a nearer one. Panels keep lines together, so that they
-    are for levels that lines are moved from. Where a kernel refuses what is not in panels, it does
-    not want the layout without them.
+    are for levels that lines are moved from. In a cache there are blocks, whose panels are short:
+    those with a height are for other levels, where the same panels without one are not tried. Where
+    a kernel refuses what is not in panels, it does not want the layout without them.
     """
     rank = len(tensor.operand.order)
     wanted = _wishes(scope, tensor, dtype or tensor.operand.dtype)
@@ -158,7 +159,7 @@ def _wanted_layouts(
         elif wish.plain and near and level.name in levels:
             wanted.add(row_major(rank))
         if near and wish.read and target.moves_lines_from(level) and wish.possible:
-            wanted.update(wish.in_panels(rank))
+            wanted.update(wish.in_panels(rank, tall=not level.cache))
     return tuple(sorted(wanted))
 
 
@@ -269,8 +270,9 @@ def _identity(_: Scope, f: SpecRef) -> float | None:
     return f.family.operation.identity
 
 
-def _lies_as(_: Scope, tensor: TensorRef, layout: Layout) -> Any:
-    return (tensor.operand.order == layout.order) & (panel(tensor.packing) == layout.panel)
+def _lies_as(scope: Scope, tensor: TensorRef, layout: Layout) -> Any:
+    panels = shortened(layout, tensor.extents(scope.sizes))
+    return (tensor.operand.order == layout.order) & (panel(tensor.packing) == panels)
 
 
 def _nearest(_: Scope, f: SpecRef) -> int:
@@ -385,7 +387,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "elements": lambda scope, x: elements(x, scope.sizes),
     "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,
     "lines": lambda scope, x: lines(x, scope.sizes),
-    "panels": lambda _, x: panel(x.packing),
+    "panels": lambda _, x: width_of(panel(x.packing)),
     "registers": lambda scope, x: registers(x, scope.sizes),
     "free": _free,
     "fetch": _FETCH,

@@ -21,7 +21,7 @@ import numpy as np
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope, is_unrolled
-from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed, whole_packing
+from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed
 from morello.rewriting.references import (
     INTERMEDIATE,
     Size,
@@ -34,7 +34,7 @@ from morello.rewriting.references import (
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.views import view_of
-from morello.spec.layout import Layout, Packing, packed, paged, panel
+from morello.spec.layout import Layout, Packing, packed_whole, paged, panel, shortened, width_of
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation, Operator, is_whole
 from morello.spec.rearranged import rearranged
@@ -237,14 +237,14 @@ class Instantiation:
             operand = Operand(dtype, level, layout.order, vector)
         else:
             operand = source.operand.changed(level=level, weight=False)
-        packing = self._packing(source, operand, layout)
+        packing = self._packing(source, operand, layout, state.sizes)
         tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
         inside = state.bind(node.variable, tensor)
         inside.whole = state.whole and (source.intermediate or level == source.operand.level)
         taken: Size = 0
         fits: Any = copied or not source.intermediate
         if not self.structural and layout is not None and layout.panel:
-            fits = tensor.extents(state.sizes)[layout.order[-1]] > layout.panel
+            fits = tensor.extents(state.sizes)[layout.order[-1]] > width_of(layout.panel)
         if not self.structural and level.capacity is not None:
             held = tensor if copied else source
             taken = _grains(held, level, copied, state.sizes, self.target.page)
@@ -254,16 +254,18 @@ class Instantiation:
         shape = tensor.extents(state.sizes) if source.intermediate and not self.structural else None
         return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside), shape)
 
-    def _packing(self, source: TensorRef, operand: Operand, layout: Layout | None) -> Packing:
+    def _packing(
+        self, source: TensorRef, operand: Operand, layout: Layout | None, sizes: Sizes
+    ) -> Packing:
         """Of a tensor at another level. Contiguity is forgotten where nothing asks for it."""
         if self.structural:
             return None
         rank = len(operand.order)
         if layout is not None:
-            return packed(rank, layout.panel)
+            return packed_whole(rank, shortened(layout, source.extents(sizes)))
         if operand.moves_lines(self.target):
             return source.packing
-        return whole_packing(rank, source.packing)
+        return packed_whole(rank, panel(source.packing))
 
     # ------------------------------------------------------------------ loops
 
@@ -310,15 +312,11 @@ class Instantiation:
     def _narrow(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
         """A tensor that a loop over ``dim`` may have made no wider than its panels."""
         order = tensor.operand.order
-        if (
-            not order
-            or order[-1] not in tensor.indexed_by(dim)
-            or not np.any(panel(tensor.packing))
-        ):
+        if not {*order[-2:]} & {*tensor.indexed_by(dim)} or not np.any(panel(tensor.packing)):
             return tensor
         packing = narrowed(tensor, sizes, self.target.page)
         if not tensor.operand.moves_lines(self.target):
-            packing = whole_packing(len(tensor.operand.order), packing)
+            packing = packed_whole(len(tensor.operand.order), panel(packing))
         return tensor.with_packing(packing)
 
 

@@ -10,7 +10,7 @@ from morello.language import ast
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
 from morello.rewriting.patterns import ANY, Patterns, has_registers, pattern_order, patterns_for
 from morello.rewriting.references import Point, Sizes, SpecRef, TensorRef, spec_ref
-from morello.spec.layout import Packing, panel
+from morello.spec.layout import Packing, panel, panel_of, panel_text
 from morello.spec.machine import Kernel, Target
 from morello.spec.rows import REDUCTION, ROW_KINDS
 from morello.spec.spec import Family
@@ -53,8 +53,9 @@ class KernelMatch:
     def _panel_conditions(self, packing: Sequence[Packing]) -> Iterator[tuple[str, bool]]:
         names = self.f.family.operation.names
         for name, pattern, own in zip(names, self.patterns.of, packing, strict=True):
-            if width := panel(own):
-                yield f"{name} is not in panels of {width}", width in pattern.panels
+            if panels := panel(own):
+                text = f"{name} is not in panels of {panel_text(panels)}"
+                yield text, panels in map(panel_of, pattern.panels)
 
     def _shape_conditions(self, sizes: Sizes) -> list[tuple[str, Any]]:
         conditions: list[tuple[str, Any]] = []

@@ -6,29 +6,41 @@ here: that is `morello.rewriting.instantiate`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from morello.rewriting.references import Size, Sizes, TensorRef, inner_and_outer
-from morello.spec.layout import Order, Packing, contiguity, pack, paged, panel
+from morello.spec import layout
+from morello.spec.layout import Packing, contiguity, cut_at, cuts, pack, packed_whole, paged, panel
 
 
 def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
-    """Whether tiles of this size are parts that a tensor's registers or panels can be cut into."""
-    order = tensor.operand.order
-    if not order or order[-1] not in tensor.indexed_by(dim):
+    """Whether tiles of this size are parts that a tensor's registers or panels can be cut into.
+
+    Panels with a height are taken apart along it first. Until then loops leave more of the width
+    than one panel, or what there is of the last one.
+    """
+    order, along = tensor.operand.order, tensor.indexed_by(dim)
+    if not order or not {*order[-2:]} & {*along}:
         return True
     if tensor.operand.vector:
-        return tile % tensor.operand.lanes == 0
-    width = panel(tensor.packing)
-    if not np.any(width):
-        return True
-    step = dict(tensor.indices[order[-1]].terms)[dim] * tile
-    extent = tensor.extents({**sizes, dim: tile})[order[-1]]
-    in_one = (width % step == 0) & (extent <= step)
-    return (width == 0) | (step % np.maximum(width, 1) == 0) | in_one
+        return order[-1] not in along or tile % tensor.operand.lanes == 0
+    result: Any = True
+    size = cuts(panel(tensor.packing))
+    for dimension, width in zip(order[::-1], size, strict=False):
+        if dimension not in along or not np.any(width):
+            continue
+        step = dict(tensor.indices[dimension].terms)[dim] * tile
+        extent = tensor.extents({**sizes, dim: tile})[dimension]
+        in_one = (width % step == 0) & (extent <= step)
+        if dimension == order[-1] and np.any(size[1]):
+            last = tensor.extents({**sizes, dim: sizes[dim] % tile})[dimension]
+            in_one = in_one & (size[1] == 0)
+            result = result & ((size[1] == 0) | ((extent > width) & (last != width)))
+        result = result & ((width == 0) | (step % np.maximum(width, 1) == 0) | in_one)
+    return result
 
 
 def less_contiguous(
@@ -47,16 +59,17 @@ def less_contiguous(
         ones: Whether dimensions of size 1 right outside the tiled ones stay packed, too.
     """
     order, packing = tensor.operand.order, tensor.packing
-    rank, width, before = len(order), panel(packing), contiguity(packing)
-    part = _packed_in_part(order, packing, dimensions)
+    rank, before = len(order), contiguity(packing)
+    part = _packed_in_part(tensor, dimensions)
     if ones:
         part = part + _ones_outside(tensor, sizes, dimensions)
     if np.all(before <= part):
         return packing
-    smaller = pack(part, panel=width)
+    smaller = pack(part, panel=panel(packing))
     length, _ = inner_and_outer(tensor.with_packing(smaller), sizes)
     aliasing = length * tensor.operand.dtype.bytes % page == 0
-    rows = np.where(packing == whole_packing(rank, packing), aliasing, paged(packing))
+    whole = packed_whole(rank, panel(packing))
+    rows = np.where(packing == whole, aliasing, paged(packing))
     return np.where(before > part, smaller + rows, packing)
 
 
@@ -68,52 +81,44 @@ def stays_packed(tensor: TensorRef, dim: str, least: Sizes | None = None) -> boo
     dimensions = tensor.indexed_by(dim)
     if not dimensions:
         return True
-    order, packing = tensor.operand.order, tensor.packing
-    part = _packed_in_part(order, packing, dimensions)
+    part = _packed_in_part(tensor, dimensions)
     if least is not None:
         part = part + _ones_outside(tensor, least, dimensions)
-    return bool(contiguity(packing) <= part)
+    return bool(contiguity(tensor.packing) <= part)
 
 
 def _ones_outside(tensor: TensorRef, sizes: Sizes, dimensions: list[int]) -> Size:
-    """How many dimensions of size 1 there are right outside the innermost of these."""
+    """How many dimensions of size 1 there are right outside the innermost of these.
+
+    Outside of panels there are none.
+    """
     order, extents = tensor.operand.order, tensor.extents(sizes)
 
-    def outside(tiled: Iterable[int]) -> Size:
+    def outside(cut: tuple[int, ...]) -> Size:
         ones: Any = True
         count: Size = 0
-        for position in reversed(range(max(map(order.index, tiled), default=0))):
+        tiled = [order.index(d) for d in dimensions if d not in cut]
+        for position in reversed(range(max(tiled, default=0))):
             ones = ones & (extents[order[position]] == 1)
             count = count + np.where(ones, 1, 0)
         return count
 
-    within_panels = outside(d for d in dimensions if d != order[-1])
-    return np.where(panel(tensor.packing) > 0, within_panels, outside(dimensions))
+    width, height = (np.greater(n, 0) for n in cuts(panel(tensor.packing)))
+    result: Size = np.where(width, outside(order[-1:]), outside(()))
+    if np.any(height):
+        tall = np.where(width, outside(order[-2:]), outside(order[-2:-1]))
+        result = np.where(height, tall, result)
+    return result
 
 
-def _packed_in_part(order: Order, packing: Packing, dimensions: list[int]) -> Packing:
+def _packed_in_part(tensor: TensorRef, dimensions: list[int]) -> Packing:
     """How many innermost dimensions of a strict part along these can be packed together at most."""
-    rank = len(order)
-    within = max((order.index(d) for d in dimensions if d != order[-1]), default=-1)
-    by_panels = rank + 1 if within < 0 else rank - within  # whole panels stay packed
-    return np.where(panel(packing) > 0, by_panels, rank - max(order.index(d) for d in dimensions))
+    ways = (cut_at(tensor.operand.order, tensor.packing, d) for d in dimensions)
+    return reduce(np.minimum, ways)
 
 
 def narrowed(tensor: TensorRef, sizes: Sizes, page: int) -> Packing:
-    """Packing of a part with these sizes: plain where it lies within one panel.
-
-    Its rows are then as far apart as the panel is wide.
-    """
-    order, packing = tensor.operand.order, tensor.packing
-    rank, width, extent = len(order), panel(packing), tensor.extents(sizes)[order[-1]]
-    inner = np.minimum(contiguity(packing), np.where(extent < width, 1, rank))
-    apart = width * tensor.operand.dtype.bytes % page == 0
-    rows = np.where(contiguity(packing) < rank, paged(packing), apart)
-    plain = pack(inner, np.where(inner < rank, rows, 0))
-    return np.where((width > 0) & (extent <= width), plain, packing)
-
-
-def whole_packing(rank: int, packing: Packing) -> Packing:
-    """The packing of a whole tensor in the same panels."""
-    width = panel(packing)
-    return pack(rank + (width > 0), panel=width)
+    """Packing of a part with these sizes: not cut along what lies within one panel."""
+    extents = tensor.extents(sizes)
+    ordered = [extents[d] for d in tensor.operand.order]
+    return layout.narrowed(tensor.packing, ordered, page // tensor.operand.dtype.bytes)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.layout import Packing, contiguity, packed, panel
+from morello.spec.layout import Packing, contiguity, cuts, packed, panel
 from morello.spec.machine import Target
 from morello.spec.operators import OperandIndex
 from morello.spec.sizes import with_hidden
@@ -187,20 +187,32 @@ def inner_and_outer(tensor: TensorRef, sizes: Sizes) -> tuple[Size, Size]:
 
 
 def extents_in_memory(tensor: TensorRef, sizes: Sizes) -> tuple[Size, ...]:
-    """Its shape as it lies in memory, slowest first; the number of panels is 1 without panels.
+    """Its shape as it lies in memory, slowest first: numbers of panels, and a panel.
 
-    The last panel counts as if it were full.
+    Where there are fewer dimensions, what is missing in front is 1; the last panel counts as if it
+    were full.
     """
     extents = tensor.extents(sizes)
     ordered = [extents[d] for d in tensor.operand.order]
-    width = panel(tensor.packing)
-    if width == 0 if isinstance(width, int) else not np.any(width):
+    panels = panel(tensor.packing)
+    if panels == 0 if isinstance(panels, int) else not np.any(panels):
         return (1, *ordered)
-    panels = -(-ordered[-1] // np.maximum(width, 1))
-    if np.size(width) == 1:
-        return (panels, *ordered[:-1], width)
-    row = np.where(width > 0, width, ordered[-1])
-    return (np.where(width > 0, panels, 1), *ordered[:-1], row)
+    width, height = cuts(panels)
+    across, row = _cut(ordered[-1], width)
+    if not np.any(height):
+        return (across, *ordered[:-1], row)
+    along, rows = _cut(ordered[-2], height)
+    wide = np.greater(width, 0)
+    counts = (np.where(wide, along, 1), np.where(wide, across, along))
+    return (*counts, *ordered[:-2], rows, row)
+
+
+def _cut(extent: Size, size: Size) -> tuple[Size, Size]:
+    """How many pieces of a size there are along an extent, and their own; 0 is not cut."""
+    pieces = -(-extent // np.maximum(size, 1))
+    if np.size(size) == 1 and np.all(size):
+        return pieces, size
+    return np.where(size > 0, pieces, 1), np.where(size > 0, size, extent)
 
 
 def lines(tensor: TensorRef, sizes: Sizes) -> Size:

@@ -69,12 +69,14 @@ def _side_by_side(tensor: TensorRef, sizes: Sizes, runs: Size, page: int) -> Siz
     """How many rows, or panels, of a view may be read side by side: all runs that lie apart.
 
     Of what is packed together only rows of a page and more count: shorter ones are read one after
-    another.
+    another. Panels that follow each other along their height are one row.
     """
-    panels, *rest = extents_in_memory(tensor, sizes)
-    row = rest[-1] if rest else 1
-    rows = prod(rest[:-1], start=1)
-    in_panels = panel(tensor.packing) > 0
-    length = np.where(in_panels, rows * row, row) * tensor.operand.dtype.bytes
-    count = np.where(length >= page, np.where(in_panels, panels, rows), 1)
+    extents = extents_in_memory(tensor, sizes)
+    rank = len(tensor.operand.order)
+    row = extents[-1] if rank else 1
+    whole = prod(extents, start=1)
+    rows: Size = np.where(extents[0] > 1, extents[0], extents[-rank - 1])
+    rows = np.where(panel(tensor.packing) > 0, rows, whole // row)
+    length = whole // rows * tensor.operand.dtype.bytes
+    count = np.where(length >= page, rows, 1)
     return np.where(in_one_piece(tensor.packing, len(tensor.operand.order)), count, runs)

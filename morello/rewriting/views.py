@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 
 from morello.rewriting.references import Seen, Sizes, TensorRef, extents_in_memory
-from morello.spec.layout import Axis, Packing, contiguity, order_of, pack, paged, panel
+from morello.spec.layout import (
+    Axis,
+    Packing,
+    contiguity,
+    cuts,
+    order_of,
+    pack,
+    packed_whole,
+    paged,
+    panel,
+)
 from morello.spec.machine import Target
 from morello.spec.sizes import sizes_from
 from morello.spec.views import Sight
@@ -68,9 +78,10 @@ def _is_seen(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> A
             result = result & (sizes[dim] == 1)
     else:
         result = _lies_together(source, sight, target, sizes)
-    order = source.operand.order
-    if order and (_margins(source, sight)[order[-1]] or not sight.plain):
-        result = result & (panel(source.packing) == 0)
+    margins, panels = _margins(source, sight), panel(source.packing)
+    for dimension, width in zip(source.operand.order[::-1], cuts(panels), strict=False):
+        if margins[dimension] or not sight.plain:
+            result = result & (width == 0)
     return result
 
 
@@ -112,10 +123,10 @@ def _packing(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> P
     """
     if Seen(source, sight).all:
         return source.packing
-    width = panel(source.packing)
-    whole = len(sight.axes) + (width > 0)
+    rank = len(source.operand.order)
+    everything = packed_whole(len(sight.axes), panel(source.packing))
     if not source.operand.moves_lines(target):
-        return pack(whole, panel=width)
+        return everything
     order, page = source.operand.order, target.page
     before, rows = contiguity(source.packing), paged(source.packing)
     extents, margins = extents_in_memory(source, sizes), _margins(source, sight)
@@ -123,7 +134,7 @@ def _packing(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> P
     inner: Any = 0
     run: Any = source.operand.dtype.bytes
     for place, dimension in enumerate(reversed(order)):
-        extent = extents[len(order) - place]
+        extent = extents[-1 - place]
         along = [p for p, axis in enumerate(sight.axes) if axis.dimension == dimension]
         reach: Any = 1
         for position in sorted(along, key=lambda p: sight.axes[p].step):
@@ -138,8 +149,10 @@ def _packing(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> P
         beyond = together & np.greater(before, place + 1) & ends
         rows = np.where(beyond, run % page == 0, rows)
         together = together & np.logical_not(ends)
-    inner = inner + (together & np.greater(before, len(order)))  # the number of the panel
-    return pack(inner, np.where(inner < whole, rows, 0), width)
+    for number in range(2):  # of panels, across their width and their height
+        inner = inner + (together & np.greater(before, rank + number))
+    rows = np.where(inner < contiguity(everything), rows, 0)
+    return pack(inner, rows, panel(source.packing))
 
 
 def _margins(source: TensorRef, sight: Sight) -> Mapping[int, int]:

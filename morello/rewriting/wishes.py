@@ -17,7 +17,7 @@ from morello.rewriting.renaming import is_renaming
 from morello.rewriting.steps import Leaf
 from morello.spec.dtypes import DType
 from morello.spec.graph import Graph, Node
-from morello.spec.layout import Axis, Layout, Order, row_major
+from morello.spec.layout import Axis, Layout, Order, height_of, panel_of, row_major, width_of
 from morello.spec.machine import Kernel, Target
 from morello.spec.spec import Family, Operand
 
@@ -63,9 +63,27 @@ class Wish:
         along = [*dict.fromkeys(self.axes[p].dimension for p in reversed(pattern))][::-1]
         return (*(d for d in range(rank) if d not in along), *along)
 
-    def in_panels(self, rank: int) -> Iterator[Layout]:
-        """The layouts in panels that are wanted at this rank."""
-        return (Layout(self.order(rank), width) for width in self.pattern.panels)
+    def in_panels(self, rank: int, *, tall: bool) -> Iterator[Layout]:
+        """The layouts in panels that are wanted at this rank.
+
+        Args:
+            rank: Of the whole operand.
+            tall: Whether panels with a height are wanted, instead of those as wide without one; if
+                not, those with a height are left out.
+        """
+        panels = set(map(panel_of, self.pattern.panels))
+        heights = {p for p in panels if height_of(p)}
+        if not (tall and self._two_fastest(rank)):
+            panels -= heights
+        else:
+            panels -= set(map(width_of, heights))
+        return (Layout(self.order(rank), panel) for panel in panels)
+
+    def _two_fastest(self, rank: int) -> bool:
+        """Whether the two fastest dimensions of a view are those of the operand."""
+        order = pattern_order(self.pattern, len(self.axes))[-2:]
+        own = tuple(Axis(dimension) for dimension in self.order(rank)[-2:])
+        return len(order) == 2 and tuple(self.axes[p] for p in order) == own
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,7 @@ from morello.search.forms import Forms, Needed, needed
 from morello.search.graph import FamilyGraph, Node
 from morello.search.known import Chosen, Known
 from morello.search.options import Option
-from morello.spec.layout import contiguity, panel
+from morello.spec.layout import contiguity, cuts, panel
 from morello.spec.spec import Family, Spec, Variant
 
 
@@ -215,10 +215,11 @@ def _least_sizes(variant: Variant) -> tuple[int, ...]:
     for indices, operand, packing in zip(
         operation.operands, variant.family.operands, variant.packing, strict=True
     ):
-        terms = indices[operand.order[-1]].terms if panel(packing) else ()
-        if len(terms) == 1:
-            [(dim, factor)] = terms
-            least[dim] = max(panel(packing) // factor + 1, least[dim])
+        for dimension, width in zip(operand.order[::-1], cuts(panel(packing)), strict=False):
+            terms = indices[dimension].terms if width else ()
+            if len(terms) == 1:
+                [(dim, factor)] = terms
+                least[dim] = max(width // factor + 1, least[dim])
     return tuple(least.values())
 
 

@@ -29,7 +29,7 @@ from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.solution import Solution
-from morello.spec.layout import panel
+from morello.spec.layout import panel, panel_text
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Spec
 
@@ -217,8 +217,8 @@ def _limit(step: Placed, scope: Scope) -> str:
     capacity = level.capacity
     free = None if capacity is None else capacity - scope.used[level.name]
     if free is None or step.taken <= free:
-        if width := panel(step.tensor.packing):
-            return f"{source.name} has no more than one panel of {width}"
+        if panels := panel(step.tensor.packing):
+            return f"{source.name} has no more than one panel of {panel_text(int(panels))}"
         return f"{source.name} is not computed yet: there is nothing that {level} could hold"
     unit, each = ("bytes", level.grain) if level.addressable else ("registers", 1)
     return (

@@ -4,16 +4,20 @@ A layout orders the logical dimensions, slowest first: row-major of a matrix is 
 column-major ``(1, 0)``. It may cut the fastest dimension into *panels*: ``(0, 1) panels 16`` keeps
 columns 0 to 15 of all rows, then columns 16 to 31 of all rows, and so on. The number of the panel
 is then one more dimension in memory, the slowest; the last panel is filled up to its full width. A
-part that lies within one panel has a plain layout, with rows a panel's width apart. Panels may have
-a *gap* behind each, so that parts of several panels do not alias in the caches; it counts as part
-of its panel, and packings do not tell.
+part that lies within one panel has a plain layout, with rows a panel's width apart.
+
+Panels may have a *height* too, along the dimension that is next to the fastest: ``panels (8, 16)``
+is a grid of panels in the layout's order, each with 8 rows of 16. What lies within 8 rows is then
+as in ``panels 16``, and in one piece. What lies within 16 columns, but not within 8 rows, is cut
+along the rows only. Behind all that is one step of the slowest dimension there may be a *gap*, so
+that parts of several do not alias in the caches; it counts as part of a panel, and packings do not
+tell.
 
 The *contiguity* of a view is the number of its innermost (fastest) dimensions in memory that are
 packed together: a whole row-major matrix has contiguity 2; its left half has contiguity 1, since
 only its rows are packed. Where not all of it is packed, what is may be *paged*: a multiple of the
-page long and apart, so that it aliases in the caches. The width of the panels (0 where there are
-none), contiguity and paging are a view's *packing*: one number, so that an array of them is a
-coordinate.
+page long and apart, so that it aliases in the caches. The panels (0 where there are none),
+contiguity and paging are a view's *packing*: one number, so that an array of them is a coordinate.
 """
 
 from __future__ import annotations
@@ -23,25 +27,67 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
+import numpy as np
+
 Order = tuple[int, ...]
 """Logical dimensions, the slowest first."""
 
 Packing = Any
 """An int, or an int64 array that broadcasts over a box."""
 
+Panel = Any
+"""Width and height of panels as one number, or an array: width + 4096 * height; 0 for what is not
+cut."""
+
 PANEL_SHIFT = 8
-"""A packing is paged + 2 * contiguity + 256 * width of the panels."""
+"""A packing is paged + 2 * contiguity + 256 * panel."""
+
+PANELS = range(2, 1025)
+"""Widths and heights of panels."""
+
+_HEIGHT_SHIFT = 12
 
 _MANY_PAGES = 8
-"""In a panel: one more of nothing is little beside them."""
+"""In what is between gaps: one more of nothing is little beside them."""
+
+
+def panel_of(written: int | tuple[int, int]) -> int:
+    """Panels as they are written: a width, or height and width."""
+    height, width = (0, written) if isinstance(written, int) else written
+    return width + (height << _HEIGHT_SHIFT)
+
+
+def width_of(panel: Panel) -> Panel:
+    """Extent along the fastest dimension; 0 if that is not cut."""
+    return panel & ((1 << _HEIGHT_SHIFT) - 1)
+
+
+def height_of(panel: Panel) -> Panel:
+    """Extent along the dimension next to the fastest; 0 if that is not cut."""
+    return panel >> _HEIGHT_SHIFT
+
+
+def cuts(panel: Panel) -> tuple[Panel, Panel]:
+    """Extents of a panel, from the fastest dimension on; 0 along what is not cut."""
+    return width_of(panel), height_of(panel)
+
+
+def panel_text(panel: int) -> str:
+    """As it is written: ``16`` or ``(8, 16)``."""
+    return f"({height_of(panel)}, {width_of(panel)})" if height_of(panel) else str(panel)
+
+
+def _layers(panel: Panel) -> Any:
+    """How many dimensions there are more in memory."""
+    return (width_of(panel) > 0) + 0 + (height_of(panel) > 0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Layout:
     """The layout of a whole tensor.
 
-    ``panel``: width of the panels in elements, 0 for none. ``gap``: rows, a panel's width long,
-    that are left free behind each panel.
+    ``panel``: 0 for none. ``gap``: how many rows, a panel's width long, are left free behind all
+    that is one step of the slowest dimension in memory; pieces of panels where these have a height.
     """
 
     order: Order
@@ -56,19 +102,42 @@ class Layout:
     def shape_in_memory(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Extents of the dimensions in memory, slowest first, of a tensor of this shape.
 
-        All rows of a panel are one dimension where there is a gap behind them.
+        Where there are gaps, all rows between two of them are one dimension.
         """
-        extents = [shape[d] for d in self.order]
+        extents = self._in_panels(shape)
         if not self.panel:
-            return tuple(extents)
-        rows = [prod(extents[:-1]) + self.gap] if self.gap else extents[:-1]
-        return (-(-extents[-1] // self.panel), *rows, self.panel)
+            return extents
+        counts = [-(-shape[d] // n) for d, n in self.cuts.items()][::-1]
+        first, *rows = (*counts, *extents[:-1])
+        if self.gap:
+            rows = [prod(rows) + self.gap * (height_of(self.panel) or 1)]
+        return (first, *rows, extents[-1])
+
+    def _in_panels(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Extents of one panel, slowest first."""
+        return tuple(self.cuts.get(d, shape[d]) for d in self.order)
+
+    @property
+    def cuts(self) -> dict[int, int]:
+        """The logical dimensions that are cut, the fastest first, into pieces of how many."""
+        return {d: n for d, n in zip(self.order[::-1], cuts(self.panel), strict=False) if n}
+
+    def apart(self, shape: Sequence[int]) -> dict[int, int]:
+        """Elements from one panel to the next, along each dimension that is cut."""
+        result, distance = {}, prod(self._in_panels(shape))
+        for dimension, extent in self.cuts.items():
+            result[dimension] = distance
+            distance *= -(-shape[dimension] // extent)
+        if result and self.gap:
+            *_, slowest = result
+            result[slowest] = prod(self.shape_in_memory(shape)[1:])
+        return result
 
     def spread(self, shape: Sequence[int], page: int) -> Layout:
-        """This layout, with a gap of a page where panels are an even number of pages long.
+        """This layout, with a gap of a page where there would be an even number of pages between.
 
         What lies an odd number of pages apart is spread over all sets of a cache; at multiples of a
-        large power of two it shares few of them, whatever the cache's size. Shorter panels lose
+        large power of two it shares few of them, whatever the cache's size. What is shorter loses
         less by that than such gaps would take.
 
         Args:
@@ -80,7 +149,8 @@ class Layout:
         pages, rest = divmod(prod(self.shape_in_memory(shape)[1:]), page)
         if rest or pages % 2 or pages < _MANY_PAGES:
             return self
-        return replace(self, gap=-(-page // self.panel))
+        width, height = cuts(self.panel)
+        return replace(self, gap=-(-page // (width * max(height, 1))))
 
     def elements(self, shape: Sequence[int]) -> int:
         """Elements that a tensor of this shape takes in memory."""
@@ -90,24 +160,21 @@ class Layout:
         """Elements between neighbours along each logical dimension, within a panel."""
         result = [0] * len(shape)
         stride = 1
-        for dimension in reversed(self.order):
+        extents = self._in_panels(shape)
+        for dimension, extent in zip(reversed(self.order), reversed(extents), strict=True):
             result[dimension] = stride
-            in_panel = self.panel and dimension == self.fastest
-            stride *= self.panel if in_panel else shape[dimension]
+            stride *= extent
         return tuple(result)
 
     def packing(self, shape: Sequence[int]) -> int:
         """Packing of a whole tensor of this shape."""
-        rank = len(self.order)
-        if not self.panel or shape[self.order[-1]] == self.panel:
-            return packed(rank)
-        narrow = shape[self.order[-1]] < self.panel
-        return packed(1) if narrow else packed(rank, self.panel)
+        extents = [shape[d] for d in self.order]
+        return int(narrowed(packed(len(extents), self.panel), extents))
 
     def __str__(self) -> str:
         order = f"({', '.join(map(str, self.order))})"
         gap = f" gap {self.gap}" if self.gap else ""
-        return f"{order} panels {self.panel}{gap}" if self.panel else order
+        return f"{order} panels {panel_text(self.panel)}{gap}" if self.panel else order
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +207,12 @@ def row_major(rank: int) -> Layout:
 
 def packed(rank: int, panel: int = 0) -> int:
     """Packing of a whole tensor."""
-    return int(pack(rank + (panel > 0), panel=panel))
+    return int(packed_whole(rank, panel))
+
+
+def packed_whole(rank: int, panel: Panel) -> Packing:
+    """Packing of a whole tensor in panels."""
+    return pack(rank + _layers(panel), panel=panel)
 
 
 def pack(contiguity: Any, paged: Any = 0, panel: Any = 0) -> Packing:
@@ -155,7 +227,7 @@ def contiguity(packing: Packing) -> Packing:
 
 def in_one_piece(packing: Packing, rank: int) -> Any:
     """Whether all of a view of this rank is packed together."""
-    return contiguity(packing) == rank + (panel(packing) > 0)
+    return contiguity(packing) == rank + _layers(panel(packing))
 
 
 def paged(packing: Packing) -> Packing:
@@ -163,6 +235,59 @@ def paged(packing: Packing) -> Packing:
     return packing & 1
 
 
-def panel(packing: Packing) -> Packing:
-    """Width of the panels, 0 where there are none."""
+def panel(packing: Packing) -> Panel:
+    """The panels, 0 where there are none."""
     return packing >> PANEL_SHIFT
+
+
+def shortened(layout: Layout, extents: Sequence[Any]) -> Panel:
+    """Panels of a whole tensor of this shape: without a height that it does not go beyond."""
+    width, height = cuts(layout.panel)
+    if not height:
+        return layout.panel
+    return np.where(np.greater(extents[layout.order[-2]], height), layout.panel, width)
+
+
+def cut_at(order: Order, packing: Packing, dimension: int) -> Packing:
+    """How many innermost dimensions of a strict part along this one can be packed at most.
+
+    Of what is cut a part is whole panels, which stay packed.
+    """
+    place, rank = len(order) - order.index(dimension), len(order)
+    if place > 2 or not np.any(panel(packing)):
+        return place
+    width, height = cuts(panel(packing))
+    if place == 1:
+        return np.where(width > 0, rank + 1, 1)
+    return np.where(height > 0, rank + 1 + (width > 0), 2)
+
+
+def narrowed(packing: Packing, extents: Sequence[Any], page: int = 0) -> Packing:
+    """Packing of a part: along what does not go beyond a panel, it is not cut any more.
+
+    Its rows are then as far apart as the panel is wide.
+
+    Args:
+        packing: As if no dimension were shorter than a panel.
+        extents: Of the part, slowest first.
+        page: In elements; 0 where it does not matter whether rows alias.
+    """
+    rank = len(extents)
+    for place, extent in enumerate(reversed(extents[-2:]), start=1):
+        width, height = cuts(panel(packing))
+        size = (width, height)[place - 1]
+        if not np.any(size):
+            continue
+        before = contiguity(packing)
+        number = rank + 1 if place == 1 else rank + 1 + (width > 0)  # of the panel, in memory
+        inner = np.where(before >= number, before - 1, before)
+        cut = (extent < size) & (inner > place)
+        inner = np.where(cut, place, inner)
+        length = size if place == 1 else size * np.where(width > 0, width, extents[-1])
+        aliasing = length % page == 0 if page else np.False_
+        rows = np.where(cut & (before >= rank), aliasing, paged(packing))
+        rest = height << _HEIGHT_SHIFT if place == 1 else width
+        whole = rank + _layers(rest)
+        within = pack(inner, np.where(inner < whole, rows, 0), rest)
+        packing = np.where((size > 0) & (extent <= size), within, packing)
+    return packing

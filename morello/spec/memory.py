@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,11 @@ def to_memory(layout: Layout, array: Array) -> Array:
     if not layout.panel:
         return np.ascontiguousarray(ordered).reshape(-1)
     memory = np.zeros(layout.shape_in_memory(array.shape), array.dtype)
-    panels, width = len(memory), layout.panel
-    *outer, extent = ordered.shape
-    filled = np.zeros((*outer, panels * width), array.dtype)
-    filled[..., :extent] = ordered
-    by_panel = np.moveaxis(filled.reshape(*outer, panels, width), -2, 0)
-    memory.reshape(panels, -1, width)[:, : prod(outer)] = by_panel.reshape(panels, -1, width)
+    split, places = _panels(layout, array.shape)
+    filled = np.zeros([count * extent for count, extent in split], array.dtype)
+    filled[tuple(map(slice, ordered.shape))] = ordered
+    panels = filled.reshape(sum(split, ())).transpose(places).reshape(len(memory), -1)
+    memory.reshape(len(memory), -1)[:, : panels.shape[1]] = panels  # a gap may follow
     return memory.reshape(-1)
 
 
@@ -35,8 +33,24 @@ def from_memory(layout: Layout, shape: Sequence[int], memory: Array) -> Array:
     """
     physical = memory.reshape(layout.shape_in_memory(shape))
     if layout.panel:
-        *outer, extent = (shape[d] for d in layout.order)
-        rows = physical.reshape(len(physical), -1, layout.panel)[:, : prod(outer)]
-        joined = np.moveaxis(rows, 0, -2).reshape(*outer, -1)
-        physical = joined[..., :extent]
+        split, places = _panels(layout, shape)
+        lengths = sum(split, ())
+        used = np.prod(lengths, dtype=int) // len(physical)
+        panels = physical.reshape(len(physical), -1)[:, :used]
+        apart = panels.reshape([lengths[p] for p in places]).transpose(np.argsort(places).tolist())
+        joined = apart.reshape([count * extent for count, extent in split])
+        physical = joined[tuple(slice(shape[d]) for d in layout.order)]
     return physical.transpose(np.argsort(layout.order).tolist())
+
+
+def _panels(layout: Layout, shape: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Of each dimension in the layout's order: how many panels, and its extent in one.
+
+    Returns:
+        Those, and which of them all is where in memory, the slowest first.
+    """
+    split = [
+        (-(-shape[d] // layout.cuts[d]), layout.cuts[d]) if d in layout.cuts else (1, shape[d])
+        for d in layout.order
+    ]
+    return split, [2 * p for p in range(len(split))] + [2 * p + 1 for p in range(len(split))]

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from morello.spec.dtypes import DType
-from morello.spec.layout import Order, contiguity, packed, paged, panel
+from morello.spec.layout import Order, contiguity, packed, paged, panel, panel_text
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
 
@@ -149,9 +149,9 @@ class Variant:
     def operand_text(self, position: int) -> str:
         """An operand with how it is packed, if that is not whole."""
         operand, packing = self.family.operands[position], self.packing[position]
-        width = panel(packing)
-        text = f"{operand} panels {width}" if width else str(operand)
-        if packing == packed(len(operand.order), width):
+        panels = panel(packing)
+        text = f"{operand} panels {panel_text(panels)}" if panels else str(operand)
+        if packing == packed(len(operand.order), panels):
             return text
         return f"{text} {'paged' if paged(packing) else 'packed'} {contiguity(packing)}"
 

@@ -236,7 +236,7 @@ def _split(signature: Signature, inputs: Sequence[bytes], results: Array) -> tup
         memory = results[start : start + argument.bytes]
         start += argument.bytes
         if argument.role == "output":
-            outputs.append(view_of(argument, memory))
+            outputs.append(view_of(argument, memory.copy()))  # aligned, after inputs of any length
         elif memory.tobytes() != unread.pop(0):
             raise MorelloError(
                 f"'{signature.name}' wrote to its input '{argument.name}'",

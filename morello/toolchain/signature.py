@@ -76,7 +76,8 @@ class ArgumentInfo:
     @property
     def passed_order(self) -> Order:
         """Dimensions of the array that is passed, the slowest first."""
-        return row_major(len(self.shape) + 1).order if self.layout.panel else self.layout.order
+        in_memory = row_major(len(self.passed_shape)).order
+        return in_memory if self.layout.panel else self.layout.order
 
     def __str__(self) -> str:
         weight = "weight " if self.role == "weight" else ""

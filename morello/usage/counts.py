@@ -30,11 +30,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class InPanels:
-    """Operands of a kernel that one of its patterns is for, in panels of one width."""
+    """Operands of a kernel that one of its patterns is for, in one kind of panels."""
 
     kernel: str
     pattern: ast.KernelOperand
-    width: int
+    panel: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ def _in_panels(alternative: Alternative, variant: Variant) -> Iterator[InPanels]
     if isinstance(alternative, KernelAlternative):
         match = alternative.match
         for pattern, packing in zip(match.patterns.of, variant.packing, strict=True):
-            if width := panel(packing):
-                yield InPanels(match.kernel.name, pattern, width)
+            if own := panel(packing):
+                yield InPanels(match.kernel.name, pattern, own)
 
 
 @dataclass(frozen=True, slots=True)

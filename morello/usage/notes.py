@@ -14,6 +14,7 @@ from morello.language.diagnostics import Diagnostic, by_place
 from morello.language.places import within
 from morello.language.source import Span
 from morello.rewriting.rule import Rule
+from morello.spec.layout import height_of, panel_of, panel_text
 from morello.spec.machine import Kernel
 from morello.usage.counts import InPanels
 from morello.usage.reasons import why_kernel_never_fires, why_rule_never_fires
@@ -70,13 +71,13 @@ def _unreached(tally: Tally, kernel: Kernel) -> Diagnostic:
 
 
 def _panels(tally: Tally, kernel: Kernel) -> Iterator[Diagnostic]:
-    """Of widths of panels that a pattern names: those that no operand of a program came in.
+    """Of panels that a pattern names: those that no operand of a program came in.
 
     Where the kernel itself is in no program, only those that are not even tried.
     """
     for pattern in kernel.match.operands:
-        for width in pattern.panels:
-            one = InPanels(kernel.name, pattern, width)
+        for panel in map(panel_of, pattern.panels):
+            one = InPanels(kernel.name, pattern, panel)
             if any(one in compile.use.taken for compile in tally.compiles):
                 continue
             offered = sum(one in compile.use.offered for compile in tally.compiles)
@@ -90,8 +91,8 @@ def _panels(tally: Tally, kernel: Kernel) -> Iterator[Diagnostic]:
             )
             yield _note(
                 "N004",
-                f"nothing wants panels of {width} for kernel '{kernel.name}'",
-                _place_of_panels(pattern, width),
+                f"nothing wants panels of {panel_text(panel)} for kernel '{kernel.name}'",
+                _place_of_panels(pattern, panel),
                 label,
                 help,
             )
@@ -101,9 +102,10 @@ def _place(item: Rule | Kernel) -> Span:
     return item.declaration.name_span
 
 
-def _place_of_panels(pattern: ast.KernelOperand, width: int) -> Span:
+def _place_of_panels(pattern: ast.KernelOperand, panel: int) -> Span:
     after = pattern.span.source.text.find("panels", pattern.span.start)
-    return within(pattern.span, str(width), after=max(pattern.span.start, after))
+    first = str(height_of(panel) or panel)
+    return within(pattern.span, first, after=max(pattern.span.start, after))
 
 
 def _counted(compiles: tuple[Compile, ...]) -> str:

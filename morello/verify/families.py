@@ -12,7 +12,7 @@ from itertools import product
 from morello.program.lower import whole
 from morello.program.tree import Affine, Tensor, View
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, contiguity, panel
+from morello.spec.layout import Layout, contiguity, packed, panel
 from morello.spec.operators import Operation, Operator, size_name
 from morello.spec.spec import Operand
 
@@ -70,14 +70,14 @@ def dtype_choices(operator: Operator) -> list[tuple[DType, ...]]:
 
 
 def tensor_for(
-    operand: Operand, shape: Sequence[int], name: str, role: str, width: int = 0
+    operand: Operand, shape: Sequence[int], name: str, role: str, panels: int = 0
 ) -> Tensor:
-    """A tensor where an operand is, in panels of this width."""
+    """A tensor where an operand is, in these panels."""
     return Tensor(
         name,
         operand.dtype,
         tuple(shape),
-        Layout(operand.order, width),
+        Layout(operand.order, panels),
         operand.level.name,
         operand.vector,
         role,
@@ -92,13 +92,13 @@ def part_of_larger(
     A part of a tensor begins one element from its border, and leaves one at the other; along panels
     it begins and leaves one panel.
     """
-    width = panel(packing)
-    rank = len(operand.order)
-    split = rank + (width > 0) - contiguity(packing)
+    panels = panel(packing)
+    split = contiguity(packed(len(operand.order), panels)) - contiguity(packing)
     if split == 0:
-        return whole(tensor_for(operand, shape, name, role, width))
-    in_memory = (operand.order[-1], *operand.order[:-1]) if width else operand.order
-    return inside(operand, shape, name, role, in_memory[: split + 1], width)
+        return whole(tensor_for(operand, shape, name, role, panels))
+    cut = [*Layout(operand.order, panels).cuts][::-1]
+    in_memory = (*cut, *(d for d in operand.order if d not in cut))
+    return inside(operand, shape, name, role, in_memory[: split + 1], panels)
 
 
 def inside(
@@ -107,14 +107,14 @@ def inside(
     name: str,
     role: str,
     dimensions: Sequence[int],
-    width: int = 0,
+    panels: int = 0,
 ) -> View:
-    """A view of a tensor, in panels of this width, that is larger along these dimensions."""
+    """A view of a tensor, in these panels, that is larger along these dimensions."""
     before = [MARGIN // 2 * (d in dimensions) for d in range(len(shape))]
-    if width:
-        before[operand.order[-1]] *= width
+    for dimension, extent in Layout(operand.order, panels).cuts.items():
+        before[dimension] *= extent
     outer = [n + 2 * margin for n, margin in zip(shape, before, strict=True)]
-    view = whole(tensor_for(operand, outer, name, role, width))
+    view = whole(tensor_for(operand, outer, name, role, panels))
     return replace(view, offsets=tuple(map(Affine, before)), sizes=tuple(shape))
 
 

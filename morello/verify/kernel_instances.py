@@ -20,7 +20,7 @@ from morello.rewriting.kernels import KernelMatch, match_kernel
 from morello.rewriting.patterns import implements, pattern_order
 from morello.rewriting.references import Point, Sizes, TensorRef, registers
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Order, packed
+from morello.spec.layout import Layout, Order, packed, panel_of
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.rows import ROW_KINDS
@@ -254,18 +254,24 @@ def _shapes(
 
 
 def _panels(match: KernelMatch, position: int) -> tuple[TensorRef, tuple[int, ...]]:
-    """An operand, and the widths of panels that it may be in, if it may."""
+    """An operand, and the panels that it may be in, if it may."""
     tensor = match.f.tensors[position]
-    return tensor, () if tensor.operand.vector else match.patterns.of[position].panels
+    written = () if tensor.operand.vector else match.patterns.of[position].panels
+    return tensor, tuple(map(panel_of, written))
 
 
-def _packings(tensor: TensorRef, widths: tuple[int, ...], sizes: Sizes) -> Iterator[int]:
-    """Of a whole operand: plain, and in every kind of panels of which it fills more than one."""
+def _packings(tensor: TensorRef, panels: tuple[int, ...], sizes: Sizes) -> Iterator[int]:
+    """Of a whole operand: plain, and in every kind of panels of which it fills more than one.
+
+    That is along each dimension that they cut.
+    """
     order = tensor.operand.order
     yield packed(len(order))
-    if widths:
-        extent = tensor.extents(sizes)[order[-1]] if order else 1
-        yield from (packed(len(order), width) for width in widths if width < extent)
+    extents = tensor.extents(sizes) if panels else ()
+    for own in panels:
+        cuts = Layout(order, own).cuts
+        if cuts and all(extent < extents[d] for d, extent in cuts.items()):
+            yield packed(len(order), own)
 
 
 def _fixed_dims(match: KernelMatch) -> dict[str, int]:

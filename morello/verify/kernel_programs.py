@@ -129,10 +129,10 @@ def _argument(target: Target, instance: KernelInstance, position: int, operand: 
     role = "output" if operand.vector or operation.writes(position) else "input"
     far = replace(operand, level=target.farthest, vector=0)
     name = operation.names[position]
-    width = panel(instance.packing[position])
+    panels = panel(instance.packing[position])
     if instance.whole or operand.vector:
-        return whole(tensor_for(far, shape, name, role, width))
-    return inside(far, shape, name, role, range(len(shape)), width)
+        return whole(tensor_for(far, shape, name, role, panels))
+    return inside(far, shape, name, role, range(len(shape)), panels)
 
 
 def _operand_view(argument: View, operand: Operand, name: str) -> View:

@@ -29,7 +29,7 @@ from morello.rewriting.bind import bind
 from morello.rewriting.rule import Rule
 from morello.search.box import one_cell
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import pack, packed, row_major
+from morello.spec.layout import contiguity, pack, packed, panel_of, row_major
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
 from morello.spec.sizes import sizes_from
@@ -46,8 +46,8 @@ PAGE_ROW = 1024
 MAX_VOLUME = 1 << 13
 """Iterations of the largest Spec."""
 
-PANELS = (2, 4, 16)
-"""Widths of panels."""
+PANELS = (0, 2, 4, 16)
+"""Widths and heights of panels; 0 is none."""
 
 GRAPHS = 12
 """Graphs of several operators."""
@@ -218,12 +218,14 @@ def _packing(operand: Operand, shape: Sequence[int], random: Random) -> int:
     rank = len(operand.order)
     if not operand.level.addressable:
         return packed(rank)
-    widths = [w for w in PANELS if rank and w < shape[operand.order[-1]]]
-    width = random.choice(widths) if widths and random.random() < 0.5 else 0
-    in_memory = rank + (width > 0)
-    contiguity = random.randint(min(1, in_memory), in_memory)
-    paged = contiguity < in_memory and random.random() < 0.25
-    return int(pack(contiguity, paged, width))
+    extents = [shape[d] for d in operand.order[-2:]]
+    drawn = [random.choice([n for n in PANELS if n < extent]) for extent in extents]
+    height, width = [0, 0, *drawn][-2:] if random.random() < 0.5 else (0, 0)
+    panels = panel_of((height, width))
+    in_memory = contiguity(packed(rank, panels))
+    together = random.randint(min(1, in_memory), in_memory)
+    aliased = together < in_memory and random.random() < 0.25
+    return int(pack(together, aliased, panels))
 
 
 def _sizes(operation: Operation, random: Random) -> tuple[int, ...] | None:

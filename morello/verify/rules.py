@@ -29,7 +29,7 @@ from morello.rewriting.progress import operator_ranks
 from morello.rewriting.rule import Rule
 from morello.rewriting.steps import Leaf
 from morello.search.reconstruct import concrete_step, leaf_spec
-from morello.spec.layout import Layout, contiguity, panel
+from morello.spec.layout import Layout, contiguity, panel, panel_of
 from morello.spec.operators import Operation
 from morello.spec.spec import Spec
 from morello.verify.families import part_of_larger, region
@@ -272,9 +272,15 @@ def _check_packing(spec: Spec, position: int, view: View) -> None:
 
 
 def _layout_of(view: View) -> Layout:
-    """The layout of a view; one that lies within a panel is plain."""
-    order, width = view.order, view.tensor.layout.panel
-    return Layout(order, width if width and view.sizes[order[-1]] > width else 0)
+    """The layout of a view; along what lies within a panel it is not cut."""
+    layout = view.tensor.layout
+    longest = dict.fromkeys(layout.order, 1)
+    for position, size in enumerate(view.sizes):
+        dimension = view.axis(position).dimension
+        longest[dimension] = max(longest[dimension], size)
+    cut = {d: n for d, n in layout.cuts.items() if longest[d] > n}
+    width, height = (*(cut.get(d, 0) for d in layout.order[::-1]), 0, 0)[:2]
+    return Layout(view.order, panel_of((height, width)))
 
 
 def _told(sizes: tuple[int, ...], *rest: object) -> str:

@@ -68,24 +68,25 @@ class COperand:
         return full
 
     def _linear(self, index: tuple[int, ...], storage: Memory) -> str:
-        layout, total, within_panels = self.view.tensor.layout, Affine(), ""
+        cuts, total, between = self.view.tensor.layout.cuts, Affine(), []
         places = zip(self.view.place(index), storage.strides, strict=True)
         for dimension, (place, stride) in enumerate(places):
             within = place
-            if layout.panel and dimension == layout.fastest:
-                across, within, stays = self._scope.split(place, layout.panel)
-                total = total.plus(across, storage.across_panels)
+            if width := cuts.get(dimension):
+                apart = storage.apart[dimension]
+                across, within, stays = self._scope.split(place, width)
+                total = total.plus(across, apart // width)
                 if not stays:
-                    within_panels = self._between_panels(within, storage)
+                    between.append(self._between_panels(within, width, apart, stride))
                     continue
             total = total.plus(within, stride)
-        linear = c_sum(*self._scope.resolve(total))
-        return f"{linear} + {within_panels}" if within_panels else linear
+        return " + ".join([c_sum(*self._scope.resolve(total)), *between])
 
-    def _between_panels(self, offset: Affine, storage: Memory) -> str:
+    def _between_panels(self, offset: Affine, width: int, apart: int, stride: int) -> str:
         """Elements up to an offset along panels that may be in any of them."""
-        text, width = c_sum(*self._scope.resolve(offset)), self.view.tensor.layout.panel
-        return f"({text}) / {width} * {width * storage.across_panels} + ({text}) % {width}"
+        text = c_sum(*self._scope.resolve(offset))
+        within = f"({text}) % {width}" + (f" * {stride}" if stride > 1 else "")
+        return f"({text}) / {width} * {apart} + {within}"
 
     def _constant(self, place: Affine) -> int:
         constant, terms = self._scope.resolve(place)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
 
 from morello.errors import MorelloError
 from morello.program.tree import Affine, Tensor
@@ -31,9 +30,9 @@ class Memory:
         return self.tensor.layout.strides(self.tensor.shape)
 
     @property
-    def across_panels(self) -> int:
-        """Elements from one panel to the next, for each of the panel's width."""
-        return prod(self.tensor.layout.shape_in_memory(self.tensor.shape)[1:-1])
+    def apart(self) -> Mapping[int, int]:
+        """Elements from one panel to the next, along each dimension that is cut into them."""
+        return self.tensor.layout.apart(self.tensor.shape)
 
 
 @dataclass(frozen=True, slots=True)

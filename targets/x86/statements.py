@@ -236,7 +236,9 @@ def layout_in_words(layout: Layout) -> str:
         text = "column-major"
     if not layout.panel:
         return text
-    text = f"{text}, in panels of {layout.panel} along dimension {layout.fastest}"
+    text = f"{text}, in panels of {' x '.join(map(str, reversed(layout.cuts.values())))}"
+    where = " and ".join(map(str, reversed(layout.cuts)))
+    text = f"{text} along dimension{'s' if len(layout.cuts) > 1 else ''} {where}"
     return f"{text}, {layout.gap} free rows behind each" if layout.gap else text
 
 

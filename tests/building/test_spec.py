@@ -29,7 +29,7 @@ spec dense(M = 4, K, B = M // 2 + 1) threads B {
   input  b: f32[24]
   local  h: f32[M, 24]
   output y
-  output z: f32[M, 24] layout (1, 0)
+  output z: f32[M, 24] layout (1, 0) panels (8, 4)
   h = matmul(x, w)
   add_bias_1 = add_bias(h, b)
   y = relu(add_bias_1)
@@ -50,7 +50,7 @@ def dense() -> morello.SpecBuilder:
     biased = spec.op.add_bias(h, b)
     spec.output("y", spec.op.relu(biased))
     scaled = spec.apply("scale", biased, factor=-1 / (m + np.float32(0.5)))
-    spec.output("z", scaled, "f32", (m, 24), layout=(1, 0))
+    spec.output("z", scaled, "f32", (m, 24), layout=(1, 0), panels=(8, 4))
     return spec
 
 
@@ -204,6 +204,11 @@ WRONG: dict[str, tuple[Callable[[morello.SpecBuilder, morello.Tensor], object], 
     "truth": (lambda s, x: s.input("v", "f32", True), "size 1 of 'v' is True", "spec.size"),
     "layout": (lambda s, x: s.input("v", "f32", 3, layout="F"), "layout of 'v' is 'F'", "(1, 0)"),  # type: ignore[arg-type]
     "panels": (lambda s, x: s.input("v", "f32", 3, panels="4"), "panels of 'v' is '4'", "int"),  # type: ignore[call-overload]
+    "height": (
+        lambda s, x: s.input("v", "f32", 3, panels=(4, 2, 2)),  # type: ignore[arg-type]
+        "expected their width",
+        "(16, 4)",
+    ),
     "nothing": (lambda s, x: s.input("v"), "'v' has no dtype", "like=array"),  # type: ignore[call-overload]
     "half": (lambda s, x: s.local("v", s.op.relu(x), "f32"), "'v' has no shape", "both"),
     "gaps": (

@@ -50,6 +50,21 @@ SPECS: dict[str, str] = {
     "mixed": MATMUL.format(a="f32[M, K]", b="bf16[K, N]", c="f32[M, N]"),
     "bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N]", c="s32[M, N]"),
     "packed bytes": MATMUL.format(a="u8[M, K]", b="s8[K, N] layout (1, 0) panels 4", c="s32[M, N]"),
+    "columns of packed bytes": MATMUL.format(
+        a="u8[M, K]", b="s8[K, N] layout (1, 0) panels (16, 4)", c="s32[M, N]"
+    ),
+    "columns of packed bf16": MATMUL.format(
+        a="bf16[M, K]", b="bf16[K, N] layout (1, 0) panels (16, 2)", c="f32[M, N]"
+    ),
+    "columns of pairs": MATMUL.format(
+        a="u8[M, K]", b="s8[K, N] layout (1, 0) panels (16, 2)", c="s32[M, N]"
+    ),
+    "tall panels": MATMUL.format(
+        a="f32[M, K] panels (3, 4)",
+        b="f32[K, N] panels (5, 2)",
+        c="f32[M, N] layout (1, 0) panels (2, 3)",
+    ),
+    "weight bf16": WEIGHT.format(a="bf16[M, K]", b="bf16[K, N]", c="f32[M, N]"),
     "weight": WEIGHT.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
     "weight columns": WEIGHT.format(a="f32[M, K]", b="f32[K, N] layout (1, 0)", c="f32[M, N]"),
     "weight panels": WEIGHT.format(a="f32[M, K]", b="f32[K, N] panels 5", c="f32[M, N]"),

@@ -61,7 +61,7 @@ def test_it_says_what_is_computed_and_how(kernel: Kernel) -> None:
     text = _Page(kernel._repr_html_()).text
     for part in (
         *("product", "x86.avx512_vnni", f"{kernel.cost:,.0f} cycles"),
-        *("weight", "34 x 37", "s8, (1, 0) panels 4", "13 x 37"),
+        *("weight", "34 x 37", "s8, (1, 0) panels (16, 4)", "13 x 37"),
         *(cost.coefficient for cost in kernel.plan.costs()),
         *(line.node.option.name for line in kernel.plan.lines),
         kernel.source.splitlines()[-1],

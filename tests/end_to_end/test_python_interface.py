@@ -128,7 +128,7 @@ class TestArguments:
 def layer() -> morello.Kernel:
     """One whose weight has to be packed."""
     found = runnable(compiled("weight bytes", (13, 34, 37), "x86.avx512_vnni"))
-    assert [p.packed.layout.panel for p in found.program.packings] == [4]
+    assert [str(p.packed.layout) for p in found.program.packings] == ["(1, 0) panels (16, 4)"]
     return found
 
 
@@ -139,7 +139,7 @@ class TestWeights:
         """For any number of calls; C code does it."""
         a, b = small_inputs(layer)
         weights = layer.pack("b", b)
-        assert "'b' of 'product', (1, 0) panels 4" in repr(weights)
+        assert "'b' of 'product', (1, 0) panels (16, 4)" in repr(weights)
         for inputs in (a, np.zeros_like(a)):
             expected = inputs.astype(np.int32) @ b.astype(np.int32)
             np.testing.assert_array_equal(layer(inputs, weights), expected)

@@ -25,7 +25,7 @@ def tensor(
     text: str,
     *shape: ast.Expr,
     order: tuple[int, ...] | None = None,
-    panel: int | None = None,
+    panel: ast.Panel | None = None,
 ) -> spec_ast.TensorDecl:
     return spec_ast.TensorDecl(role, text, "f32", shape, order, panel, span=AT)
 
@@ -43,7 +43,7 @@ def test_file() -> None:
         spec two(M = 2 * 8, N) threads M // 8 {
           input  a: f32[M, N + 1]
           weight b: f32[N]  layout (0) panels 16
-          output c: f32[M, N] layout (1, 0);
+          output c: f32[M, N] layout (1, 0) panels (8, 4);
           t = add(a, b)
           c = scale(t, by = 0.5, shift = M)
         }
@@ -61,7 +61,7 @@ def test_file() -> None:
         tensors=(
             tensor("input", "a", m, binary(n, "+", number(1))),
             tensor("weight", "b", n, order=(0,), panel=16),
-            tensor("output", "c", m, n, order=(1, 0)),
+            tensor("output", "c", m, n, order=(1, 0), panel=(8, 4)),
         ),
         uses=(use("t", "add", "a", "b"), use("c", "scale", "t", by=number(0.5), shift=m)),
         span=AT,

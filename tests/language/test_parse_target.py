@@ -175,7 +175,7 @@ def pattern(  # every field of a pattern, with the values of the simplest one
     shape: tuple[int | str, ...] = ("n",),
     levels: tuple[str, ...] = ("reg",),
     order: tuple[int, ...] | None = None,
-    panels: tuple[int, ...] = (),
+    panels: tuple[ast.Panel, ...] = (),
     vector: int | None = None,
 ) -> ast.KernelOperand:
     return ast.KernelOperand(name, dtype, rest, shape, levels, order, panels, vector, span=AT)
@@ -272,6 +272,9 @@ OPERANDS = {
     "A: f32[n] at mem panels 16": pattern(levels=("mem",), panels=(16,)),
     "A: f32[n] at reg layout any panels 8 or 16 vector 64": pattern(
         order=(), panels=(8, 16), vector=64
+    ),
+    "A: f32[m, n] at l1 panels 4 or (16, 4)": pattern(
+        shape=("m", "n"), levels=("l1",), panels=(4, (16, 4))
     ),
     "A: f32[layout, vector] at layout layout any vector 4": pattern(
         shape=("layout", "vector"), levels=("layout",), order=(), vector=4

@@ -18,7 +18,7 @@ spec a(M, N = (M + 1) * 2, P = M - (N - 1)) threads P if M > 3 else 2 {
   weight w: s8[] panels 16
   local  t: bf16[2 * -M]
   output y
-  output z: u8[M] layout (0) panels 4
+  output z: u8[M, 3] layout (1, 0) panels (16, 4)
   y = add(relu(x), scale(w, factor = 1e-05))
   z = copy(y)
 }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from morello.memo.names import variant_of, variant_text
 from morello.spec.dtypes import DTYPES
-from morello.spec.layout import pack, packed
+from morello.spec.layout import pack, packed, panel_of
 from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Variant
 from tests.search.goals import Wanted, copy, matmul
@@ -48,7 +48,13 @@ def variants(draw: st.DrawFn) -> Variant:
 def _packings(rank: int) -> st.SearchStrategy[int]:
     widths = st.sampled_from((0, 2, 16, 1024) if rank else (0,))
     inner = st.integers(0, packed(rank))
-    return st.builds(lambda width, inner: int(pack(0, inner, width)), widths, inner)
+    heights = st.sampled_from((0, 2, 1024))
+    return st.builds(
+        lambda height, width, inner: int(pack(0, inner, panel_of((height, width)))),
+        heights,
+        widths,
+        inner,
+    )
 
 
 @given(variants())

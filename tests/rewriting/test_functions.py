@@ -12,7 +12,7 @@ from morello.language.functions import ARITHMETIC, SPEC
 from morello.rewriting.functions import SPEC_FUNCTIONS, Scope
 from morello.rewriting.references import spec_ref
 from morello.spec.dtypes import F32
-from morello.spec.layout import Layout, Packing, packed
+from morello.spec.layout import Layout, Packing, packed, panel_of
 from tests.search.goals import Wanted, matmul
 from tests.search.machines import context
 
@@ -30,13 +30,13 @@ def test_it_takes_the_arguments_that_the_list_says(name: str) -> None:
     assert 1 + len(SPEC[name].arguments) == len(positional) == len(parameters)
 
 
-def _layouts_of_b(target: str, *dtypes: str) -> list[str]:
-    """What is worth a try for B of a product with these element types, on its way to l2."""
+def _layouts_of_b(target: str, *dtypes: str, to: str = "l2") -> list[str]:
+    """What is worth a try for B of a product with these element types, on its way to a level."""
     known = context(target)
     spec = Wanted("matmul", (3, 2, 2), 0, dtypes).spec(known.target)
     f = spec_ref(spec.family, spec.packing)
     scope = Scope(known.target, {"f": f}, {}, {}, wishes=known.wishes)
-    level = known.target.level_by_name["l2"]
+    level = known.target.level_by_name[to]
     return [str(layout) for layout in SPEC_FUNCTIONS["layouts"](scope, f.tensors[1], level)]
 
 
@@ -45,6 +45,8 @@ def test_layouts_are_those_of_kernels_that_may_still_match() -> None:
     assert ["(0, 1)", "(1, 0) panels 4"] == _layouts_of_b("x86.avx512_vnni", "u8", "s8", "s32")
     assert ["(0, 1)", "(1, 0) panels 2"] == _layouts_of_b("x86.avx2", "u8", "s8", "s32")
     assert ["(0, 1)"] == _layouts_of_b("x86.avx512", "u8", "s8", "s32")
+    tall = _layouts_of_b("x86.avx512_vnni", "u8", "s8", "s32", to="mem")
+    assert ["(0, 1)", "(1, 0) panels (16, 4)"] == tall  # not in caches, where panels are short
     assert ["(0, 1)"] == _layouts_of_b("x86.avx512_vnni", "s8", "s8", "s32")
     assert ["(0, 1)", "(0, 1) panels 16"] == _layouts_of_b("x86.avx512", "f32", "f32", "f32")
 
@@ -71,6 +73,9 @@ def test_the_width_of_panels_is_how_an_operand_is_packed() -> None:
     f = spec_ref(spec.family, spec.packing)
     scope = Scope(known.target, {"f": f}, {}, {}, wishes=known.wishes)
     assert [0, 4, 0] == [SPEC_FUNCTIONS["panels"](scope, tensor) for tensor in f.tensors]
+    tall = matmul(3, 8, 33, "s32", B=Layout((1, 0), panel_of((16, 4)))).spec(known.target)
+    _, b, _ = spec_ref(tall.family, tall.packing).tensors
+    assert SPEC_FUNCTIONS["panels"](scope, b) == 4
 
 
 def _more_for_each_line(k: int, n: int, packing: Packing) -> float:

@@ -61,7 +61,7 @@ def test_what_wins_is_in_the_program(name: str, wanted: Wanted) -> None:
     assert expected == {key: len(specs) for key, specs in use.won.items()}
     assert all({spec.family for spec in use.won[key]} <= use.fired[key] for key in use.won)
     in_panels = {w for n in plan if n.step is None for p in n.spec.packing if (w := panel(p))}
-    assert in_panels == {found.width for found in use.taken}
+    assert in_panels == {found.panel for found in use.taken}
     assert use.taken <= use.offered
 
 

@@ -58,6 +58,16 @@ spec layouts(N = 2) {
   y = relu(x)
 }
 
+spec panels(N = 2) {
+  input x: f32[N, N] panels (1, 4) #! S011 22 'x': panels of 1 x 4 elements
+  input u: f32[N] panels (4, 4) #! S011 19 'u': panels with a height are for two dimensions, and there is one
+  input v: f32[] panels 4 #! S011 18 'v': a scalar has no panels
+  output y: f32[N, N] panels 1025 #! S011 23 'y': panels of 1025 elements
+  y = scale(add_bias(x, u), factor = 2)
+  output z: f32[]
+  z = neg(v)
+}
+
 spec tensors(N = 2) {
   input x: f32[N]
   input x: f32[N] #! S002 9 tensor 'x' is declared twice
