@@ -29,3 +29,9 @@ spec tangent(N = 3001)                { input x: f32[N]; output y: f32[N]; y = t
 spec error_function(N = 3001)         { input x: f32[N]; output y: f32[N]; y = erf(x) }
 spec rounding(N = 3001)               { input x: f32[N]; output y: f32[N]; y = round(x) }
 spec sum_of(M = 300, N = 400)         { input x: s32[M, N]; input z: s32[M, N]; output y: s32[M, N]; y = add(x, z) }
+
+# What two threads share: so little that it hardly pays, up to what hides how they begin and end.
+spec shared_4000(N = 4000) threads 2   { input x: f32[N]; output y: f32[N]; y = exp(x) }
+spec shared_20000(N = 20000) threads 2 { input x: f32[N]; output y: f32[N]; y = exp(x) }
+spec shared_50000(N = 50000) threads 2 { input x: f32[N]; output y: f32[N]; y = tanh(x) }
+spec shared_product(N = 100) threads 2 { input a: f32[N, N]; input b: f32[N, N]; output c: f32[N, N]; c = matmul(a, b) }

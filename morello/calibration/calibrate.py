@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
@@ -13,13 +13,16 @@ from morello.calibration.drawing import draw
 from morello.calibration.fitting import Measured, fit, require_libraries
 from morello.calibration.measuring import chain, cycles_of
 from morello.calibration.profile import TargetProfile
+from morello.checking.specs import check_spec
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
+from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
+from morello.resources import available_cores
 from morello.search.search import Progress
 from morello.spec.machine import Target
-from morello.toolchain.compilers import find_compiler
+from morello.toolchain.compilers import find_compiler, supports_openmp
 from morello.toolchain.host import require_host
 
 PROGRAMS = 150
@@ -49,7 +52,8 @@ def calibrate(
     Args:
         definitions: Operators, rules, emitters.
         target: The target, with the coefficients that are kept where nothing speaks against them.
-        files: Specs to draw programs for; every parameter has a default.
+        files: Specs to draw programs for; every parameter has a default. Those for more threads
+            than this machine has cores are left out.
         report: Called before each program.
         programs: How many to measure.
         seed: Of what is drawn.
@@ -64,9 +68,13 @@ def calibrate(
     require_libraries()
     compiler = find_compiler()
     require_host(target.flags, f"what is compiled for '{target.name}'", compiler)
-    specs = [(file, spec.name) for file in files for spec in parse_spec(file).specs]
+    threads = available_cores() if supports_openmp(compiler) else 1
+    specs = list(_specs(definitions, files, threads))
     if not specs:
-        raise MorelloError("no plugin gives specs to calibrate with", help="name a file of specs")
+        raise MorelloError(
+            "there are no specs to calibrate with",
+            help="name a file of specs, for no more threads than this machine has cores",
+        )
     drawn = islice(draw(definitions, target, specs, seed), programs)
     clock = chain()
     measured: list[Measured] = []
@@ -88,3 +96,15 @@ def calibrate(
         found.rank_correlation,
     )
     return Calibration(profile, tuple(measured), found.errors)
+
+
+def _specs(
+    definitions: Definitions, files: Sequence[Source], threads: int
+) -> Iterator[tuple[Source, str]]:
+    """Specs by file and name, but those for more threads."""
+    for file in files:
+        tree = parse_spec(file)
+        for spec in tree.specs:
+            goal = check_spec(tree, spec.name, {}, definitions.operators, Collector())
+            if goal.threads <= threads:
+                yield file, spec.name

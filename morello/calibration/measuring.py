@@ -3,6 +3,7 @@
 A program is timed by turns with a chain of instructions that depend on each other, of which every
 processor does one a cycle. The ratio of both in one turn is a number of cycles, whatever the clock
 was then. Time is what this process used of the processor: while it waits for one, it does not pass.
+Where threads share the work, it is that of the clock on the wall.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from statistics import median
 from morello.compiler import Kernel
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.timing import Contender, contender, time_alternately
+from morello.toolchain.timing import Clock, Contender, contender, time_alternately
 
 CHAIN = """
 #include <stdint.h>
@@ -58,11 +59,16 @@ def cycles_of(kernel: Kernel, clock: Contender) -> float:
         MorelloError: The program does not build, or this machine lacks its instructions.
     """
     program = contender(kernel.function, kernel.random_arguments())
-    return median(cycles_by_turns({"it": program}, clock)["it"])
+    # What a process used of the processors counts every thread, and those that wait.
+    timer = time.process_time_ns if kernel.goal.threads == 1 else time.perf_counter_ns
+    return median(cycles_by_turns({"it": program}, clock, timer=timer)["it"])
 
 
 def cycles_by_turns(
-    programs: Mapping[str, Contender], clock: Contender, repeats: int = REPEATS
+    programs: Mapping[str, Contender],
+    clock: Contender,
+    repeats: int = REPEATS,
+    timer: Clock = time.process_time_ns,
 ) -> dict[str, tuple[float, ...]]:
     """Cycles of one call of each of several programs, in every turn that they took.
 
@@ -70,10 +76,11 @@ def cycles_by_turns(
         programs: By name.
         clock: A `chain`.
         repeats: How many turns count.
+        timer: What tells the time, in nanoseconds.
     """
     names = list(programs)
     turns = {str(place): programs[name] for place, name in enumerate(names)} | {"clock": clock}
-    timings = time_alternately(turns, repeats=repeats, clock=time.process_time_ns)
+    timings = time_alternately(turns, repeats=repeats, clock=timer)
     links = timings["clock"].runs
     return {
         name: tuple(
