@@ -1,7 +1,8 @@
 """Contenders in processes of their own, which rest while others are measured.
 
 Pools of threads disturb each other: those of one library wait for work, awake, while another one's
-are at it. A process that is stopped does not.
+are at it. A process that is stopped does not. When it goes on, its threads may be on one processor,
+and wait for each other until they are apart: `Apart.wake` makes a call that nobody times.
 """
 
 from __future__ import annotations
@@ -17,8 +18,29 @@ from typing import Any
 from morello.toolchain.timing import Contender
 
 
+class Apart:
+    """A contender in a process, which is stopped but while it is called."""
+
+    def __init__(self, process: int, connection: Connection) -> None:
+        self._process = process
+        self._connection = connection
+
+    def wake(self) -> None:
+        """Let the process go on until the next call, and call the contender once."""
+        os.kill(self._process, signal.SIGCONT)
+        self._connection.send(1)
+        self._connection.recv()
+
+    def __call__(self, count: int) -> None:
+        """The contender's work, ``count`` times."""
+        os.kill(self._process, signal.SIGCONT)
+        self._connection.send(count)
+        self._connection.recv()
+        os.kill(self._process, signal.SIGSTOP)
+
+
 @contextmanager
-def apart(make: Callable[..., Contender | None], *arguments: Any) -> Iterator[Contender | None]:
+def apart(make: Callable[..., Contender | None], *arguments: Any) -> Iterator[Apart | None]:
     """A contender that ``make(*arguments)`` makes in a new process, where that gives one.
 
     Both have to be such that they can be sent there. The process ends with the context.
@@ -29,18 +51,10 @@ def apart(make: Callable[..., Contender | None], *arguments: Any) -> Iterator[Co
     process.start()
     there.close()
     assert process.pid is not None
-    number = process.pid
-
-    def run(count: int) -> None:
-        os.kill(number, signal.SIGCONT)
-        here.send(count)
-        here.recv()
-        os.kill(number, signal.SIGSTOP)
-
     try:
         if here.recv():
-            os.kill(number, signal.SIGSTOP)
-            yield run
+            os.kill(process.pid, signal.SIGSTOP)
+            yield Apart(process.pid, here)
         else:
             yield None
     finally:

@@ -5,8 +5,9 @@
  *
  * A chain of dependent additions of registers, one cycle each on every x86 processor (constants take no
  * time on some), gives the length of a cycle. Each line printed is the least of several repeats: NAME
- * CYCLES. The numbers are copied into targets/x86/ *.mtarget by hand, with the processor beside them;
- * fitting them is another program's.
+ * CYCLES; of loops that threads share, the lower quartile, the median and the upper one. The numbers are
+ * copied into targets/x86/ *.mtarget by hand, with the processor beside them; fitting them is another
+ * program's.
  */
 #define _POSIX_C_SOURCE 200112L
 #include <immintrin.h>
@@ -248,12 +249,47 @@ static void loops(void) {
     }
   });
   report("loop step", best / cycle / 100);
-  LEAST(best, 1000, {
-    _Pragma("omp parallel for num_threads(2) schedule(static)") for (int i = 0; i < 2; i++) {
-      __asm__ volatile("" ::"r"(i));
+}
+
+static void parallel_loop(void) {
+  _Pragma("omp parallel for num_threads(2) schedule(static)") for (int i = 0; i < 2; i++) {
+    __asm__ volatile("" ::"r"(i));
+  }
+}
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The caller computes or sleeps between two loops; quartiles, since some of them take milliseconds. */
+static void threads(void) {
+  enum { LOOPS = 300 };
+  static const struct {
+    const char *name;
+    double computes;
+    long sleeps; /* nanoseconds */
+  } gaps[] = {{"fork and join, 2 threads", 0, 0},
+              {"after 10 us of work", 10e-6, 0},
+              {"after 100 us of work", 100e-6, 0},
+              {"after 1 ms of work", 1e-3, 0},
+              {"after 1 ms of sleep", 0, 1000000},
+              {"after 20 ms of sleep", 0, 20000000}};
+  for (size_t gap = 0; gap < sizeof gaps / sizeof *gaps; gap++) {
+    double spent[LOOPS];
+    for (int i = 0; i < LOOPS; i++) {
+      const struct timespec sleeps = {0, gaps[gap].sleeps};
+      if (sleeps.tv_nsec > 0) nanosleep(&sleeps, NULL);
+      for (const double end = now() + gaps[gap].computes; now() < end;) {
+      }
+      const double start = now();
+      parallel_loop();
+      spent[i] = now() - start;
     }
-  });
-  report("fork and join, 2 threads", best / cycle);
+    qsort(spent, LOOPS, sizeof *spent, ascending);
+    printf("%-32s %8.0f %8.0f %8.0f\n", gaps[gap].name, spent[LOOPS / 4] / cycle,
+           spent[LOOPS / 2] / cycle, spent[LOOPS * 3 / 4] / cycle);
+  }
 }
 
 int main(void) {
@@ -272,6 +308,7 @@ int main(void) {
   masked();
   latency();
   loops();
+  threads();
   lines("L2", data, 256 << 10, 256);
   lines("L3", data, 8 << 20, 256);
   lines("memory", data, 64 << 20, 256);

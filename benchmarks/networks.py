@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 import morello
-from benchmarks.apart import apart
+from benchmarks.apart import Apart, apart
 from benchmarks.machine import environment, save
 from benchmarks.network_peers import (
     ONEDNN,
@@ -154,7 +154,15 @@ def measure(work: Work, threads: int, repeats: int) -> tuple[dict[str, Timing], 
         }
         found = {name: one for name, one in contenders.items() if one is not None}
         clock = time.process_time_ns if threads == 1 else time.perf_counter_ns
-        return time_alternately(found, repeats=repeats, clock=clock), searched
+        timings = time_alternately(
+            found, repeats=repeats, clock=clock, before=lambda name: _wake(found[name])
+        )
+        return timings, searched
+
+
+def _wake(one: Contender) -> None:
+    if isinstance(one, Apart):
+        one.wake()
 
 
 def _contender(number: int, threads: int, name: str) -> Contender | None:

@@ -93,6 +93,7 @@ def time_alternately(
     warmup: int = WARMUP,
     min_seconds: float = MIN_SECONDS,
     clock: Clock | None = None,
+    before: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Timing]:
     """Time contenders by turns.
 
@@ -102,6 +103,7 @@ def time_alternately(
         warmup: Batches of each before those, besides the ones that find the batches' sizes.
         min_seconds: How long a batch takes at least.
         clock: What tells the time, in nanoseconds; by default `time.perf_counter_ns`.
+        before: Called with the name of a contender before each of its batches, and not timed.
 
     Raises:
         UsageError: ``repeats`` is below 1, or ``warmup`` below 0.
@@ -115,6 +117,7 @@ def time_alternately(
     for turn in range(warmup + repeats):
         # Who comes before leaves its mark too, in the caches and on the processor's clock.
         for name in Random(turn).sample(names, len(names)):
+            before(name)
             seconds = _measure(contenders[name], batches[name], clock) / batches[name]
             if turn >= warmup:
                 runs[name].append(seconds)

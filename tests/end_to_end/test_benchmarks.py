@@ -15,12 +15,14 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import figures, growth, memo, search, startup
+from benchmarks.apart import apart
 from benchmarks.cases import Case
 from benchmarks.machine import environment
 from morello.definitions import Definitions
 from morello.rewriting.alternatives import Context
 from morello.search.search import search as search_for
 from morello.toolchain.compilers import find_compiler
+from morello.toolchain.timing import Contender
 
 TINY = Case(3, 5, 4)
 
@@ -88,3 +90,28 @@ def test_the_machine_is_described() -> None:
     assert all(found[name] for name in ("processor", "cores", "system", "compiler"))
     assert {"python", "numpy", "morello"} <= set(found["versions"])
     assert found["commit"] is None or re.fullmatch(r"[0-9a-f]{12}\+?", found["commit"])
+
+
+def _writing(path: str) -> Contender:
+    def run(count: int) -> None:
+        with open(path, "a") as file:
+            file.write("x" * count)
+
+    return run
+
+
+def _nothing() -> None:
+    return None
+
+
+def test_a_contender_apart_works_while_it_is_called(tmp_path: Path) -> None:
+    """As often as it is told, and once to wake up; where there is none, nothing is yielded."""
+    path = tmp_path / "written"
+    with apart(_writing, str(path)) as contender:
+        assert contender is not None
+        contender(3)
+        contender.wake()
+        contender(2)
+    assert "x" * 6 == path.read_text()
+    with apart(_nothing) as none:
+        assert none is None
