@@ -136,10 +136,9 @@ def _layouts(
 
     In memory the tensor may be on its way to the registers: any layout counts that some kernel
     wants of this operand at that level or a nearer one. Panels keep lines together, so that they
-    are for levels that lines are moved from. In the nearest cache there are small blocks, whose
-    panels are short: those with a height are for other levels, where the same panels without one
-    are not tried. Where a kernel refuses what is not in panels, it does not want the layout without
-    them.
+    are for levels that lines are moved from. Where those with a height are wanted, the same panels
+    without one are not tried. Where a kernel refuses what is not in panels, it does not want the
+    layout without them.
     """
     rank = len(tensor.operand.order)
     wanted = _wishes(scope, tensor, dtype or tensor.operand.dtype)
@@ -160,8 +159,7 @@ def _wanted_layouts(
         elif wish.plain and near and level.name in levels:
             wanted.add(row_major(rank))
         if near and wish.read and target.moves_lines_from(level) and wish.possible:
-            nearest = level.cache and level.distance == 1
-            wanted.update(wish.in_panels(rank, tall=not nearest))
+            wanted.update(wish.in_panels(rank))
     return tuple(sorted(wanted))
 
 

@@ -63,20 +63,14 @@ class Wish:
         along = [*dict.fromkeys(self.axes[p].dimension for p in reversed(pattern))][::-1]
         return (*(d for d in range(rank) if d not in along), *along)
 
-    def in_panels(self, rank: int, *, tall: bool) -> Iterator[Layout]:
-        """The layouts in panels that are wanted at this rank.
+    def in_panels(self, rank: int) -> Iterator[Layout]:
+        """The layouts in panels that are wanted of an operand of this rank.
 
-        Args:
-            rank: Of the whole operand.
-            tall: Whether panels with a height are wanted, instead of those as wide without one; if
-                not, those with a height are left out.
+        Those with a height take the place of those as wide without one, where they can be.
         """
         panels = set(map(panel_of, self.pattern.panels))
-        heights = {p for p in panels if height_of(p)}
-        if not (tall and self._two_fastest(rank)):
-            panels -= heights
-        else:
-            panels -= set(map(width_of, heights))
+        tall = {p for p in panels if height_of(p)}
+        panels -= set(map(width_of, tall)) if self._two_fastest(rank) else tall
         return (Layout(self.order(rank), panel) for panel in panels)
 
     def _two_fastest(self, rank: int) -> bool:
