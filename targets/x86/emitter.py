@@ -11,7 +11,7 @@ import jinja2
 
 from morello.plugins.templates import compile_template
 from morello.program.source import CSource, EmitOptions
-from morello.program.tree import ParallelLoop, Program, Tensor, walk
+from morello.program.tree import Program, Tensor
 from morello.spec.functions import Function, needed
 
 from .names import unique
@@ -22,6 +22,7 @@ from .statements import (
     StatementWriter,
     comment,
     comment_text,
+    is_parallel,
     layout_in_words,
     workspace_extent,
 )
@@ -49,7 +50,7 @@ class CEmitter:
         body = writer.write(program.body, scope)
         extents = (workspace_extent(program.body, options, 0), *(p.workspace for p in packers))
         workspace = max(extents)
-        parallel = any(isinstance(node, ParallelLoop) for node in walk(program.body))
+        parallel = is_parallel(program.body)
         restrict = f"MORELLO_{name}_RESTRICT"
         flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
         context = {

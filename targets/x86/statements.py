@@ -46,7 +46,7 @@ class StatementWriter:
         What is the outermost of a thread has the calls around it that its kernels stand between:
         threads prepare their own registers.
         """
-        if scope.prepared or _is_parallel(node):
+        if scope.prepared or is_parallel(node):
             return self._node(node, scope)
         calls = [n.kernel.between for n in walk(node) if isinstance(n, KernelCall)]
         around = list(dict.fromkeys(filter(None, calls)))
@@ -260,7 +260,8 @@ def _head(name: str, bound: int, step: int) -> str:
     return f"for (ptrdiff_t {name} = 0; {name} < {bound}; {name} += {step})"
 
 
-def _is_parallel(node: Node) -> bool:
+def is_parallel(node: Node) -> bool:
+    """Whether threads share some of it."""
     return any(isinstance(inner, ParallelLoop) for inner in walk(node))
 
 
