@@ -1,15 +1,15 @@
 """Cycles that functions of a target take, for the coefficients in its files.
 
-``python -m benchmarks.functions x86.avx512`` compiles each operator that is one function, for
+``python -m benchmarks.functions`` compiles each operator that is one function for a target, for
 numbers that L1 holds, and prints the cycles of one register of them beyond those of a copy. After
 that, the cycles of one register's conversion between element types, with its load and its store.
 """
 
 from __future__ import annotations
 
-import sys
 from statistics import median, quantiles
 
+import click
 import numpy as np
 
 import morello
@@ -26,6 +26,8 @@ ROUNDINGS = ("floor", "round")
 TYPES = ("f32", "s32", "bf16", "u8", "s8")
 
 
+@click.command(help=__doc__)
+@click.option("--target", default="native", show_default=True)
 def main(target: str) -> None:
     """Print a line for each function: the median, and half of the runs."""
     kernels = {name: _kernel(name, target) for name in (COPY, *FUNCTION_ULPS, *ROUNDINGS)}
@@ -34,10 +36,10 @@ def main(target: str) -> None:
     runs = cycles_by_turns(programs, chain(), ROUNDS)
     lanes = _lanes(kernels[COPY])
     copy = median(runs.pop(COPY))
-    print(f"copy: {copy * lanes / SIZE:.2f} cycles for {lanes} numbers; beyond that:")
+    click.echo(f"copy: {copy * lanes / SIZE:.2f} cycles for {lanes} numbers; beyond that:")
     for name, cycles in runs.items():
         low, middle, high = quantiles(((c - copy) * lanes / SIZE for c in cycles), n=4)
-        print(f"{name}: {middle:.2f} ({low:.2f} to {high:.2f})")
+        click.echo(f"{name}: {middle:.2f} ({low:.2f} to {high:.2f})")
 
     _conversions(target)
 
@@ -49,7 +51,7 @@ def _conversions(target: str) -> None:
     lanes = _lanes(next(iter(kernels.values())))
     for name, cycles in cycles_by_turns(programs, chain(), ROUNDS).items():
         low, middle, high = quantiles((c * lanes / SIZE for c in cycles), n=4)
-        print(f"{name}: {middle:.2f} ({low:.2f} to {high:.2f})")
+        click.echo(f"{name}: {middle:.2f} ({low:.2f} to {high:.2f})")
 
 
 def _lanes(kernel: morello.Kernel) -> int:
@@ -65,4 +67,4 @@ def _kernel(operator: str, target: str, given: str = "f32", wanted: str = "f32")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

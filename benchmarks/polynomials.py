@@ -5,15 +5,20 @@ hand; a test compares. The error that is made least is relative to the function;
 rounded to f32 one by one from the lowest, and those above them found again, so that they make up
 for it. In the tables of erf each is rounded by itself: its first coefficient is the value at a
 middle, and what rounding it takes away nothing above it can give back.
+
+Logarithms and powers of e are computed with decimal digits: those of numpy in extended precision
+come from instructions whose last bits differ between processors, and so would the coefficients.
 """
 
 from __future__ import annotations
 
+import decimal
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import click
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -22,8 +27,29 @@ Function = Callable[[Array], Array]
 POINTS = 1200
 """Points of an interval that are looked at, those of Chebyshev."""
 
-_LN2 = np.log(np.longdouble(2))
 _ITERATIONS = 60
+_DIGITS = decimal.Context(prec=40)
+
+
+def _exactly(function: Callable[[decimal.Decimal], decimal.Decimal]) -> Function:
+    """A function of numbers in extended precision, by way of one of decimals."""
+
+    def of_numbers(x: Array) -> Array:
+        values = [function(_decimal(value)) for value in x]
+        return np.array([np.longdouble(str(value)) for value in values])
+
+    return of_numbers
+
+
+def _decimal(x: Any) -> decimal.Decimal:
+    high = float(x)
+    return _DIGITS.add(decimal.Decimal(high), decimal.Decimal(float(x - high)))
+
+
+_EXP = _exactly(_DIGITS.exp)
+_LOG1P = _exactly(lambda x: _DIGITS.ln(_DIGITS.add(x, 1)))
+_HALF = _exactly(lambda x: (_DIGITS.exp(2 * x) - 1) / 2)
+_LN2: Any = np.longdouble(str(_DIGITS.ln(decimal.Decimal(2))))
 
 
 def points(low: float, high: float) -> Array:
@@ -112,20 +138,16 @@ def erf_table(intervals: int, width: float, degree: int) -> list[list[float]]:
 def tables() -> Mapping[str, list[float]]:
     """Coefficients by what they are for, lowest first; those of erf by interval."""
     found = {
-        "2^(i/16)": [float(np.float32(np.exp2(np.longdouble(i) / 16))) for i in range(16)],
-        "exp, within ln 2 / 32": rounded(np.exp, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
-        "exp, within ln 2 / 2": rounded(np.exp, -_LN2 / 2, _LN2 / 2, (1, 1), 6),
-        "log(1 + f)": rounded(np.log1p, -0.25, 0.5, (0, 1, -0.5), 10),
-        "(exp(2 r) - 1) / 2": rounded(_half, -_LN2 / 4, _LN2 / 4, (0, 1), 6),
+        "2^(i/16)": [float(np.float32(2 ** (i / 16))) for i in range(16)],
+        "exp, within ln 2 / 32": rounded(_EXP, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
+        "exp, within ln 2 / 2": rounded(_EXP, -_LN2 / 2, _LN2 / 2, (1, 1), 6),
+        "log(1 + f)": rounded(_LOG1P, -0.25, 0.5, (0, 1, -0.5), 10),
+        "(exp(2 r) - 1) / 2": rounded(_HALF, -_LN2 / 4, _LN2 / 4, (0, 1), 6),
     }
     for intervals, width, degree in ((8, 17 / 32, 6), (16, 259 / 1024, 5)):
         for power, row in enumerate(erf_table(intervals, width, degree)):
             found[f"erf in {intervals} intervals, h^{power}"] = row
     return found
-
-
-def _half(x: Array) -> Array:
-    return np.asarray(np.expm1(2 * x) / 2)
 
 
 def literal(value: float) -> str:
@@ -134,11 +156,12 @@ def literal(value: float) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}f"
 
 
-def main(lines: Iterable[tuple[str, list[float]]]) -> None:
+@click.command(help=__doc__)
+def main() -> None:
     """Print tables."""
-    for name, values in lines:
-        print(f"{name}:\n  " + ", ".join(map(literal, values)))
+    for name, values in tables().items():
+        click.echo(f"{name}:\n  " + ", ".join(map(literal, values)))
 
 
 if __name__ == "__main__":
-    main(tables().items())
+    main()

@@ -87,6 +87,7 @@ def test_shipped_targets_are_right() -> None:
         "x86.avx512",
         "x86.avx512_vnni",
         "x86.avx512_bf16",
+        "x86.zen5",
         "x86.sapphire_rapids",
         "x86.amx",
     }

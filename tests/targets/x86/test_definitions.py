@@ -12,7 +12,7 @@ from morello.spec.primitives import CONDITIONS, FUNCTION_ULPS, SELECTION, TRUTH
 
 from .definitions import targets
 
-NAMES = (
+CHAIN = (
     "x86.scalar",
     "x86.avx2",
     "x86.avx512",
@@ -21,7 +21,10 @@ NAMES = (
     "x86.sapphire_rapids",
     "x86.amx",
 )
-ALL_KERNELS = sorted({k.name: k for k in targets()[NAMES[-1]].kernels}.items())
+"""Each extends those before it."""
+
+NAMES = (*CHAIN, "x86.zen5")
+ALL_KERNELS = sorted({k.name: k for k in targets()[CHAIN[-1]].kernels}.items())
 DECLARED = re.compile(r"^\s*(?:const\s+)?(?:__m\d+i?|__mmask\d+|float|int\w*)\s+(\w+)\s*=", re.M)
 
 
@@ -42,6 +45,7 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
         "avx512_vnni.mtarget",
         "sapphire_rapids.mtarget",
         "scalar.mtarget",
+        "zen5.mtarget",
     ]
     emitters = morello_x86.morello_emitters()
     assert {t.emitter for t in targets().values()} == set(emitters) == {"x86_c"}
@@ -49,28 +53,31 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "registers", "vectors", "middle"),
+    ("lineage", "registers", "vectors", "middle"),
     [
-        (0, 12, (4,), 768),
-        (1, 14, (4, 32), 768),
-        (2, 30, (4, 64), 768),
-        (3, 30, (4, 64), 768),
-        (4, 30, (4, 64), 768),
-        (5, 30, (4, 64), 1536),
-        (6, 30, (4, 64), 1536),
+        (CHAIN[:1], 12, (4,), 768),
+        (CHAIN[:2], 14, (4, 32), 768),
+        (CHAIN[:3], 30, (4, 64), 768),
+        (CHAIN[:4], 30, (4, 64), 768),
+        (CHAIN[:5], 30, (4, 64), 768),
+        (CHAIN[:6], 30, (4, 64), 1536),
+        (CHAIN[:7], 30, (4, 64), 1536),
+        ((*CHAIN[:5], "x86.zen5"), 30, (4, 64), 768),
     ],
 )
-def test_levels(place: int, registers: int, vectors: tuple[int, ...], middle: int) -> None:
+def test_levels(
+    lineage: tuple[str, ...], registers: int, vectors: tuple[int, ...], middle: int
+) -> None:
     """Nearest first, with what tiles may take of the caches of the processors that they are for."""
-    target = targets()[NAMES[place]]
-    assert target.lineage == NAMES[: place + 1]
+    target = targets()[lineage[-1]]
+    assert target.lineage == lineage
     assert [level.name for level in target.levels] == ["reg", "l1", "l2", "l3", "mem"]
     reg, l1, l2, l3, mem = target.levels
     assert (reg.capacity, reg.vectors) == (registers, vectors)
     assert (l1.capacity or 0) * l1.grain == 32 * 1024
     assert (l2.capacity or 0) * l2.grain == middle * 1024
     assert l3.distance == mem.distance
-    assert [target.home(size << 20) for size in (1, 16, 17)] == [l3, l3, mem]
+    assert [target.home(size << 20) for size in (1, 10, 11)] == [l3, l3, mem]
 
 
 @pytest.mark.parametrize("name", NAMES)
