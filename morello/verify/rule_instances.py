@@ -8,7 +8,7 @@ the rule's own choices are drawn at random. What the guards or limits refuse doe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice, product, zip_longest
 from math import prod
@@ -115,7 +115,8 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_S
     """All strata, shuffled: operators take turns, and so do targets, forms and threads of each."""
     match = rule.declaration.match
     contexts = [
-        Context(target, definitions.operators, (rule,)) for target in definitions.targets.values()
+        Context(target, definitions.operators, (rule,))
+        for target in _different(definitions.targets.values())
     ]
     queues: list[Iterator[_Stratum]] = []
     drawn = _graphs(definitions, rule)
@@ -129,6 +130,15 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_S
         random.shuffle(kinds)
         queues.append(_in_turn([_placements(*kind, random) for kind in kinds]))
     return _in_turn(queues)
+
+
+def _different(targets: Iterable[Target]) -> Iterable[Target]:
+    """One of those that differ in costs only, which no rule can tell apart."""
+    found: dict[tuple[object, ...], Target] = {}
+    for target in targets:
+        kernels = tuple(kernel.name for kernel in target.kernels)
+        found.setdefault((target.sizes, target.page, target.levels, kernels), target)
+    return found.values()
 
 
 def _placements(

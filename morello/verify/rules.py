@@ -82,7 +82,7 @@ class WrongRuleError(MorelloError):
 
 
 def verify_rule(definitions: Definitions, rule: Rule, *, budget: int | None = None) -> RuleReport:
-    """Execute both sides of a rule on many small Specs of every target.
+    """Execute both sides of a rule on many small Specs of targets that differ in more than costs.
 
     Args:
         definitions: Operators and targets to try it on, and the rules beside it.
