@@ -193,9 +193,9 @@ PEERS = (
         variants=_BLAS,
         flags=_blas("", "bli_info_get_version_str"),
         link=("-lblis",),
-        environment={
-            "x86.avx512": {"BLIS_ARCH_TYPE": "skx"},
-            "x86.avx2": {"BLIS_ARCH_TYPE": "haswell"},
+        environment={  # numbers of its 0.9: 0 is skx, as is any name; 3 is haswell
+            "x86.avx512": {"BLIS_ARCH_TYPE": "0"},
+            "x86.avx2": {"BLIS_ARCH_TYPE": "3"},
         },
     ),
     Contender(

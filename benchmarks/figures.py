@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,11 @@ PRODUCTS: Mapping[str, Options] = {
     "matmul-avx2": Options("x86.avx2", repeats=REPEATS),
     "matmul-threads": Options(MEASURED, threads=2, repeats=REPEATS),
 }
-"""How products are measured, by the name of the record. Those that were never measured are left out
-of the pages; the first is always there."""
+"""How products are measured, by the name of the record. Here and below, those that were never
+measured are left out of the pages; the first is always there."""
+
+NETWORKS: Mapping[str, int] = {"networks": 1, "networks-threads": 2}
+"""Threads of parts of networks, by the name of the record."""
 
 MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -46,8 +49,8 @@ def tables() -> dict[str, str]:
     searched = _record("search")
     return {
         "matmul": _matmul(_record("matmul"), "warm"),
-        "contenders": "\n".join(_contenders(name) for name in measured_products()),
-        "networks": _networks(_record("networks")),
+        "contenders": "\n".join(_contenders(name) for name in kept(PRODUCTS)),
+        "networks": "\n".join(_networks(_record(name)) for name in kept(NETWORKS)),
         "search": _search(searched),
         "bounds": f"{search.bounds_table(searched)}\n",
         "growth": _growth(_record("growth")),
@@ -61,17 +64,21 @@ def _record(name: str) -> dict[str, Any]:
     return document
 
 
-def measured_products() -> list[str]:
-    """Those of `PRODUCTS` of which there is a record."""
-    return [name for name in PRODUCTS if (RESULTS / f"{name}.json").is_file()]
+def kept(names: Iterable[str]) -> list[str]:
+    """Those of which there is a record."""
+    return [name for name in names if (RESULTS / f"{name}.json").is_file()]
+
+
+def _threads(document: dict[str, Any]) -> str:
+    return "one thread" if document["threads"] == 1 else f"{document['threads']} threads"
 
 
 def _matmul(document: dict[str, Any], mode: str) -> str:
-    threads = "one thread" if document["threads"] == 1 else f"{document['threads']} threads"
     return (
         f"{_machine(document)}; {document['environment']['compiler']}; "
-        f"target {document['target']}; {threads}; caches {mode}; medians of {document['repeats']} "
-        'turns. "Against it": time of the other over ours in the same turn; above 1, ours is '
+        f"target {document['target']}; {_threads(document)}; caches {mode}; medians of "
+        f"{document['repeats']} turns. "
+        '"Against it": time of the other over ours in the same turn; above 1, ours is '
         f"faster.\n\n{report.table(document, mode)}\n"
     )
 
@@ -90,7 +97,7 @@ def _contenders(name: str) -> str:
 def _networks(document: dict[str, Any]) -> str:
     return (
         f"{_machine(document)}; {document['environment']['compiler']}; PyTorch "
-        f"{document['environment']['versions']['torch']}; one thread; medians of "
+        f"{document['environment']['versions']['torch']}; {_threads(document)}; medians of "
         f"{document['repeats']} turns.\n\n{networks.table(document)}\n"
     )
 
@@ -133,12 +140,16 @@ def _product(options: Options) -> Callable[[], dict[str, Any]]:
     return lambda: matmul.run(CASES, options)
 
 
+def _network(threads: int) -> Callable[[], dict[str, Any]]:
+    return lambda: networks.run(threads, REPEATS)
+
+
 MEASUREMENTS: Mapping[str, Callable[[], dict[str, Any]]] = {
-    "networks": lambda: networks.run(1, REPEATS),
     "search": lambda: search.run(search.SIZES, TARGET),
     "growth": lambda: growth.run(TARGET, growth.REPEATS),
     "memo": lambda: memo.run(memo.SIZES, TARGET, memo.REPEATS),
     "model": lambda: model.run(model.SIZES, model.Options(MEASURED)),
+    **{name: _network(threads) for name, threads in NETWORKS.items()},
     **{name: _product(options) for name, options in PRODUCTS.items()},
 }
 """By the name of the record."""
@@ -156,7 +167,7 @@ def _measure(names: Sequence[str]) -> None:
 def _draw() -> None:
     from benchmarks import model_plot, plot  # noqa: PLC0415 - they need matplotlib
 
-    for name in measured_products():
+    for name in kept(PRODUCTS):
         plot.draw(_record(name), RESULTS / f"{name}.svg")
     model_plot.draw(_record("model"), RESULTS / "model.svg")
 

@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from random import Random
 
@@ -103,7 +104,8 @@ def time_alternately(
         warmup: Batches of each before those, besides the ones that find the batches' sizes.
         min_seconds: How long a batch takes at least.
         clock: What tells the time, in nanoseconds; by default `time.perf_counter_ns`.
-        before: Called with the name of a contender before each of its batches, and not timed.
+        before: Called with the name of a contender before each of its batches, those that find
+            their size too, and not timed.
 
     Raises:
         UsageError: ``repeats`` is below 1, or ``warmup`` below 0.
@@ -111,29 +113,30 @@ def time_alternately(
     if repeats < 1 or warmup < 0:
         raise UsageError(f"cannot time {repeats} batches after {warmup}: expected at least 1 and 0")
     clock = clock or time.perf_counter_ns
-    batches = {name: _batch_size(run, min_seconds, clock) for name, run in contenders.items()}
+
+    def timed(name: str, count: int) -> float:
+        """Seconds of a batch."""
+        before(name)
+        start = clock()
+        contenders[name](count)
+        return (clock() - start) * 1e-9
+
+    batches = {name: _batch_size(partial(timed, name), min_seconds) for name in contenders}
     runs: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for turn in range(warmup + repeats):
         # Who comes before leaves its mark too, in the caches and on the processor's clock.
         for name in Random(turn).sample(names, len(names)):
-            before(name)
-            seconds = _measure(contenders[name], batches[name], clock) / batches[name]
+            seconds = timed(name, batches[name]) / batches[name]
             if turn >= warmup:
                 runs[name].append(seconds)
     return {name: Timing(tuple(runs[name]), batches[name]) for name in names}
 
 
-def _measure(run: Contender, count: int, clock: Clock) -> float:
-    start = clock()
-    run(count)
-    return (clock() - start) * 1e-9
-
-
-def _batch_size(run: Contender, min_seconds: float, clock: Clock) -> int:
+def _batch_size(timed: Callable[[int], float], min_seconds: float) -> int:
     """How many calls take at least so many seconds."""
     count = 1
-    while (seconds := _measure(run, count, clock)) < min_seconds:
+    while (seconds := timed(count)) < min_seconds:
         growth = 1.2 * min_seconds / max(seconds, 1e-9)
         count = ceil(count * min(max(growth, 1.5), MAX_GROWTH))
     return count
