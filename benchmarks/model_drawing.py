@@ -3,20 +3,31 @@
 On the way down from the goal, every Spec takes the option that is best when the predicted costs of
 all its options are multiplied by random factors. How far these are from 1 differs from program to
 program, so that some are nearly as good as the best and others several times slower.
+
+To work on a tile while a cache holds it is a step that emits no code, and caches hold what they
+hold whether it was taken or not. So such steps are not drawn: they come before an option wherever
+that makes it cheaper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import cycle
 from math import exp
 from random import Random
 
-from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.alternatives import Alternative, Context, RuleAlternative
+from morello.rewriting.steps import Leaf, Placed
 from morello.search.coarsening import Coarsening
 from morello.search.options import Option
-from morello.search.reconstruct import Candidate, PlanNode, candidates, reconstruct
+from morello.search.reconstruct import (
+    PlanNode,
+    candidates,
+    concrete_step,
+    leaf_spec,
+    reconstruct,
+)
 from morello.search.solution import Solution
 from morello.spec.spec import Family, Spec
 
@@ -41,12 +52,21 @@ def draw(solution: Solution, goal: Spec, seed: int) -> Iterator[PlanNode]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Way:
+    """What a Spec begins with: any steps without code, and one option that emits some."""
+
+    cost: float
+    choices: tuple[tuple[Spec, Option], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Astray:
-    """`Answers` of a solution, but for the choices. `reconstruct` asks once for a Spec."""
+    """`Answers` of a solution, but for the choices. ``drawn`` are those that were made."""
 
     solution: Solution
     random: Random
     spread: float
+    drawn: dict[Spec, Option] = field(default_factory=dict)
 
     @property
     def context(self) -> Context:
@@ -68,7 +88,36 @@ class _Astray:
     def choice(self, spec: Spec) -> Option | None:
         """The best after each cost was multiplied by a factor of its own."""
 
-        def distorted(candidate: Candidate) -> float:
-            return candidate.intensity * exp(self.random.gauss(0, self.spread))
+        def distorted(way: _Way) -> float:
+            return way.cost * exp(self.random.gauss(0, self.spread))
 
-        return min(candidates(self, spec), key=distorted).option
+        if spec not in self.drawn:
+            self.drawn.update(min(self._ways(spec), key=distorted).choices)
+        return self.drawn[spec]
+
+    def _ways(self, spec: Spec) -> Iterable[_Way]:
+        """The cheapest to each option that emits code."""
+        found: dict[tuple[object, ...], _Way] = {}
+        seen, ahead = {spec}, [(spec, _Way(0.0, ()))]
+        while ahead:
+            at, before = ahead.pop()
+            for candidate in candidates(self, at):
+                option, cost = candidate.option, before.cost + candidate.intensity
+                way = _Way(cost, (*before.choices, (at, option)))
+                below = self._without_code(at, option)
+                if below is None:
+                    key = (option.name, option.parameters)
+                    found[key] = min(way, found.get(key, way), key=lambda one: one.cost)
+                elif below not in seen:
+                    seen.add(below)
+                    ahead.append((below, _Way(cost - self.intensity(below), way.choices)))
+        return found.values()
+
+    def _without_code(self, spec: Spec, option: Option) -> Spec | None:
+        """What is left to do after a step that emits no code; none if it emits some."""
+        alternative = option.alternative
+        if isinstance(alternative, RuleAlternative) and len(alternative.children) == 1:
+            match concrete_step(self.context, spec, alternative, option.tile):
+                case Placed(copied=False, body=Leaf() as leaf):
+                    return self.canonical(leaf_spec(leaf))
+        return None
