@@ -77,6 +77,7 @@ def _kernel(node: ast.KernelDecl) -> Kernel:
         guards=node.guards,
         cost=node.cost,
         flushes=node.flushes,
+        direct=node.direct,
         between=node.between,
         streamed=node.streamed,
         template=node.template,
@@ -120,6 +121,10 @@ class _KernelChecker:
         names = self._names()
         self._guards(Scope(names))
         cost_scope = Scope(names, numbers=self.target.coefficients)
+        for condition in self.node.direct or ():
+            what = "what is said of coefficients"
+            on_target = Scope({}, numbers=self.target.coefficients)
+            expect(condition, "truth", on_target, self.collector, code="T050", what=what)
         expect(self.node.cost, "number", cost_scope, self.collector, code="T052", what="a cost")
 
     # ------------------------------------------------------------------------- the match

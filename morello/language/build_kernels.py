@@ -17,7 +17,7 @@ _FENCE = "```"
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
     parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, flushes, between, emitted, *streamed = parts
+    name, target, doc, match, guards, cost, flushes, direct, between, emitted, *streamed = parts
     return ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
@@ -27,6 +27,7 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         guards=expressions(builder, children(guards)),
         cost=expression(builder, cost),
         flushes=flushes is not None,
+        direct=_direct(builder, direct),
         between=_between(between),
         streamed=streamed not in ([], [None]),
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
@@ -45,6 +46,12 @@ def function(builder: Builder, tree: Tree[Token]) -> ast.FunctionDecl:
         text=_template(emitted),
         span=builder.span(tree),
     )
+
+
+def _direct(builder: Builder, tree: Tree[Token] | None) -> tuple[ast.Expr, ...] | None:
+    if tree is None:
+        return None
+    return tuple(c for part in children(tree) for c in expressions(builder, children(part)))
 
 
 def _between(tree: Tree[Token] | None) -> tuple[str, str] | None:

@@ -130,7 +130,7 @@ CODES: Mapping[str, str] = {
     "T047": "A pattern has an element type that there is not.",
     "T048": "A pattern has a level or a vector width that the target does not have.",
     "T049": "A pattern has a shape or layout that its operand cannot have.",
-    "T050": "A kernel's guard is no truth value.",
+    "T050": "A kernel's guard, or what it says of coefficients, is no truth value.",
     "T051": "A kernel's guard can never hold, or not together with the others.",
     "T052": "A kernel's cost is no number.",
     "T054": "A pattern for rows has more than a row, or a template.",

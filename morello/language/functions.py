@@ -83,6 +83,9 @@ SPEC: dict[str, Signature] = {
     "restricted": Signature(
         ("operation",), "truth", "Whether loops divide some dimensions only: parts have kernels."
     ),
+    "direct": Signature(
+        ("operation",), "truth", "Whether a kernel that says so takes these element types."
+    ),
     "computed": Signature(("operand",), "truth", "Whether it is computed on the way."),
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
     "writes": Signature(("operation", "operand"), "truth", "Whether it is the output."),

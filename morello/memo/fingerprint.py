@@ -44,7 +44,7 @@ from morello.spec.primitives import (
 from morello.spec.rows import ROW_KINDS
 from morello.spec.spec import Family
 
-ENGINE = 10
+ENGINE = 11
 """Raise it with every change of the engine after which some table has other numbers.
 
 That is a change of what rules, kernels, guards, layouts, coordinates or a function of the languages
@@ -184,7 +184,7 @@ def _operator(operator: Operator) -> Canonical:
 
 def _kernel(kernel: Kernel) -> Canonical:
     """Whether it is written from the meaning counts, for then it needs primitives."""
-    said = canonical((kernel.match, kernel.guards, kernel.cost))
+    said = canonical((kernel.match, kernel.guards, kernel.cost, kernel.direct))
     return (kernel.name, said, kernel.template is None, kernel.streamed)
 
 
@@ -218,7 +218,7 @@ def _expressions(reach: _Reach) -> Iterator[ast.Node]:
     for rule in reach.rules:
         yield from nodes(rule.declaration)
     for kernel in reach.kernels:
-        yield from nodes((kernel.guards, kernel.cost))
+        yield from nodes((kernel.guards, kernel.cost, kernel.direct))
 
 
 # ------------------------------------------------------------------------- primitives

@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from morello.language import ast
+from morello.rewriting.direct import takes_directly
 from morello.rewriting.kernels import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
 from morello.rewriting.patterns import has_registers
@@ -266,6 +267,10 @@ def _splits(_: Scope, f: SpecRef) -> bool:
     return bool(divisible) or not operation.operator.composite
 
 
+def _direct(scope: Scope, f: SpecRef) -> bool:
+    return takes_directly(scope.target, f)
+
+
 def _identity(_: Scope, f: SpecRef) -> float | None:
     return f.family.operation.identity
 
@@ -359,6 +364,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "nearer": _nearer,
     "layouts": _layouts,
     "vectors": _vectors,
+    "direct": _direct,
     "computed": lambda _, tensor: tensor.intermediate,
     "composite": lambda _, f: f.family.operation.operator.composite,
     "restricted": lambda _, f: f.family.operation.operator.restricted,

@@ -109,12 +109,13 @@ def _is_width(expr: ast.Expr) -> bool:
 
 
 def wanted_patterns(
-    target: Target, f: SpecRef, position: int, dtype: DType
+    target: Target, f: SpecRef, position: int, dtype: DType, *, convertible: bool
 ) -> Iterator[tuple[Kernel, ast.KernelOperand]]:
     """Patterns that the target's kernels have for one operand of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
-    that may be converted to the output's, and the target has their registers. For rows, operands
+    that may be converted to the output's, if they are ``convertible``, and the target has their
+    registers. For rows, operands
     are taken to be row-major: that is what kernels for them want, or do not mind.
     """
     operation = f.family.operation
@@ -124,7 +125,10 @@ def wanted_patterns(
         patterns = patterns_for(kernel.match, operation)
         if isinstance(patterns, str):
             continue
-        types = [(own.operand.dtype.name, f.out.operand.dtype.name) for own in f.tensors]
+        types = [
+            (own.operand.dtype.name, (f.out if convertible else own).operand.dtype.name)
+            for own in f.tensors
+        ]
         types[position] = (dtype.name, dtype.name)
         if all(_possible(target, *pair) for pair in zip(patterns.of, types, strict=True)):
             yield kernel, patterns.of[position]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morello.language import ast
+from morello.rewriting.direct import takes_directly
 from morello.rewriting.patterns import pattern_order, refuses_plain, wanted_patterns
 from morello.rewriting.references import SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
@@ -139,8 +140,9 @@ def _wishes(
     reused: bool,
 ) -> Iterator[Wish]:
     name, key = f.family.operation.names[position], f.tensors[position].key
-    for kernel, pattern in wanted_patterns(target, f, position, dtype):
-        read = f.family.operation.reads(position)
+    convertible = not takes_directly(target, f)
+    read = f.family.operation.reads(position)
+    for kernel, pattern in wanted_patterns(target, f, position, dtype, convertible=convertible):
         yield Wish(kernel, name, pattern, axes, reused, read)
     for leaf in applied(f):
         below = spec_ref(leaf.family)

@@ -67,9 +67,11 @@ class Kernel:
     """A microkernel: a checked declaration. Its meaning is the operator that it matches.
 
     ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
-    operands and results. ``between``: functions of the target that are called before and after what
-    uses it, by each thread, such as those that set up registers. ``streamed``: it is written so
-    that the output is stored past the caches.
+    operands and results. ``direct``: the conditions under which nothing is gained by converting
+    what it takes; without any it is so always; none where it does not say so. ``between``:
+    functions of the target that are called before and after what uses it, by each thread, such as
+    those that set up registers. ``streamed``: it is written so that the output is stored past the
+    caches.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Kernel:
     guards: tuple[ast.Expr, ...]
     cost: ast.Expr
     flushes: bool
+    direct: tuple[ast.Expr, ...] | None
     between: tuple[str, str] | None
     streamed: bool
     template: str | None

@@ -244,8 +244,10 @@ def _shapes(
     if match.patterns.rows is not None:
         around = _sizes_of_rows(match.lanes)
     panels = [_panels(match, p) for p in range(len(match.f.tensors))]
+    past = _past_panels(panels, max(around))
+    sizes_of = {d: sorted({*around, *past.get(d, ())}) for d in dims}
     steps = _steps(match)
-    tried = {d: _multiples(around, steps[d]) if d in steps else around for d in dims}
+    tried = {d: _multiples(n, steps[d]) if d in steps else n for d, n in sizes_of.items()}
     for sizes in product(*(tried[d] if d not in fixed else (fixed[d],) for d in dims)):
         by_dim = dict(zip(dims, sizes, strict=True))
         for packing in product(*(_packings(t, w, by_dim) for t, w in panels)):
@@ -258,6 +260,20 @@ def _panels(match: KernelMatch, position: int) -> tuple[TensorRef, tuple[int, ..
     tensor = match.f.tensors[position]
     written = () if tensor.operand.vector else match.patterns.of[position].panels
     return tensor, tuple(map(panel_of, written))
+
+
+def _past_panels(
+    panels: Iterable[tuple[TensorRef, tuple[int, ...]]], largest: int
+) -> dict[str, set[int]]:
+    """By dimension, one more than is in panels that are as large as the largest other size."""
+    found: dict[str, set[int]] = {}
+    for tensor, own in panels:
+        for one in own:
+            for position, extent in Layout(tensor.operand.order, one).cuts.items():
+                terms = tensor.indices[position].terms
+                if extent >= largest and len(terms) == 1:
+                    found.setdefault(terms[0][0], set()).add(extent + 1)
+    return found
 
 
 def _packings(tensor: TensorRef, panels: tuple[int, ...], sizes: Sizes) -> Iterator[int]:

@@ -195,6 +195,7 @@ def _kernel(declared: ast.KernelDecl) -> Kernel:
         declared.guards,
         declared.cost,
         declared.flushes,
+        declared.direct,
         declared.between,
         declared.streamed,
         declared.template,

@@ -221,6 +221,7 @@ def test_kernel() -> None:
         binary(n, "*", name("fma_f32")),
         False,
         None,
+        None,
         False,
         template,
         span=AT,
@@ -316,6 +317,14 @@ def test_meaning_has_no_template() -> None:
 def test_what_counts_as_0_is_said_after_the_cost() -> None:
     assert not kernel("g(A: f32[n] at reg)").flushes
     assert kernel("g(A: f32[n] at reg)", "cost n flushes subnormals emit meaning").flushes
+
+
+def test_what_is_taken_directly_is_said_after_that() -> None:
+    """And perhaps under which conditions; the word is a name elsewhere."""
+    assert kernel("g(A: f32[n] at reg)").direct is None
+    assert kernel("g(A: f32[direct] at reg)", "cost direct direct emit meaning").direct == ()
+    every = "cost n flushes subnormals direct where c < 2, d < c between a and b emit meaning"
+    assert len(kernel("g(A: f32[n] at reg)", every).direct or ()) == 2
 
 
 def test_what_stands_around_is_said_after_that() -> None:

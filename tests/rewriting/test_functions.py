@@ -11,6 +11,7 @@ from morello.language.evaluate import ARITHMETIC as EVALUATED
 from morello.language.functions import ARITHMETIC, SPEC
 from morello.rewriting.functions import SPEC_FUNCTIONS, Scope
 from morello.rewriting.references import spec_ref
+from morello.search.graph import discover
 from morello.spec.dtypes import F32
 from morello.spec.layout import Layout, Packing, packed, panel_of
 from tests.search.goals import Wanted, matmul
@@ -65,6 +66,32 @@ def test_layouts_and_vectors_of_a_copy_in_another_type() -> None:
     assert ["(0, 1)", "(0, 1) panels 64"] == [str(x) for x in layouts(scope, f.tensors[1], l2)]
     assert (4, 64) == vectors(scope, f.tensors[1], reg, F32)
     assert () == vectors(scope, f.tensors[1], reg)
+
+
+@pytest.mark.parametrize(
+    ("target", "dtypes", "expected"),
+    [
+        ("x86.avx512_bf16", ("bf16", "bf16", "f32"), True),
+        ("x86.avx512_bf16", ("f32", "bf16", "f32"), False),
+        ("x86.avx512_vnni", ("bf16", "bf16", "f32"), False),
+        ("x86.sapphire_rapids", ("bf16", "bf16", "f32"), False),  # what its kernels say of costs
+        ("x86.sapphire_rapids", ("u8", "s8", "s32"), True),
+        ("x86.avx512_vnni", ("s8", "s8", "s32"), False),
+        ("x86.avx2", ("u8", "s8", "s32"), False),
+    ],
+)
+def test_what_a_kernel_takes_directly(
+    target: str, dtypes: tuple[str, str, str], expected: bool
+) -> None:
+    """And nothing is converted then: no child of a product of these types has another type."""
+    known = context(target)
+    family = Wanted("matmul", (3, 2, 2), 0, dtypes).spec(known.target).family
+    assert SPEC_FUNCTIONS["direct"](Scope(known.target, {}, {}, {}), spec_ref(family)) == expected
+    families = discover(known, family).nodes
+    products = [f for f in families if f.operation.operator.name == "matmul"]
+    types = {tuple(o.dtype.name for o in f.operands) for f in products}
+    assert dtypes in types
+    assert (types == {dtypes}) == expected
 
 
 def test_the_width_of_panels_is_how_an_operand_is_packed() -> None:
