@@ -17,10 +17,8 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
+from benchmarks.harness import AWAKE
 from morello.toolchain.timing import Contender
-
-AWAKE = 0.05
-"""Seconds after which the threads of a process that was stopped are apart."""
 
 
 class Apart:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from benchmarks.machine import cache_bytes
 from morello.reference.bounded import Bounded
 from morello.reference.compare import check_close
 from morello.toolchain.signature import Array, aligned_bytes
+
+AWAKE = 0.05
+"""Seconds after which threads that a call has started are on processors of their own."""
 
 FLUSHED_BYTES = 64 * 2**20
 """What is written to evict everything else, at least; more where the caches are larger."""
@@ -109,6 +113,12 @@ class Harness:
     def name(self, name: str) -> None:
         """Say who is at work. Names are padded, so that one write replaces the last."""
         os.pwrite(self._current, name.ljust(64).encode(), 0)
+
+    def wake(self, name: str, opened: Opened) -> None:
+        """Call it for `AWAKE` seconds, untimed: threads share a processor at first."""
+        end = monotonic() + AWAKE
+        while monotonic() < end:
+            self.warm(name, opened, 1)
 
     def warm(self, name: str, opened: Opened, count: int) -> float:
         """Seconds of so many calls."""

@@ -52,6 +52,9 @@ def measure(directory: Path) -> dict[str, Any]:
             left_out[name] = "it does not do this product"
         else:
             opened[name] = found
+    if request["threads"] > 1:
+        for name, found in opened.items():
+            harness.wake(name, found)
     timed = {mode: _time(mode, harness, opened, request["repeats"]) for mode in request["modes"]}
     return {
         "about": {name: found.about for name, found in opened.items()},
