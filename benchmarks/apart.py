@@ -12,12 +12,12 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from time import monotonic
 from typing import Any
 
-from benchmarks.harness import AWAKE
+from benchmarks.harness import wake
 from morello.toolchain.timing import Contender
 
 
@@ -29,19 +29,19 @@ class Apart:
         self._connection = connection
 
     def wake(self) -> None:
-        """Let the process go on until the next call, and call the contender for `AWAKE` seconds."""
+        """Let the process go on until the next call, and call the contender till it is awake."""
         os.kill(self._process, signal.SIGCONT)
-        end = monotonic() + AWAKE
-        while monotonic() < end:
-            self._connection.send(1)
-            self._connection.recv()
+        wake(partial(self._ask, 1))
 
     def __call__(self, count: int) -> None:
         """The contender's work, ``count`` times."""
         os.kill(self._process, signal.SIGCONT)
+        self._ask(count)
+        os.kill(self._process, signal.SIGSTOP)
+
+    def _ask(self, count: int) -> None:
         self._connection.send(count)
         self._connection.recv()
-        os.kill(self._process, signal.SIGSTOP)
 
 
 @contextmanager

@@ -23,6 +23,13 @@ FLUSHED_BYTES = 64 * 2**20
 """What is written to evict everything else, at least; more where the caches are larger."""
 
 
+def wake(call: Callable[[], object]) -> None:
+    """Make a call again and again for `AWAKE` seconds."""
+    end = monotonic() + AWAKE
+    while monotonic() < end:
+        call()
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is multiplied, and what must come out."""
@@ -113,12 +120,6 @@ class Harness:
     def name(self, name: str) -> None:
         """Say who is at work. Names are padded, so that one write replaces the last."""
         os.pwrite(self._current, name.ljust(64).encode(), 0)
-
-    def wake(self, name: str, opened: Opened) -> None:
-        """Call it for `AWAKE` seconds, untimed: threads share a processor at first."""
-        end = monotonic() + AWAKE
-        while monotonic() < end:
-            self.warm(name, opened, 1)
 
     def warm(self, name: str, opened: Opened, count: int) -> float:
         """Seconds of so many calls."""

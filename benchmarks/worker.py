@@ -11,11 +11,12 @@ import json
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Arena, Harness, Opened
+from benchmarks.harness import Arena, Harness, Opened, wake
 from benchmarks.machine import pin
 from morello.errors import MorelloError
 from morello.toolchain.timing import MAX_GROWTH, WARMUP
@@ -54,7 +55,7 @@ def measure(directory: Path) -> dict[str, Any]:
             opened[name] = found
     if request["threads"] > 1:
         for name, found in opened.items():
-            harness.wake(name, found)
+            wake(partial(harness.warm, name, found, 1))
     timed = {mode: _time(mode, harness, opened, request["repeats"]) for mode in request["modes"]}
     return {
         "about": {name: found.about for name, found in opened.items()},

@@ -121,10 +121,9 @@ class _KernelChecker:
         names = self._names()
         self._guards(Scope(names))
         cost_scope = Scope(names, numbers=self.target.coefficients)
+        what, only = "what is said of coefficients", Scope({}, numbers=self.target.coefficients)
         for condition in self.node.direct or ():
-            what = "what is said of coefficients"
-            on_target = Scope({}, numbers=self.target.coefficients)
-            expect(condition, "truth", on_target, self.collector, code="T050", what=what)
+            expect(condition, "truth", only, self.collector, code="T050", what=what)
         expect(self.node.cost, "number", cost_scope, self.collector, code="T052", what="a cost")
 
     # ------------------------------------------------------------------------- the match

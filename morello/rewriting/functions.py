@@ -12,10 +12,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from morello.language import ast
-from morello.rewriting.direct import takes_directly
+from morello.language.evaluate import evaluate
 from morello.rewriting.kernels import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
-from morello.rewriting.patterns import has_registers
+from morello.rewriting.patterns import ANY, has_registers, implements, patterns_for
 from morello.rewriting.references import (
     Size,
     Sizes,
@@ -28,7 +28,7 @@ from morello.rewriting.references import (
 from morello.rewriting.transfer import transfer_cycles
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, panel, row_major, shortened, width_of
-from morello.spec.machine import Level, Target
+from morello.spec.machine import Kernel, Level, Target
 from morello.spec.rearranged import rearranged
 
 if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
@@ -267,8 +267,28 @@ def _splits(_: Scope, f: SpecRef) -> bool:
     return bool(divisible) or not operation.operator.composite
 
 
-def _direct(scope: Scope, f: SpecRef) -> bool:
-    return takes_directly(scope.target, f)
+def takes_directly(target: Target, f: SpecRef) -> bool:
+    """Whether a kernel that says ``direct`` is for an operation on these element types.
+
+    Of a kernel with conditions, all of them hold for the target's coefficients.
+    """
+    coefficients = Scope(target, {}, {}, {})
+    return any(
+        _is_for(kernel, f) and all(evaluate(condition, coefficients) for condition in kernel.direct)
+        for kernel in target.kernels
+        if kernel.direct is not None
+    )
+
+
+def _is_for(kernel: Kernel, f: SpecRef) -> bool:
+    operation = f.family.operation
+    if not implements(kernel, operation.operator):
+        return False
+    patterns = patterns_for(kernel.match, operation)
+    return not isinstance(patterns, str) and all(
+        pattern.dtype in (ANY, own.operand.dtype.name)
+        for pattern, own in zip(patterns.of, f.tensors, strict=True)
+    )
 
 
 def _identity(_: Scope, f: SpecRef) -> float | None:
@@ -364,7 +384,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "nearer": _nearer,
     "layouts": _layouts,
     "vectors": _vectors,
-    "direct": _direct,
+    "direct": lambda scope, f: takes_directly(scope.target, f),
     "computed": lambda _, tensor: tensor.intermediate,
     "composite": lambda _, f: f.family.operation.operator.composite,
     "restricted": lambda _, f: f.family.operation.operator.restricted,

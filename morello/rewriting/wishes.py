@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morello.language import ast
-from morello.rewriting.direct import takes_directly
+from morello.rewriting.functions import takes_directly
 from morello.rewriting.patterns import pattern_order, refuses_plain, wanted_patterns
 from morello.rewriting.references import SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
