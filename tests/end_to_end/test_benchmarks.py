@@ -109,7 +109,7 @@ def test_a_contender_apart_works_while_it_is_called(
 ) -> None:
     """As often as it is told, and for a time to wake up; where there is none, none is yielded."""
     now = iter([0.0, 0.0, 0.02, 0.049, 0.051])
-    monkeypatch.setattr("benchmarks.apart.monotonic", lambda: next(now))
+    monkeypatch.setattr("benchmarks.harness.monotonic", lambda: next(now))
     path = tmp_path / "written"
     with apart(_writing, str(path)) as contender:
         assert contender is not None
