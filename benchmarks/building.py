@@ -20,7 +20,7 @@ from morello.toolchain.compilers import Compiler
 from morello.toolchain.process import Completed, run_command
 
 SOURCES = Path(__file__).parent / "c"
-HEADER = "contender.h"
+HEADER, READING = "contender.h", "reading.h"
 CXX_FLAGS = ("-std=c++17", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden")
 """What headers define stays inside: two versions of a library would share it otherwise."""
 
@@ -115,11 +115,11 @@ def build_c(workshop: Workshop, source: str) -> Path:
 
 
 def _build_kernel(workshop: Workshop, contender: Contender, kernel: Kernel) -> Path:
-    sources = {name: (SOURCES / name).read_text() for name in (contender.source, HEADER)}
+    sources = {name: (SOURCES / name).read_text() for name in (contender.source, HEADER, READING)}
     sources |= {"matmul.c": kernel.source, "matmul.h": kernel.header}
     output = _output(workshop)
     openmp = workshop.threads > 1
-    flags = (*kernel.c_source.flags, *contender.flags)
+    flags = (*kernel.c_source.flags, *workshop.flags(contender), *contender.flags)
     return build(sources, workshop.compiler, flags, output, openmp=openmp)
 
 

@@ -21,8 +21,9 @@ class Variant:
     """One way to use a library. ``name`` is added to the contender's name.
 
     ``role`` is ``own`` (the compiled spec), ``peer`` (a library), ``own packed`` and ``packed``
-    (those that got B ahead and keep it in a layout of their own), ``loop`` (plain C) or ``limit``
-    (of the machine; it computes no product). ``most_flops`` leaves out products that would take
+    (those that got B ahead and keep it in a layout of their own), ``loop`` (plain C) or a limit of
+    the machine, which computes no product: ``limit`` of all, ``plain limit`` of those that find B
+    as it is, ``packed limit`` of the others. ``most_flops`` leaves out products that would take
     minutes.
     """
 
@@ -216,11 +217,11 @@ COMPILED = Contender(name=OWN, source="morello.c", variants=(Variant(role="own")
 COMPILED_PACKED = Contender(
     name=OWN_PACKED,
     source="morello.c",
-    variants=(Variant(role="own packed"),),
+    variants=(Variant(role="own packed"), Variant("reading", "packed limit")),
     for_target=True,
     flags=("-DPACKED",),
 )
-"""The same with B as a weight."""
+"""The same with B as a weight; and reading once what was packed."""
 
 SPECS = (COMPILED, COMPILED_PACKED)
 
@@ -248,10 +249,15 @@ LIMITS = (
     Contender(
         name="reading",
         source="reading.c",
-        variants=(Variant(role="limit"),),
+        variants=(Variant(role="plain limit"),),
         dtypes=("f32", "bf16", "f32bf16", "u8s8"),
         for_target=True,
         link_threads=("-fopenmp",),
     ),
 )
-"""No product can take less than the longer of the two."""
+"""No product of B as it is can take less than the longer of the two."""
+
+
+def limits(role: str) -> tuple[str, str]:
+    """Roles of the limits of a role."""
+    return "limit", "packed limit" if role.endswith("packed") else "plain limit"

@@ -12,7 +12,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.contenders import OWN
+from benchmarks.contenders import OWN, limits
 from benchmarks.report import size_text
 
 Record = dict[str, Any]
@@ -42,8 +42,9 @@ def draw(document: Record, path: Path) -> None:
 
 
 def _panel(axes: Axes, document: Record, mode: str) -> None:
-    cases = [record for record in document["cases"] if _limit(document, record, mode)]
-    known = [n for n, entry in document["contenders"].items() if entry["role"] != "limit"]
+    cases = [record for record in document["cases"] if _limit(document, record, mode, OWN)]
+    roles = {name: entry["role"] for name, entry in document["contenders"].items()}
+    known = [name for name, role in roles.items() if not role.endswith("limit")]
     drawn = [name for name in known if any(name in record[mode] for record in cases)]
     for name in drawn:
         number = known.index(name)  # in every panel the same marker
@@ -59,12 +60,13 @@ def _panel(axes: Axes, document: Record, mode: str) -> None:
     axes.set_ylabel("share of the machine's limit")
 
 
-def _limit(document: Record, record: Record, mode: str) -> float:
-    """Seconds that any product takes; 0 where no limit was measured."""
-    limits = [n for n, entry in document["contenders"].items() if entry["role"] == "limit"]
-    return max((record[mode][n]["seconds"] for n in limits if n in record[mode]), default=0.0)
+def _limit(document: Record, record: Record, mode: str, name: str) -> float:
+    """Seconds that any product of a contender's role takes; 0 where no limit was measured."""
+    roles = {other: entry["role"] for other, entry in document["contenders"].items()}
+    found = record[mode].items()
+    return max((r["seconds"] for n, r in found if roles[n] in limits(roles[name])), default=0.0)
 
 
 def _share(document: Record, record: Record, mode: str, name: str) -> float:
     seconds: float = record[mode][name]["seconds"]
-    return _limit(document, record, mode) / seconds
+    return _limit(document, record, mode, name) / seconds

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, log
 from typing import Any
 
-from benchmarks.contenders import OWN, OWN_PACKED
+from benchmarks.contenders import OWN, OWN_PACKED, limits
 
 Record = dict[str, Any]
 
@@ -74,8 +74,9 @@ def _share_of_limit(document: Record, record: Record, mode: str, own: str) -> st
     """Blank where a limit was not measured that could be the slower one: arithmetic of matrices."""
     if own not in record[mode]:
         return ""
-    found = {n: r["ratio"] for n, r in _with_role(document, record[mode], "limit").items()}
-    every = {n for n, about in document["contenders"].items() if about["role"] == "limit"}
+    roles = {name: about["role"] for name, about in document["contenders"].items()}
+    every = {name for name, role in roles.items() if role in limits(roles[own])}
+    found = {name: r["ratio"] for name, r in record[mode].items() if name in every}
     known = found and (record["sizes"]["M"] == 1 or set(found) == every)
     return f"{max(found.values()) / record[mode][own]['ratio']:.0%}" if known else ""
 

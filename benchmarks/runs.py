@@ -1,7 +1,7 @@
 """Has contenders measured in processes of their own, and survives those that crash.
 
-With one thread, all contenders of a case take turns in one process. With several, each has a
-process of its own, since pools of threads disturb each other, and the processes take turns. A
+With one thread, all contenders of a case take turns in one process. With several, each library has
+a process of its own, since pools of threads disturb each other, and the processes take turns. A
 process that dies is started again without the contender that was at work.
 """
 
@@ -13,6 +13,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ SECONDS = 3600.0
 """How long a process may take."""
 
 ROUNDS = 3
-"""Processes of each contender where each has its own."""
+"""Processes of each library where each has its own."""
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
@@ -100,8 +101,9 @@ def _groups(contenders: Sequence[Built], setting: Setting) -> Iterator[tuple[lis
     if setting.threads == 1:
         yield list(contenders), setting.repeats
         return
+    variants = [list(group) for _, group in groupby(contenders, lambda one: one.library)]
     for _ in range(ROUNDS):
-        yield from (([one], -(-setting.repeats // ROUNDS)) for one in contenders)
+        yield from ((group, -(-setting.repeats // ROUNDS)) for group in variants)
 
 
 def _measure_together(

@@ -1,50 +1,13 @@
-/* The limit of memory: reading B once, and nothing else. VECTOR_BYTES as in arithmetic.c. */
-#include <string.h>
+/* The limit of memory where B is as the problem has it. */
+#include "reading.h"
 
 #include "contender.h"
-
-typedef int32_t vector __attribute__((vector_size(VECTOR_BYTES)));
-
-/* Streams, each a part of the bytes: one alone does not keep the prefetchers busy. */
-enum { STREAMS = 4 };
-
-static volatile int32_t sink;
-
-static int32_t read_all(const char *bytes, int64_t count) {
-  const int64_t part = count / STREAMS / VECTOR_BYTES * VECTOR_BYTES;
-  vector sums[STREAMS] = {{0}};
-  for (int64_t i = 0; i < part; i += VECTOR_BYTES) {
-    for (int s = 0; s < STREAMS; s++) {
-      vector read;
-      memcpy(&read, bytes + s * part + i, VECTOR_BYTES);
-      sums[s] ^= read;
-    }
-  }
-  int32_t sum = 0;
-  for (int s = 0; s < STREAMS; s++) {
-    for (unsigned lane = 0; lane < VECTOR_BYTES / sizeof sum; lane++) {
-      sum ^= sums[s][lane];
-    }
-  }
-  for (int64_t i = STREAMS * part; i < count; i++) {
-    sum ^= bytes[i];
-  }
-  return sum;
-}
 
 void *contender_open(const contender_problem *problem) { return (void *)problem; }
 
 void contender_run(void *opened) {
   const contender_problem *p = opened;
-  const int64_t bytes = p->k * p->n * p->b_bytes;
-  const int threads = (int)p->threads;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads)
-#endif
-  for (int i = 0; i < threads; i++) {
-    const int64_t first = bytes * i / threads, end = bytes * (i + 1) / threads;
-    sink = read_all((const char *)p->b + first, end - first);
-  }
+  read_once(p->b, p->k * p->n * p->b_bytes, (int)p->threads);
 }
 
 const char *contender_about(void) { return "B read once"; }
