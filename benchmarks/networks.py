@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +22,7 @@ import click
 
 import morello
 from benchmarks.apart import Apart, apart
+from benchmarks.harness import wake
 from benchmarks.machine import environment, save
 from benchmarks.network_peers import (
     ONEDNN,
@@ -161,8 +163,11 @@ def measure(work: Work, threads: int, repeats: int) -> tuple[dict[str, Timing], 
 
 
 def _wake(one: Contender) -> None:
+    """Have caches hold what they will of its own arrays, and its threads on processors."""
     if isinstance(one, Apart):
         one.wake()
+    else:
+        wake(partial(one, 1))
 
 
 def _contender(number: int, threads: int, name: str) -> Contender | None:
