@@ -69,6 +69,9 @@ def exchanges(lanes: int) -> list[str]:
 STREAM, FENCE = "stream", "fence"
 """To a pointer that is aligned, past the caches; and what makes others see all that was."""
 
+PREFETCH = "prefetch"
+"""Begins to fetch the line at an address, of which nothing is known. It may be missing."""
+
 ROW_PRIMITIVES = (LOAD, STORE, LOAD_FIRST, STORE_FIRST, SELECT_FIRST, FIRST_LANE, STREAM, FENCE)
 
 

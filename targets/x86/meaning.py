@@ -225,6 +225,9 @@ class PrimitiveTable:
         found = target.primitives.get((dtype.name, lanes))
         self._entries = found.entries if found else {}
 
+    def __contains__(self, primitive: str) -> bool:
+        return primitive in self._entries
+
     def text(self, primitive: str) -> str:
         """C of a primitive, with ``{0}``, ``{1}`` for its arguments.
 

@@ -60,6 +60,11 @@ class COperand:
             raise self._internal("it is in registers, which have no strides")
         return storage.strides[axis.dimension] * axis.step
 
+    def moves(self, dimension: int) -> bool:
+        """Whether loops around the kernel go along a dimension of it."""
+        offset = self.view.offsets[self.view.axis(dimension).dimension]
+        return bool(self._scope.resolve(offset)[1])
+
     def _full(self, index: tuple[int, ...]) -> tuple[int, ...]:
         sizes = self.view.sizes
         full = (0,) * (len(sizes) - len(index)) + index

@@ -20,8 +20,10 @@ from morello.spec.primitives import (
     CONSTANT,
     FENCE,
     FIRST_LANE,
+    FUNCTION_ULPS,
     LOAD,
     LOAD_FIRST,
+    PREFETCH,
     SELECT_FIRST,
     STORE,
     STORE_FIRST,
@@ -221,7 +223,11 @@ class RowWriter(MeaningWriter):
             self._lines += [f"{kind} {result} = {identity};" for result in results]
             begun += results
 
+        ahead = self._ahead()
+
         def add(number: int) -> None:
+            for operand in ahead:
+                self._fetch_next(operand)
             value, result = self._value(), results[number % len(results)]
             if self._place.lanes != self._lanes:
                 value = self._apply(SELECT_FIRST, (value, identity, str(self._place.lanes)))
@@ -239,6 +245,36 @@ class RowWriter(MeaningWriter):
                 self._lines.append(f"{result} = {self._apply(update, (result, other))};")
             begun = first
         self._to_output(begun[0])
+
+    def _ahead(self) -> list[COperand]:
+        """Operands whose next part is fetched while this one is computed with.
+
+        That is, parts of a longer row in memory, each of which a cache holds: without this, memory
+        waits while functions are computed, and arithmetic while the next part comes. Functions take
+        about as long as a line from memory; what takes less would only wait for it here.
+        """
+        functions = any(step.primitive in FUNCTION_ULPS for step in self._steps)
+        if not functions or PREFETCH not in self._of(self._dtype.name):
+            return []
+        return [
+            operand
+            for name, operand in self._operands.items()
+            if self._is_along[name] and operand.lanes == 1
+            if operand.level != operand.view.tensor.level
+            if operand.moves(operand.view.order[-1])
+        ]
+
+    def _fetch_next(self, operand: COperand) -> None:
+        """Fetch what is as far behind this place as the row is long, each line once.
+
+        It may lie outside of the tensor, where a pointer may not point.
+        """
+        place, element = self._place, operand.view.tensor.dtype.bytes
+        line = self._target.level_by_name[operand.level].line
+        if not place.variable or place.start * element % line:
+            return
+        address = f"(uintptr_t)({self._pointer(operand)}) + {self._size * element}"
+        self._lines.append(f"{self._apply(PREFETCH, (address,))};")
 
     def _to_output(self, result: str) -> None:
         """Combine the lanes of a vector, and that with what the output holds if that counts."""

@@ -124,6 +124,23 @@ def test_parallel_loops_with_and_without_a_tail(rows: int, columns: int, tmp_pat
     _check(made, [x], [2 * np.maximum(x, 0)], tmp_path)
 
 
+@pytest.mark.parametrize("name", VECTOR_TARGETS)
+def test_the_part_after_the_last_one_is_only_asked_for(name: str, tmp_path: Path) -> None:
+    """Fetching ahead goes past the end of what is read: as an address, not as a pointer."""
+    target = targets()[name]
+    x, m, y = tensor("x", (3, 1024)), tensor("m", (3,)), tensor("y", (3,), role="output")
+    parts = (view(x, [at("i"), at("j")], [1, 256]), *(view(t, [at("i")], [1]) for t in (m, y)))
+    adding = operation("exp_sum_of_rows", 1, accumulating=True)
+    kernel = "reduce_x16" if LANES[name] == 16 else "reduce_x8"
+    step = loop("j", 4, 256, call(target, kernel, adding, *map(near, parts)))
+    zero = call(target, "element", operation("fill", 1, value=0), view(y, [at("i")], [1]))
+    made = program(target, [x, m, y], loop("i", 3, 1, Block((zero, step))))
+    assert "_mm_prefetch" in CEmitter().emit(made, EmitOptions()).source
+    given = np.where(RANDOM.random((3, 1024)) < 0.5, np.float32(0), np.float32(-np.inf))
+    sums = (given == 0).sum(axis=1).astype(np.float32)
+    _check(made, [given, np.zeros(3, np.float32)], [sums], tmp_path)
+
+
 def test_each_thread_has_tiles_of_its_own(tmp_path: Path) -> None:
     """A kernel that stands between calls, in both parts of a parallel loop, and after it."""
     target = targets()["x86.amx"]

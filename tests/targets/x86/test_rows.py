@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from morello_x86.emitter import CEmitter
@@ -10,7 +11,7 @@ from morello_x86.emitter import CEmitter
 from morello.program.source import EmitOptions
 from morello.program.tree import Block
 
-from .build import call, program, tensor, whole
+from .build import at, call, loop, program, tensor, view, whole
 from .definitions import operation, targets
 
 TARGET = "x86.avx512"
@@ -72,6 +73,35 @@ def test_a_long_row_is_done_in_parts(
     assert step == 16 * 4 // parts
     assert 512 <= part * 4 % 4096 <= 4096 - 512
     assert part * parts + rest == 32768
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "size", "level", "moves", "asked"),
+    [
+        ("x86.avx512", "exp_sum_of_rows", 1024, "l1", True, [0, 16, 32, 48]),
+        ("x86.avx2", "exp_sum_of_rows", 1024, "l1", True, [0, 16, 32, 48]),  # two vectors a line
+        ("x86.avx512", "exp_sum_of_rows", 64, "l1", True, []),  # written out
+        ("x86.avx512", "exp_sum_of_rows", 1024, "mem", True, []),  # nothing holds it
+        ("x86.avx512", "exp_sum_of_rows", 1024, "l1", False, []),  # nothing comes after it
+        ("x86.avx512", "row_max", 1024, "l1", True, []),  # would only wait
+    ],
+)
+def test_the_next_part_of_a_row_is_fetched_beside_functions(
+    target: str, name: str, size: int, level: str, moves: bool, asked: list[int]
+) -> None:
+    """Each line of it once, as far ahead as a part is long."""
+    machine = targets()[target]
+    x, y = tensor("x", (8192,)), tensor("y", (), role="output")
+    part = replace(view(x, [at("j") if moves else 0], [size]), level=level)
+    others = [tensor("m", ())] if name == "exp_sum_of_rows" else []
+    kernel = "reduce_x16" if target == "x86.avx512" else "reduce_x8"
+    adding = operation(name, 0, accumulating=True)
+    step = loop(
+        "j", 8192 // size, size, call(machine, kernel, adding, part, *map(whole, others), whole(y))
+    )
+    source = CEmitter().emit(program(machine, [x, *others, y], step), EmitOptions()).source
+    found = re.findall(r"&x\[.*?\] \+ j_(?: \+ (\d+))?\) \+ (\d+)\), _MM_HINT_T0", source)
+    assert [(start, size * 4) for start in asked] == [(int(s or 0), int(f)) for s, f in found]
 
 
 def test_streamed_vectors_are_aligned() -> None:
