@@ -20,14 +20,15 @@ from morello.spec.machine import Kernel
 def kernels(session: Session, /, target: str | None) -> None:
     """List the microkernels.
 
-    What they match, what they cost, what counts as 0 to them, and where they are written.
+    What they match, what they cost, what counts as 0 to them, when what they
+    take is not converted first, and where they are written.
     """
     targets = definitions_for(session).targets
     if target is not None:
         require_known("target", target, targets)
     chosen = [targets[target]] if target is not None else list(targets.values())
     found = {kernel.name: kernel for t in chosen for kernel in t.kernels}
-    columns = ("name", "target", "matches", "cost", "flushes", "meaning", "place")
+    columns = ("name", "target", "matches", "cost", "flushes", "direct", "meaning", "place")
     show_table(session, "kernels", columns, [_row(kernel) for kernel in found.values()])
 
 
@@ -38,6 +39,13 @@ def _row(kernel: Kernel) -> Row:
         "matches": text_of(kernel.match.span),
         "cost": text_of(kernel.cost.span),
         "flushes": "subnormals" if kernel.flushes else "",
+        "direct": _direct(kernel),
         "meaning": kernel.doc,
         "place": place_of(kernel.declaration.name_span),
     }
+
+
+def _direct(kernel: Kernel) -> str:
+    if kernel.direct is None:
+        return ""
+    return ", ".join(text_of(condition.span) for condition in kernel.direct) or "always"

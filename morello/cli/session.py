@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-WIDTH_OF_A_FILE = 400
+WIDTH_OF_A_FILE = 500
 """Columns of a table that is not shown on a terminal: enough not to fold what scripts read."""
 
 

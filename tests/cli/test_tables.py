@@ -58,6 +58,19 @@ def test_kernels_of_one_target(run: Run, definitions: Definitions, target: str) 
     assert len(rows) < len(json.loads(run("kernels", "--json").stdout)["kernels"])
 
 
+def test_what_kernels_promise(run: Run, definitions: Definitions) -> None:
+    """Always, or where coefficients say so, as it is written."""
+    rows = json.loads(run("kernels", "--json").stdout)["kernels"]
+    direct = {row["name"]: row["direct"] for row in rows}
+    for kernel in (k for target in definitions.targets.values() for k in target.kernels):
+        assert (direct[kernel.name] == "") == (kernel.direct is None)
+        assert (direct[kernel.name] == "always") == (kernel.direct == ())
+        if direct[kernel.name] not in ("", "always"):
+            text = kernel.declaration.span.source.text.split(f"kernel {kernel.name} ")[1]
+            assert f"direct where {direct[kernel.name]}\n" in text
+    assert {"", "always"} < set(direct.values())
+
+
 def test_coefficients_of_one_target(run: Run, definitions: Definitions, target: str) -> None:
     """Each with its value and with where that is from."""
     rows = json.loads(run("targets", target, "--json").stdout)["coefficients"]
