@@ -71,14 +71,17 @@ def _ratio(document: Record, found: Record, role: str) -> float | None:
 
 
 def _share_of_limit(document: Record, record: Record, mode: str, own: str) -> str:
-    """Blank where a limit was not measured that could be the slower one: arithmetic of matrices."""
+    """Of medians: those of a limit and of what it limits may be of turns in another process.
+
+    Blank where a limit was not measured that could be the slower one: arithmetic of matrices.
+    """
     if own not in record[mode]:
         return ""
     roles = {name: about["role"] for name, about in document["contenders"].items()}
     every = {name for name, role in roles.items() if role in limits(roles[own])}
-    found = {name: r["ratio"] for name, r in record[mode].items() if name in every}
+    found = {name: r["seconds"] for name, r in record[mode].items() if name in every}
     known = found and (record["sizes"]["M"] == 1 or set(found) == every)
-    return f"{max(found.values()) / record[mode][own]['ratio']:.0%}" if known else ""
+    return f"{max(found.values()) / record[mode][own]['seconds']:.0%}" if known else ""
 
 
 def rates(document: Record, mode: str) -> str:
