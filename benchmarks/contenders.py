@@ -211,14 +211,13 @@ PEERS = (
 
 # ------------------------------------------------------------------------------- the others
 
-COMPILED = Contender(name=OWN, source="morello.c", variants=(Variant(role="own"),), for_target=True)
-"""Built with the emitted C, for each case; what it can do is what compiles."""
+COMPILED = Contender(name=OWN, source="morello.c", variants=(Variant(role="own"),))
+"""Built with the emitted C and its flags, for each case; what it can do is what compiles."""
 
 COMPILED_PACKED = Contender(
     name=OWN_PACKED,
     source="morello.c",
     variants=(Variant(role="own packed"), Variant("reading", "packed limit")),
-    for_target=True,
     flags=("-DPACKED",),
 )
 """The same with B as a weight; and reading once what was packed."""

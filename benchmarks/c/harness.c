@@ -32,10 +32,13 @@ static double seconds(int threads, run *function, void *opened, int64_t count) {
 
 static void nothing(void *opened) { (void)opened; }
 
-/* Seconds of so many calls, after others that are not counted and fill the caches: a third level takes
- * some 20 calls until it keeps all that it will of what is twice as large. */
+/* Of calls that fill the caches: a third level takes some 20 calls until it keeps all that it will of
+ * what is twice as large. */
+static const double filling_seconds = 0.03;
+
+/* Seconds of so many calls, after others that are not counted. */
 double harness_warm(int threads, run *function, void *opened, int64_t count) {
-  const double filled = now(CLOCK_MONOTONIC) + 0.03;
+  const double filled = now(CLOCK_MONOTONIC) + filling_seconds;
   do {
     function(opened);
   } while (now(CLOCK_MONOTONIC) < filled);

@@ -104,7 +104,7 @@ class RowWriter(MeaningWriter):
         lanes = vector // operands[-1].view.tensor.dtype.bytes
         self._is_along = dict(zip(call.operation.names, rows.along, strict=True))
         super().__init__(target, call, operands, lanes)
-        self._rows, self._target = rows, target
+        self._rows = rows
         self._partial_results = PARTIAL_BYTES // vector
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
         self._update = update_primitive(call.operation.operator)
@@ -259,8 +259,7 @@ class RowWriter(MeaningWriter):
         return [
             operand
             for name, operand in self._operands.items()
-            if self._is_along[name] and operand.lanes == 1
-            if operand.level != operand.view.tensor.level
+            if self._is_along[name] and operand.level != operand.view.tensor.level
             if operand.moves(operand.view.order[-1])
         ]
 
