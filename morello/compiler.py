@@ -212,7 +212,9 @@ def _target(definitions: Definitions, name: str | None, goal: Goal) -> Target:
     if name == NATIVE:
         return native_target(definitions)
     if name not in definitions.targets:
-        raise UsageError(f"there is no target '{name}'", help=suggestion(name, [*known, NATIVE]))
+        left_out = map(str, definitions.broken)
+        help = "; ".join(filter(None, (suggestion(name, [*known, NATIVE]), *left_out)))
+        raise UsageError(f"there is no target '{name}'", help=help)
     return definitions.targets[name]
 
 

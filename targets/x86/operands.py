@@ -60,6 +60,33 @@ class COperand:
             raise self._internal("it is in registers, which have no strides")
         return storage.strides[axis.dimension] * axis.step
 
+    @property
+    def pieces(self) -> tuple[tuple[int, int], ...]:
+        """What it spans in memory: (how many, elements apart), those farthest apart first.
+
+        What touches is one. Of a part that begins within a panel, it is what one spans that begins
+        with it.
+        """
+        storage, layout = self._storage, self.view.tensor.layout
+        if not isinstance(storage, Memory):
+            raise self._internal("it is in registers, which have no address")
+        spans = [1] * len(storage.strides)
+        for size, axis in zip(self.view.sizes, self.view.every_axis, strict=True):
+            spans[axis.dimension] += (size - 1) * axis.step
+        extents = []
+        for dimension, (span, apart) in enumerate(zip(spans, storage.strides, strict=True)):
+            width = layout.cuts.get(dimension, span)
+            extents.append((min(span, width), apart))
+            if span > width:
+                extents.append((-(-span // width), storage.apart[dimension]))
+        pieces: list[tuple[int, int]] = []
+        for count, apart in sorted(extents, key=lambda extent: -extent[1]):
+            if pieces and pieces[-1][1] == count * apart:
+                pieces[-1] = (pieces[-1][0] * count, apart)
+            elif count > 1:
+                pieces.append((count, apart))
+        return tuple(pieces)
+
     def moves(self, dimension: int) -> bool:
         """Whether loops around the kernel go along a dimension of it."""
         offset = self.view.offsets[self.view.axis(dimension).dimension]

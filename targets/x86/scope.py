@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from morello.errors import MorelloError
-from morello.program.tree import Affine, Tensor
+from morello.program.tree import Affine, Loop, Tensor, View
 
 from .names import unique
 
@@ -68,6 +68,21 @@ def size_in_bytes(tensor: Tensor) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class NextTile:
+    """What iterations of ``loop`` fetch; ``tile`` is where the next one is.
+
+    ``pieces`` are its extents in memory, (how many, bytes apart), the last of them lines. Each
+    iteration takes ``share`` of those of the piece number ``divided``.
+    """
+
+    tile: View
+    loop: Loop
+    pieces: tuple[tuple[int, int], ...]
+    divided: int
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Names and space in use.
 
@@ -76,7 +91,7 @@ class Scope:
     ``tensors`` a tensor to its storage. ``stack`` counts the bytes of arrays on the stack,
     ``workspace`` those in use from ``base``, a C expression of type ``unsigned char *``;
     ``previous`` is the iteration before that of the innermost parallel loop; ``prepared`` says that
-    what kernels have to stand between is around this place.
+    what kernels have to stand between is around this place; ``ahead`` is what loops here fetch.
     """
 
     variables: Mapping[str, str | int] = field(default_factory=dict)
@@ -89,6 +104,7 @@ class Scope:
     base: str = "(unsigned char *)workspace"
     previous: str = ""
     prepared: bool = False
+    ahead: tuple[NextTile, ...] = ()
 
     def fresh(self, text: str) -> str:
         """A C name that nothing visible here has."""

@@ -26,6 +26,7 @@ from morello.program.tree import (
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, row_major
 
+from .ahead import fetching, next_tiles
 from .kernels import kernel_lines
 from .meaning import PrimitiveTable
 from .scope import ALIGNMENT, Registers, Scope, size_in_bytes
@@ -104,11 +105,17 @@ class StatementWriter:
         return lines
 
     def _loop(self, loop: Loop, scope: Scope) -> list[str]:
-        name = scope.fresh(loop.variable)
-        body = self.write(
-            loop.body, scope.with_variable(loop.variable, name, loop.step, loop.count * loop.step)
-        )
-        head = _head(name, loop.count * loop.step, loop.step)
+        name, end = scope.fresh(loop.variable), loop.count * loop.step
+        inner = scope.with_variable(loop.variable, name, loop.step, end)
+        body = [
+            line
+            for tile in scope.ahead
+            if tile.loop is loop
+            for line in fetching(tile, self._target, name, inner)
+        ]
+        following = next_tiles(loop, self._target, inner)
+        body += self.write(loop.body, replace(inner, ahead=(*scope.ahead, *following)))
+        head = _head(name, end, loop.step)
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
 
     def _parallel(self, loop: ParallelLoop, scope: Scope) -> list[str]:

@@ -17,6 +17,7 @@ import pytest
 import morello
 from morello.errors import MorelloError, UsageError
 from morello.memo.memo import Memo
+from morello.plugins import BrokenPlugin, PluginSet
 from morello.reference.interpreter import run_program
 
 from .api_reference import PAGE, reference
@@ -335,6 +336,17 @@ class TestInterface:
             morello.compile(SPECS["relu"], **given)
         assert message in str(refused.value)
         assert advice in refused.value.help
+
+    def test_a_target_may_be_missing_since_its_plugin_is(self) -> None:
+        """Nobody has told a caller of the library so."""
+        broken = BrokenPlugin("strange", "1.0", "strange", "ImportError: none")
+        twice = 'op twice(X: T[i]) -> Y: T[i] "Twice." { Y[i] = 2 * X[i] }'
+        spec = "spec f(N = 4) { input x: f32[N] output y: f32[N] y = twice(x) }"
+        own = [morello.Source("twice.mrules", twice)]
+        given = morello.load_definitions(own, plugins=PluginSet((), (broken,)))
+        with pytest.raises(UsageError) as refused:
+            morello.compile(spec, target="x86.scalar", definitions=given)
+        assert refused.value.help == f"known: native; {broken}"
 
     def test_a_kernel_stays_in_its_process(self, kernel: morello.Kernel) -> None:
         """What it has loaded is nowhere else."""
