@@ -23,7 +23,7 @@ def _instances(
 
 
 @pytest.mark.parametrize(
-    "name", ["load_s32_x16", "store_f32_x16", "vector_x16", "fma_broadcast_f32_x16"]
+    "name", ["load_f32_x16", "store_f32_x16", "vector_x16", "fma_broadcast_f32_x16"]
 )
 def test_the_transfers_change_nothing(name: str, definitions: Definitions) -> None:
     """By the reference interpreter, to whom a kernel is its operator, the program is right."""
