@@ -33,8 +33,10 @@ MOST_LINES = 32
 
 def next_tiles(loop: Loop, target: Target, scope: Scope) -> Iterator[NextTile]:
     """What can be fetched ahead where this loop moves tiles, each in a loop that stays in one."""
+    if not _prefetch(target):
+        return
     node = loop.body
-    while isinstance(node, Resident) and _prefetch(target):
+    while isinstance(node, Resident):
         tile, node = node.view, node.body
         steps = [dict(offset.terms).get(loop.variable, 0) * loop.step for offset in tile.offsets]
         if not any(steps) or not _waited_for(tile, target):
@@ -52,8 +54,8 @@ def fetching(tile: NextTile, target: Target, variable: str, scope: Scope) -> lis
 
     The tile may lie outside of the tensor, where a pointer may not point.
     """
-    operand = COperand(tile.tile.tensor.name, tile.tile, scope, reads=True)
-    start = operand.pointer(*(0 for _ in tile.tile.sizes))
+    operand = COperand(tile.view.tensor.name, tile.view, scope, reads=True)
+    start = operand.pointer(*(0 for _ in tile.view.sizes))
     count, apart = tile.pieces[tile.divided]
     per_step, rest = divmod(tile.share * apart, tile.loop.step)
     along = f"{variable} * {per_step}"

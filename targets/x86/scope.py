@@ -69,13 +69,13 @@ def size_in_bytes(tensor: Tensor) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NextTile:
-    """What iterations of ``loop`` fetch; ``tile`` is where the next one is.
+    """What iterations of ``loop`` fetch; ``view`` is where the next tile is.
 
     ``pieces`` are its extents in memory, (how many, bytes apart), the last of them lines. Each
     iteration takes ``share`` of those of the piece number ``divided``.
     """
 
-    tile: View
+    view: View
     loop: Loop
     pieces: tuple[tuple[int, int], ...]
     divided: int
