@@ -50,12 +50,8 @@ def next_tiles(loop: Loop, target: Target, scope: Scope) -> Iterator[NextTile]:
 
 
 def fetching(tile: NextTile, target: Target, variable: str, scope: Scope) -> list[str]:
-    """Statements of one iteration of the tile's loop, whose variable has this name in C.
-
-    The tile may lie outside of the tensor, where a pointer may not point.
-    """
+    """Statements of one iteration of the tile's loop, whose variable has this name in C."""
     operand = COperand(tile.view.tensor.name, tile.view, scope, reads=True)
-    start = operand.pointer(*(0 for _ in tile.view.sizes))
     count, apart = tile.pieces[tile.divided]
     per_step, rest = divmod(tile.share * apart, tile.loop.step)
     along = f"{variable} * {per_step}"
@@ -65,7 +61,7 @@ def fetching(tile: NextTile, target: Target, variable: str, scope: Scope) -> lis
     for number, (many, stride) in enumerate(tile.pieces):
         taken = tile.share if number == tile.divided else many
         places = [place + i * stride for place in places for i in range(taken)]
-    lines = [f"const uintptr_t ahead_ = (uintptr_t)({start}) + {along};"]
+    lines = [f"const uintptr_t ahead_ = {operand.address()} + {along};"]
     lines += [f"{_prefetch(target).format(f'ahead_ + {place}')};" for place in places]
     iterations = -(-count // tile.share)
     head = "{"

@@ -48,16 +48,18 @@ class COperand:
 
     def pointer(self, *index: int) -> str:
         """C pointer to an element."""
-        storage = self._storage
-        if not isinstance(storage, Memory):
-            raise self._internal("it is in registers, which have no address")
+        storage = self._memory()
         return f"&{storage.name}[{self._linear(self._full(index), storage)}]"
+
+    def address(self, *index: int) -> str:
+        """C integer: where an element is, or would be that lies outside of the tensor."""
+        storage, element = self._memory(), self.view.tensor.dtype.bytes
+        linear = self._linear(self._full(index), storage)
+        return f"(uintptr_t){storage.name} + ({linear}) * {element}"
 
     def stride(self, dimension: int) -> int:
         """Elements in memory from one to the next along a dimension, within a panel."""
-        storage, axis = self._storage, self.view.axis(range(len(self.view.sizes))[dimension])
-        if not isinstance(storage, Memory):
-            raise self._internal("it is in registers, which have no strides")
+        storage, axis = self._memory(), self.view.axis(range(len(self.view.sizes))[dimension])
         return storage.strides[axis.dimension] * axis.step
 
     @property
@@ -67,9 +69,7 @@ class COperand:
         What touches is one. Of a part that begins within a panel, it is what one spans that begins
         with it.
         """
-        storage, layout = self._storage, self.view.tensor.layout
-        if not isinstance(storage, Memory):
-            raise self._internal("it is in registers, which have no address")
+        storage, layout = self._memory(), self.view.tensor.layout
         spans = [1] * len(storage.strides)
         for size, axis in zip(self.view.sizes, self.view.every_axis, strict=True):
             spans[axis.dimension] += (size - 1) * axis.step
@@ -91,6 +91,11 @@ class COperand:
         """Whether loops around the kernel go along a dimension of it."""
         offset = self.view.offsets[self.view.axis(dimension).dimension]
         return bool(self._scope.resolve(offset)[1])
+
+    def _memory(self) -> Memory:
+        if not isinstance(self._storage, Memory):
+            raise self._internal("it is in registers, which have no address")
+        return self._storage
 
     def _full(self, index: tuple[int, ...]) -> tuple[int, ...]:
         sizes = self.view.sizes

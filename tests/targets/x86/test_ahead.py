@@ -66,7 +66,7 @@ def _ahead(made: Program) -> list[str]:
 
 @pytest.mark.parametrize("name", runnable())
 def test_fetching_the_next_tile_changes_no_result(name: str, tmp_path: Path) -> None:
-    """The one after the last lies outside of the tensor: an address, not a pointer."""
+    """The one after the last lies outside of the tensor: it is an integer, and no pointer."""
     made = _added(name)
     assert len(_ahead(made)) == (33 if name != "x86.scalar" else 0)
     a, x = (np.random.default_rng(5).random(t.shape, np.float32) for t in made.arguments[:2])
@@ -79,7 +79,7 @@ def test_fetching_the_next_tile_changes_no_result(name: str, tmp_path: Path) -> 
 def test_iterations_share_the_next_tile() -> None:
     """Each of 4 fetches 16 of 64 rows: two lines of the tile 32 columns on, 16 KiB apart."""
     first, *lines = _ahead(_added())
-    assert first.strip() == "const uintptr_t ahead_ = (uintptr_t)(&a[n + 32]) + r * 4096;"
+    assert first.strip() == "const uintptr_t ahead_ = (uintptr_t)a + (n + 32) * 4 + r * 4096;"
     offsets = [int(re.findall(r"ahead_ \+ (\d+)", line)[0]) for line in lines]
     assert offsets == [16384 * row + line for row in range(16) for line in (0, 64)]
 
@@ -94,7 +94,7 @@ def test_iterations_beyond_the_last_row_fetch_nothing() -> None:
 def test_more_iterations_than_rows_fetch_one_each() -> None:
     """Steps of 64 do not divide what is between rows of another length: whole iterations count."""
     first, *lines = _ahead(_added(times=100, columns=5008, width=16))
-    assert first.strip() == "const uintptr_t ahead_ = (uintptr_t)(&a[n + 16]) + r * 313;"
+    assert first.strip() == "const uintptr_t ahead_ = (uintptr_t)a + (n + 16) * 4 + r * 313;"
     assert len(lines) == 1
     first, *_ = _ahead(_added(times=100, columns=4097, width=17))
     assert first.strip().endswith("+ r / 64 * 16388;")

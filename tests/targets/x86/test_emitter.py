@@ -300,7 +300,7 @@ def test_each_thread_calls_what_its_kernels_stand_between() -> None:
         ("{{ Y[9] }};", "operand 'Y': index [9] is outside its sizes [4]"),
         ("{{ Y[0 }};", "unexpected '}'"),
         ("{{ Y['a'] }};", "fails"),
-        ("{{ X.stride(0) }};", "operand 'X': it is in registers, which have no strides"),
+        ("{{ X.stride(0) }};", "operand 'X': it is in registers, which have no address"),
     ],
 )
 def test_a_wrong_template_names_the_kernel(template: str, message: str) -> None:
