@@ -54,8 +54,8 @@ class COperand:
     def address(self, *index: int) -> str:
         """C integer: where an element is, or would be that lies outside of the tensor."""
         storage, element = self._memory(), self.view.tensor.dtype.bytes
-        linear = self._linear(self._full(index), storage)
-        return f"(uintptr_t){storage.name} + ({linear}) * {element}"
+        scale = f" * {element}" if element > 1 else ""
+        return f"(uintptr_t){storage.name} + ({self._linear(self._full(index), storage)}){scale}"
 
     def stride(self, dimension: int) -> int:
         """Elements in memory from one to the next along a dimension, within a panel."""
