@@ -61,8 +61,9 @@ def fetching(tile: NextTile, target: Target, variable: str, scope: Scope) -> lis
     for number, (many, stride) in enumerate(tile.pieces):
         taken = tile.share if number == tile.divided else many
         places = [place + i * stride for place in places for i in range(taken)]
+    prefetch = _prefetch(target)
     lines = [f"const uintptr_t ahead_ = {operand.address()} + {along};"]
-    lines += [f"{_prefetch(target).format(f'ahead_ + {place}')};" for place in places]
+    lines += [f"{prefetch.format(f'ahead_ + {place}')};" for place in places]
     iterations = -(-count // tile.share)
     head = "{"
     if iterations < tile.loop.count:
@@ -71,7 +72,7 @@ def fetching(tile: NextTile, target: Target, variable: str, scope: Scope) -> lis
 
 
 def _waited_for(tile: View, target: Target) -> bool:
-    """Whether it comes from farther than from another cache: that would hold all of the tensor."""
+    """Whether loads of it wait: there are caches between, and none holds all of its tensor."""
     tensor, levels = tile.tensor, target.level_by_name
     near, far = levels[tile.level], levels[tensor.level]
     between = [v for v in target.levels if v.cache and near.distance < v.distance < far.distance]

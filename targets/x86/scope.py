@@ -71,8 +71,8 @@ def size_in_bytes(tensor: Tensor) -> int:
 class NextTile:
     """What iterations of ``loop`` fetch; ``view`` is where the next tile is.
 
-    ``pieces`` are its extents in memory, (how many, bytes apart), the last of them lines. Each
-    iteration takes ``share`` of those of the piece number ``divided``.
+    ``pieces`` are its extents in memory, (how many, bytes apart); of neighbours in a line, the
+    lines. Each iteration takes ``share`` of those of the piece number ``divided``.
     """
 
     view: View

@@ -8,6 +8,7 @@ import morello_x86
 import pytest
 from morello_x86.emitter import CEmitter
 
+import morello
 from morello.spec.primitives import CONDITIONS, FUNCTION_ULPS, SELECTION, TRUTH
 
 from .definitions import targets
@@ -98,3 +99,13 @@ def test_locals_of_templates_end_with_an_underscore(name: str) -> None:
     """So that they hide no name that the emitter gives."""
     template = dict(ALL_KERNELS)[name].template or ""
     assert [n for n in DECLARED.findall(template) if not n.endswith("_")] == []
+
+
+@pytest.mark.parametrize("name", ["x86.avx2", "x86.avx512"])
+def test_every_kernel_costs_something(name: str) -> None:
+    """Also one that neither loads, stores nor computes: a fill of registers is an instruction."""
+    spec = f"target {name} spec f() {{ input a: f32[6, 9] input b: f32[9, 32] output c: f32[6, 32] "
+    lines = morello.compile(spec + "c = matmul(a, b) }").plan.lines
+    kernels = [line.node for line in lines if not line.node.children]
+    assert all(node.cycles > 0 for node in kernels)
+    assert "fill" in {node.spec.family.operation.operator.name for node in kernels}
