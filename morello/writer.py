@@ -9,6 +9,7 @@ from itertools import islice, zip_longest
 from morello.goals import arguments_of, lower_goal, title
 from morello.plan import Plan, Tree
 from morello.program.ahead import split_ahead
+from morello.program.keeping import keeping
 from morello.program.source import CSource, EmitOptions, Emitter
 from morello.program.tree import Program
 from morello.search.answers import Answers
@@ -45,7 +46,8 @@ class Writer:
         arguments, outputs = arguments_of(self.target, self.goal), self.goal.computations
         heading, threads = title(self.goal), self.goal.threads
         for roots in plans:
-            body, packings = split_ahead(lower_goal(self.target, self.goal, tuple(roots)))
+            lowered = keeping(lower_goal(self.target, self.goal, tuple(roots)))
+            body, packings = split_ahead(lowered)
             program = Program(
                 self.goal.name, arguments, body, threads, self.target, heading, packings
             )

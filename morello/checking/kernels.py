@@ -11,7 +11,7 @@ from itertools import chain
 from morello.checking.kinds import Scope, Typed, expect
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
 from morello.checking.templates import check_template
-from morello.language import ast
+from morello.language import ast, traverse
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
 from morello.language.indices import written
@@ -78,6 +78,7 @@ def _kernel(node: ast.KernelDecl) -> Kernel:
         cost=node.cost,
         flushes=node.flushes,
         direct=node.direct,
+        keeps=node.keeps,
         between=node.between,
         streamed=node.streamed,
         template=node.template,
@@ -115,6 +116,8 @@ class _KernelChecker:
             check_rows(self.node, self.collector)
         if self.node.streamed:
             self._streamed()
+        if self.node.keeps is not None:
+            self._keeps(self.node.keeps)
         for pattern in self.match.operands:
             along = rows and pattern is self.match.operands[0]
             check_pattern(pattern, self.target, self.collector, along=along)
@@ -216,6 +219,26 @@ class _KernelChecker:
             place = within(self.node.span, "streamed", after=after)
             help = "pointwise op (f32[..., n] at mem vector 64; f32[...] at mem)"
             self.collector.error("T055", message, place, help=help)
+
+    def _keeps(self, name: str) -> None:
+        """Kept is an input in memory, by a template that is right wherever that is."""
+        after = within(self.node.span, "keeps", after=self.node.cost.span.end).end
+        place = within(self.node.span, name, after=after)
+        inputs = [p for p in self.match.operands[:-1] if p.name]
+        pattern = next((p for p in inputs if p.name == name), None)
+        levels = self.target.level_by_name
+        why = ""
+        if pattern is None:
+            why, help = "it is no input", suggestion(name, [p.name for p in inputs])
+        elif not all(levels[n].addressable for n in pattern.levels if n in levels):
+            why, help = "it may be in registers", "what is there is not kept for later"
+        elif self.node.template is None:
+            why, help = "there is no template", "it would store what it reads"
+        elif any(name in traverse.names(guard) for guard in self.node.guards):
+            why, help = "a guard speaks of it", "where it is read is not where it is kept"
+        if why:
+            message = f"kernel '{self.node.name}' cannot keep '{name}': {why}"
+            self.collector.error("T056", message, place, help=help)
 
     def check_template(self, functions: Collection[str] | None) -> None:
         """Report what is wrong with the template, if there is one."""

@@ -28,7 +28,17 @@ def kernels(session: Session, /, target: str | None) -> None:
         require_known("target", target, targets)
     chosen = [targets[target]] if target is not None else list(targets.values())
     found = {kernel.name: kernel for t in chosen for kernel in t.kernels}
-    columns = ("name", "target", "matches", "cost", "flushes", "direct", "meaning", "place")
+    columns = (
+        "name",
+        "target",
+        "matches",
+        "cost",
+        "flushes",
+        "direct",
+        "keeps",
+        "meaning",
+        "place",
+    )
     show_table(session, "kernels", columns, [_row(kernel) for kernel in found.values()])
 
 
@@ -40,6 +50,7 @@ def _row(kernel: Kernel) -> Row:
         "cost": text_of(kernel.cost.span),
         "flushes": "subnormals" if kernel.flushes else "",
         "direct": _direct(kernel),
+        "keeps": kernel.keeps or "",
         "meaning": kernel.doc,
         "place": place_of(kernel.declaration.name_span),
     }

@@ -441,8 +441,9 @@ class KernelDecl(Node):
     ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from
     the operator's declaration with the target's primitives. ``flushes``: it says
     ``flushes subnormals``. ``direct``: the conditions under which it is, if it says so at all.
-    ``between``: the functions that are called before and after what uses it. ``streamed``: it says
-    ``emit meaning streamed``, for an output that is stored past the caches.
+    ``keeps``: the operand that it can store elsewhere as it reads it. ``between``: the functions
+    that are called before and after what uses it. ``streamed``: it says ``emit meaning streamed``,
+    for an output that is stored past the caches.
     """
 
     name: str
@@ -454,6 +455,7 @@ class KernelDecl(Node):
     cost: Expr
     flushes: bool
     direct: tuple[Expr, ...] | None
+    keeps: str | None
     between: tuple[str, str] | None
     streamed: bool
     template: str | None

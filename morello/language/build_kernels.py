@@ -17,7 +17,8 @@ _FENCE = "```"
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
     parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, flushes, direct, between, emitted, *streamed = parts
+    name, target, doc, match, guards, cost, flushes, direct, keeps, between, *emit = parts
+    emitted, *streamed = emit
     return ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
@@ -28,6 +29,7 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         cost=expression(builder, cost),
         flushes=flushes is not None,
         direct=_direct(builder, direct),
+        keeps=None if keeps is None else str(*children(keeps)),
         between=_between(between),
         streamed=streamed not in ([], [None]),
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,

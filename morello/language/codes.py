@@ -135,6 +135,7 @@ CODES: Mapping[str, str] = {
     "T052": "A kernel's cost is no number.",
     "T054": "A pattern for rows has more than a row, or a template.",
     "T055": "A kernel stores past the caches what is in registers, or a sum.",
+    "T056": "A kernel keeps what is no input in memory, or cannot store it.",
     "T060": "A template is not valid jinja2.",
     "T061": "A template uses a name that it is not given.",
     "T070": "Two functions have one name.",

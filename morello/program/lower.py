@@ -175,7 +175,9 @@ class _Lowering:
         suffix = operand.level.name if moved else "packed"
         name = self.names.fresh(f"{source.tensor.name.split('_')[0]}_{suffix}")
         page = None if moved else self.page // operand.dtype.bytes
-        return self._allocated(step, buffer_of(source, operand, _panels(step), name, page), views)
+        buffer = buffer_of(source, operand, _panels(step), name, page)
+        made = self._allocated(step, buffer, views)
+        return replace(made, copied=_as_in(source, buffer)) if _copies_first(step) else made
 
     def _made(self, step: Placed, views: Mapping[str, View]) -> Node:
         """A buffer of an intermediate tensor."""
@@ -186,7 +188,7 @@ class _Lowering:
         tensor = _buffer(self.names.fresh(step.source.name), operand, shape, layout)
         return self._allocated(step, whole(tensor), views)
 
-    def _allocated(self, step: Placed, buffer: View, views: Mapping[str, View]) -> Node:
+    def _allocated(self, step: Placed, buffer: View, views: Mapping[str, View]) -> Allocate:
         body = self.node(step.body, {**views, step.tensor.key: buffer})
         return Allocate(buffer.tensor, body, self.origin)
 
@@ -216,6 +218,24 @@ class _Lowering:
             return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
         loop = Loop(variable, step.dim, count, tile, body, step.unrolled, self.origin)
         return loop if tail is None else Block((loop, tail))
+
+
+def _copies_first(step: Placed) -> bool:
+    """Whether all that a buffer is of is copied to it before anything else is done."""
+    match step.body:
+        case Sequence(steps=(Leaf(tensors=(read, written)) as first, *_)):
+            keys = (read.key, written.key) == (step.source.key, step.tensor.key)
+            whole = read.seen is None and written.seen is None and not first.ahead
+            alike = read.operand.dtype == written.operand.dtype
+            return keys and whole and alike and first.family.operation.operator.copies
+    return False
+
+
+def _as_in(source: View, buffer: View) -> View:
+    """A view with its dimensions in the order of the buffer of it."""
+    order = sorted(range(len(source.sizes)), key=lambda position: buffer.axis(position).dimension)
+    axes = tuple(source.axis(position) for position in order)
+    return replace(source, sizes=tuple(source.sizes[p] for p in order), axes=axes)
 
 
 def _indices(step: Tiled) -> dict[str, TensorRef]:

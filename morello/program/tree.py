@@ -97,9 +97,22 @@ class View:
             own = self.axis(position)
             offsets[own.dimension] = offsets[own.dimension].plus(Affine(own.step * start))
         along = [axis.of(self.axis(axis.dimension)) for axis in sight.axes]
-        same = along == list(map(Axis, range(len(self.tensor.shape))))
+        return self._along(along, offsets, sizes)
+
+    def under(self, part: View) -> View:
+        """What lies where a part of a copy does: of a tensor that has the view's dimensions."""
+        offsets = list(self.offsets)
+        for position, start in enumerate(part.offsets):
+            own = self.axis(position)
+            offsets[own.dimension] = offsets[own.dimension].plus(start, own.step)
+        along = [axis.of(self.axis(axis.dimension)) for axis in part.every_axis]
+        return self._along(along, offsets, part.sizes)
+
+    def _along(self, axes: list[Axis], offsets: list[Affine], sizes: tuple[int, ...]) -> View:
+        """A view of the same tensor along these axes."""
+        same = axes == list(map(Axis, range(len(self.tensor.shape))))
         return replace(
-            self, offsets=tuple(offsets), sizes=sizes, axes=None if same else tuple(along)
+            self, offsets=tuple(offsets), sizes=sizes, axes=None if same else tuple(axes)
         )
 
 
@@ -155,11 +168,16 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """A buffer that lives as long as ``body`` runs."""
+    """A buffer that lives as long as ``body`` runs.
+
+    ``copied``: the first step of ``body`` does nothing but to copy that to all of the buffer. It
+    has the buffer's dimensions.
+    """
 
     tensor: Tensor
     body: Node
     origin: Origin
+    copied: View | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +205,19 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What a kernel copies to an operand before it uses that, as soon as loops begin.
+
+    ``position`` of the operand, ``source`` of what it will hold; ``first`` are the variables of
+    loops around the kernel that are all 0 then.
+    """
+
+    position: int
+    source: View
+    first: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KernelCall:
     """A microkernel on views.
 
@@ -199,6 +230,7 @@ class KernelCall:
     sizes: tuple[int, ...]
     bindings: tuple[tuple[str, int], ...]
     operands: tuple[View, ...]
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)

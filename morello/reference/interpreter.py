@@ -110,7 +110,9 @@ class _Machine:
             case tree.Resident(view=view, body=body):
                 self._part(view)  # must lie inside its tensor, though nothing is read
                 self.run(body)
-            case tree.KernelCall(operation=operation, sizes=sizes, operands=operands):
+            case tree.KernelCall(operation=operation, sizes=sizes, operands=operands, kept=kept):
+                if kept is not None and not any(self._variables[name] for name in kept.first):
+                    self._part(operands[kept.position])[...] = self._part(kept.source)
                 self._apply(operation, sizes, operands)
             case tree.Apply(operation=operation, sizes=sizes, operands=operands):
                 self._apply(operation, sizes, operands)

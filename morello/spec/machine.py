@@ -68,10 +68,11 @@ class Kernel:
 
     ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
     operands and results. ``direct``: the conditions under which nothing is gained by converting
-    what it takes; without any it is so always; none where it does not say so. ``between``:
-    functions of the target that are called before and after what uses it, by each thread, such as
-    those that set up registers. ``streamed``: it is written so that the output is stored past the
-    caches.
+    what it takes; without any it is so always; none where it does not say so. ``keeps``: the
+    operand that it can store elsewhere as it reads it, which may then be anywhere that its pattern
+    accepts, in panels or not. ``between``: functions of the target that are called before and after
+    what uses it, by each thread, such as those that set up registers. ``streamed``: it is written
+    so that the output is stored past the caches.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Kernel:
     cost: ast.Expr
     flushes: bool
     direct: tuple[ast.Expr, ...] | None
+    keeps: str | None
     between: tuple[str, str] | None
     streamed: bool
     template: str | None

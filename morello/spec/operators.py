@@ -96,6 +96,18 @@ class Operator:
         """Inputs, then the output."""
         return (*self.inputs, self.output)
 
+    @cached_property
+    def copies(self) -> bool:
+        """Whether the output is the one input, element by element."""
+        statement, one = self.statement, len(self.inputs) == 1
+        return (
+            one
+            and not self.parts
+            and self.elementwise
+            and statement.elsewhere is None
+            and isinstance(statement.value, ast.Element)
+        )
+
     @property
     def reduction(self) -> str | None:
         """``+``, ``max``, ``min``, or none where every output element has one contribution."""

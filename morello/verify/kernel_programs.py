@@ -22,6 +22,7 @@ from morello.program.tree import (
     Affine,
     Allocate,
     Block,
+    Kept,
     KernelCall,
     Node,
     Origin,
@@ -75,53 +76,77 @@ kernel from_registers on any
 
 @dataclass(frozen=True)
 class KernelProgram:
-    """A program, and for each operand the part of its argument that it is."""
+    """A program, and for each operand the part of its argument that it is.
+
+    ``kept`` is the part of one more argument, the last, where an operand is kept.
+    """
 
     instance: KernelInstance
     program: Program
     views: tuple[View, ...]
+    kept: View | None = None
 
 
-def kernel_program(target: Target, instance: KernelInstance, name: str) -> KernelProgram:
-    """The program that calls a kernel once. Arguments are the operands, the output last."""
-    operation = instance.family.operation
+def kernel_program(
+    target: Target, instance: KernelInstance, name: str, *, keeping: bool = False
+) -> KernelProgram:
+    """The program that calls a kernel once. Arguments are the operands, the output last.
+
+    Of a kernel that is ``keeping`` an operand, that is in no panels, and kept as the instance has
+    it.
+    """
+    operation, kernel = instance.family.operation, instance.match.kernel
+    kept, place = None, None
     views, inner = [], []
     for position, operand in enumerate(instance.family.operands):
         view = _argument(target, instance, position, operand)
+        held = _operand_view(view, operand, name)
+        if keeping and operation.names[position] == kernel.keeps:
+            place = replace(view, tensor=replace(view.tensor, name="kept", role="output"))
+            held = replace(place, level=held.level)
+            view = _argument(target, instance, position, operand, panels=0)
+            kept = Kept(position, replace(view, level=held.level), ())
         views.append(view)
-        inner.append(_operand_view(view, operand, name))
+        inner.append(held)
     call = KernelCall(
-        instance.match.kernel,
+        kernel,
         operation,
         instance.sizes,
         tuple((n, int(v)) for n, v in instance.match.bindings(instance.by_dim).items()),
         tuple(inner),
+        kept,
     )
     pairs = [p for p in zip(views, inner, strict=True) if p[1].tensor.vector]
     steps: list[Node] = [s for argument, row in pairs for s in _rows("to_registers", argument, row)]
     steps.append(call)
     steps += [s for argument, row in pairs for s in _rows("from_registers", row, argument)]
     body: Node = Block(tuple(steps))
-    kernel = instance.match.kernel
     origin = Origin(kernel.name, kernel.declaration.name_span)
     for _, register in reversed(pairs):
         body = Allocate(register.tensor, body, origin)
     headers = (*target.headers, *(h for h in HEADERS if h not in target.headers))
     program = Program(
         name,
-        tuple(view.tensor for view in views),
+        tuple(view.tensor for view in (*views, *filter(None, [place]))),
         body,
         1,
         replace(target, headers=headers),
         f"{kernel.name}: {instance}",
     )
-    return KernelProgram(instance, program, tuple(views))
+    return KernelProgram(instance, program, tuple(views), place)
 
 
-def _argument(target: Target, instance: KernelInstance, position: int, operand: Operand) -> View:
+def _argument(
+    target: Target,
+    instance: KernelInstance,
+    position: int,
+    operand: Operand,
+    panels: int | None = None,
+) -> View:
     """The part of an argument that an operand is, or that its registers are filled from.
 
-    Registers can be written back to every argument, so none is read-only for them.
+    It is in the instance's panels, unless others are given. Registers can be written back to every
+    argument, so none is read-only for them.
     """
     operation = instance.family.operation
     tensor = instance.match.f.tensors[position]
@@ -129,7 +154,7 @@ def _argument(target: Target, instance: KernelInstance, position: int, operand: 
     role = "output" if operand.vector or operation.writes(position) else "input"
     far = replace(operand, level=target.farthest, vector=0)
     name = operation.names[position]
-    panels = panel(instance.packing[position])
+    panels = panel(instance.packing[position]) if panels is None else panels
     if instance.whole or operand.vector:
         return whole(tensor_for(far, shape, name, role, panels))
     return inside(far, shape, name, role, range(len(shape)), panels)
@@ -196,6 +221,7 @@ def _kernel(declared: ast.KernelDecl) -> Kernel:
         declared.cost,
         declared.flushes,
         declared.direct,
+        declared.keeps,
         declared.between,
         declared.streamed,
         declared.template,

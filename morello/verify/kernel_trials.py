@@ -11,7 +11,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.program.source import CSource
-from morello.program.tree import Tensor
+from morello.program.tree import Tensor, View
 from morello.reference.compare import check_close, reference
 from morello.reference.inputs import KINDS, for_operation
 from morello.reference.interpreter import poisoned
@@ -64,6 +64,10 @@ class Trial:
     def _check_run(self, kind: str, before: Sequence[Array], after: Sequence[Array]) -> int:
         instance, views = self.made.instance, self.made.views
         operation = instance.family.operation
+        count = len(views)
+        if self.made.kept is not None:
+            self._check_kept(kind, self.made.kept, before[-1], after)
+        before, after = before[:count], after[:count]
         *inputs, old = (part(a, region(v)) for a, v in zip(before, views, strict=True))
         expected = reference(
             operation,
@@ -84,6 +88,17 @@ class Trial:
                 raise MorelloError(f"it changes {where}its operand '{name}' ({kind} inputs)")
         return output.size
 
+    def _check_kept(self, kind: str, kept: View, old: Array, after: Sequence[Array]) -> None:
+        """What is kept must be the operand, and what lies around it what it was."""
+        instance = self.made.instance
+        name = instance.match.kernel.keeps or ""
+        position = instance.family.operation.names.index(name)
+        wanted = old.copy()
+        own = region(self.made.views[position])
+        part(wanted, region(kept))[...] = part(after[position], own)
+        if wanted.tobytes() != after[-1].tobytes():
+            raise MorelloError(f"it does not keep its operand '{name}' ({kind} inputs)")
+
     @cached_property
     def _arguments(self) -> list[list[Array]]:
         """For each kind of inputs the arrays of all arguments: poison where no operand is."""
@@ -94,7 +109,7 @@ class Trial:
         dtypes = [operand.dtype for operand in instance.family.operands]
         operation = instance.family.operation
         values = for_operation(kind, operation, instance.sizes, dtypes, self.seed)
-        arrays = [poisoned(v.tensor.shape, v.tensor.dtype) for v in self.made.views]
+        arrays = [poisoned(t.shape, t.dtype) for t in self.made.program.arguments]
         for array, view, value in zip(arrays, self.made.views, values, strict=False):
             part(array, region(view))[...] = value
         return arrays

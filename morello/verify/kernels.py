@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from morello.definitions import Definitions
 from morello.errors import MorelloError
@@ -124,8 +125,11 @@ def _prepare(
     """The kernel's instances as C, or why one of them cannot be written."""
     emitter = definitions.emitters[target.emitter]
     trials: list[Trial] = []
-    for instance in kernel_instances(target, kernel, definitions.operators, budget):
-        made = kernel_program(target, instance, f"{kernel.name}_{len(trials)}")
+    ways = [False] if kernel.keeps is None else [False, True]
+    instances = kernel_instances(target, kernel, definitions.operators, budget)
+    for instance, keeping in product(instances, ways):
+        name = f"{kernel.name}_{len(trials)}"
+        made = kernel_program(target, instance, name, keeping=keeping)
         try:
             source = emitter.emit(made.program, EmitOptions())
         except MorelloError as error:

@@ -8,6 +8,8 @@ end with ``_``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from textwrap import dedent
 
@@ -59,6 +61,26 @@ def kernel_lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
         MorelloError: if the template is wrong or asks for what an operand cannot give, or the
             target lacks a primitive.
     """
+    if call.kept is None:
+        return _lines(target, call, scope)
+    later = _lines(target, replace(call, kept=None), scope)
+    variables = [scope.variables[name] for name in call.kept.first]
+    if any(isinstance(value, int) and value for value in variables):
+        return later
+    first = _lines(target, call, scope)
+    conditions = [f"{name} == 0" for name in variables if isinstance(name, str)]
+    if not conditions:
+        return first
+    begins = f"if ({' && '.join(conditions)}) {{"
+    return [begins, *_indented(first), "} else {", *_indented(later), "}"]
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
+    """The statements of a call that keeps what it can, or of one that keeps nothing."""
     operands = _operands(call, scope)
     if call.kernel.match.kind in ROW_KINDS:
         lines = row_lines(target, call, operands)
@@ -68,17 +90,22 @@ def kernel_lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
         lines = _render(call.kernel, call.kernel.template, operands, dict(call.bindings))
     if not any(_LOCAL.search(line) for line in lines):
         return lines
-    return ["{", *(f"  {line}" for line in lines), "}"]
+    return ["{", *_indented(lines), "}"]
 
 
 def _operands(call: KernelCall, scope: Scope) -> tuple[COperand, ...]:
     patterns = call.kernel.match.operands
     named = len(patterns) == len(call.operands) and all(p.name for p in patterns)
     names = tuple(p.name for p in patterns) if named else call.operation.names
-    return tuple(
+    operands = [
         COperand(n, v, scope, reads=call.operation.reads(p))
         for p, (n, v) in enumerate(zip(names, call.operands, strict=True))
-    )
+    ]
+    if call.kept is not None:
+        own, place = operands[call.kept.position], call.kept.source
+        kept = COperand(own.name, place, scope, reads=True, kept=own.view)
+        operands[call.kept.position] = kept
+    return tuple(operands)
 
 
 def _render(

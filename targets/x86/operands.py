@@ -16,11 +16,15 @@ class COperand:
     ones; the others are 0.
     """
 
-    def __init__(self, name: str, view: View, scope: Scope, *, reads: bool) -> None:
+    def __init__(
+        self, name: str, view: View, scope: Scope, *, reads: bool, kept: View | None = None
+    ) -> None:
         self.name = name
         self.view = view
         self.reads = reads
         """Whether the kernel needs what it holds: false of an output that is not accumulated to."""
+        self.kept = None if kept is None else COperand(name, kept, scope, reads=False)
+        """Where the kernel has to store what it reads of it, if anywhere."""
         self._scope = scope
         self._storage = scope.storage(view.tensor)
 

@@ -222,6 +222,7 @@ def test_kernel() -> None:
         False,
         None,
         None,
+        None,
         False,
         template,
         span=AT,
@@ -325,6 +326,14 @@ def test_what_is_taken_directly_is_said_after_that() -> None:
     assert kernel("g(A: f32[direct] at reg)", "cost direct direct emit meaning").direct == ()
     every = "cost n flushes subnormals direct where c < 2, d < c between a and b emit meaning"
     assert len(kernel("g(A: f32[n] at reg)", every).direct or ()) == 2
+
+
+def test_what_is_kept_is_said_after_that() -> None:
+    """The word is a name elsewhere."""
+    assert kernel("g(A: f32[n] at reg)").keeps is None
+    assert kernel("g(keeps: f32[n] at l1)", "cost keeps keeps keeps emit ```;```").keeps == "keeps"
+    every = "cost n flushes subnormals direct keeps A between a and b emit ```;```"
+    assert kernel("g(A: f32[n] at l1)", every).keeps == "A"
 
 
 def test_what_stands_around_is_said_after_that() -> None:

@@ -62,7 +62,7 @@ kernel ``` # the end
 kernel match on a.b "text"
   match any op (any[..., n] at reg or l1 layout any panels 4 or 8 vector 32)
   where panels(X) == 1 and n <= 4 or not vector(n) if n else 0
-  cost loads(f) flushes subnormals direct between between and meaning emit meaning streamed
+  cost loads(f) flushes subnormals direct keeps X between between and meaning emit meaning streamed
 kernel both on a.b "text" match any third(X: f32[n] at l1) cost 0 emit meaning
 kernel other on a.b "text" match pointwise op (f32[n] at reg layout (1, 0); any[...] at l1)
   cost 0 emit meaning

@@ -113,7 +113,7 @@ def test_every_run_of_an_allocation_is_a_new_buffer() -> None:
 
 def test_kernel_calls_and_notes_mean_their_operations(inputs: list[np.ndarray[Any, Any]]) -> None:
     apply = tile(0, 7)
-    kernel: Any = Kernel("k", "", "t", None, (), None, False, None, None, False, None, None)  # type: ignore[arg-type]
+    kernel: Any = Kernel("k", "", "t", None, (), None, False, None, None, None, False, None, None)  # type: ignore[arg-type]
     call = tree.KernelCall(kernel, apply.operation, apply.sizes, (), apply.operands)
     body = tree.Block((initialise(C), tree.Resident(whole(B), call, ORIGIN)))
     (c,) = run_program(program(body), inputs)
