@@ -32,13 +32,8 @@ from morello.spec.conversion import Array
 def keeping(node: Node) -> Node:
     """The same program, in which kernels keep what they can."""
     match node:
-        case Allocate(tensor, Block((_, use, *rest)), origin, View() as source):
-            found = _kept(tensor, source, use)
-            if found and not any(_uses(tensor, step) for step in rest):
-                begun = _with(use, found)
-                body = Block((begun, *rest)) if rest else begun
-                return keeping(Allocate(tensor, body, origin))
-    match node:
+        case Allocate(copied=View()) if begun := _begun(node):
+            return keeping(begun)
         case Block(steps=steps):
             return Block(tuple(map(keeping, steps)))
         case ParallelLoop(body=body, tail=tail):
@@ -48,6 +43,17 @@ def keeping(node: Node) -> Node:
             return replace(node, body=keeping(body))
         case _:
             return node
+
+
+def _begun(node: Allocate) -> Allocate | None:
+    """A buffer that is filled as it is used, where what uses it can do so."""
+    match node:
+        case Allocate(tensor, Block((_, use, *rest)), origin, View() as source):
+            found = _kept(tensor, source, use)
+            if found and not any(_uses(tensor, step) for step in rest):
+                begun = _with(use, found)
+                return Allocate(tensor, Block((begun, *rest)) if rest else begun, origin)
+    return None
 
 
 def _with(node: Node, kept: Mapping[int, Kept]) -> Node:
