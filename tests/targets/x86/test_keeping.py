@@ -31,8 +31,7 @@ from .programs import element_loops, near
 
 M, K, N = 14, 7, 40
 ROWS, COLUMNS = 4, 32
-PRODUCT = {"x86.avx2": "multiply_add_f32_x8", "x86.avx512": "multiply_add_f32_x16"}
-TARGETS = [name for name in runnable() if name in PRODUCT]
+TARGETS = [name for name in runnable() if name == "x86.avx512"]
 
 
 class Made:
@@ -52,13 +51,11 @@ class Made:
 
     def product(self, row: Affine, rows: int, column: Affine, columns: int) -> Node:
         """One tile of C, in registers and then stored."""
-        vector = 32 if self.target.name == "x86.avx2" else 64
-        tile = tensor("c_reg", (rows, columns), level="reg", vector=vector)
+        tile = tensor("c_reg", (rows, columns), level="reg", vector=64)
         line = view(tile, [at("r"), 0], [1, columns])
-        lanes = f"x{vector // 4}"
-        fill = call(self.target, f"vector_{lanes}", operation("fill", 2, value=0.0), line)
+        fill = call(self.target, "vector_x16", operation("fill", 2, value=0.0), line)
         out = view(self.c, [row.plus(at("r")), column], [1, columns])
-        store = call(self.target, f"store_f32_{lanes}", operation("copy", 2), line, near(out))
+        store = call(self.target, "store_f32_x16", operation("copy", 2), line, near(out))
         operands = (
             near(view(self.a, [row, 0], [rows, K])),
             view(self.packed, [0, column], [K, columns]),
@@ -68,7 +65,7 @@ class Made:
         return buffer(
             tile,
             loop("r", rows, 1, fill, unrolled=True),
-            call(self.target, PRODUCT[self.target.name], matmul, *operands),
+            call(self.target, "multiply_add_f32_x16", matmul, *operands),
             loop("r", rows, 1, store, unrolled=True),
         )
 
