@@ -206,10 +206,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a kernel copies to an operand before it uses that, as soon as loops begin.
+    """That a kernel fills an operand, in the first iteration of loops around it.
 
-    ``position`` of the operand, ``source`` of what it will hold; ``first`` are the variables of
-    loops around the kernel that are all 0 then.
+    It reads ``source`` in the place of the operand at ``position``, and stores it there, where all
+    variables in ``first`` are 0; elsewhere it reads the operand.
     """
 
     position: int

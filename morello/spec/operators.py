@@ -97,16 +97,20 @@ class Operator:
         return (*self.inputs, self.output)
 
     @cached_property
-    def copies(self) -> bool:
-        """Whether the output is the one input, element by element."""
-        statement, one = self.statement, len(self.inputs) == 1
+    def moves(self) -> bool:
+        """Whether the last statement only moves elements: it assigns those of the one input."""
+        statement = self.statement
         return (
-            one
-            and not self.parts
-            and self.elementwise
+            len(self.inputs) == 1
+            and statement.update == "="
             and statement.elsewhere is None
             and isinstance(statement.value, ast.Element)
         )
+
+    @property
+    def copies(self) -> bool:
+        """Whether the output is the one input, element by element."""
+        return self.moves and self.elementwise
 
     @property
     def reduction(self) -> str | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from morello.language import ast
 from morello.spec.graph import Graph, Node
 from morello.spec.layout import Axis
 from morello.spec.operators import Operation, Operator
@@ -37,14 +36,8 @@ def rearranged(operator: Operator, tensor: str, operand: str) -> Sight | None:
 
 def _moves(graph: Graph, node: Node) -> bool:
     """Whether a node only moves elements: it assigns those of one tensor, as they are."""
-    statement = node.operation.operator.statement
-    return (
-        len(node.tensors) == 2
-        and statement.update == "="
-        and statement.elsewhere is None
-        and isinstance(statement.value, ast.Element)
-        and graph.dtype(node.tensors[0]) == graph.dtype(node.tensors[1])
-    )
+    moves = node.operation.operator.moves
+    return moves and graph.dtype(node.tensors[0]) == graph.dtype(node.tensors[1])
 
 
 def _sight(operation: Operation, position: int) -> Sight | None:
