@@ -83,6 +83,7 @@ SPEC: dict[str, Signature] = {
     "restricted": Signature(
         ("operation",), "truth", "Whether loops divide some dimensions only: parts have kernels."
     ),
+    "shared": Signature(("operation",), "truth", "Whether threads may share its work."),
     "direct": Signature(
         ("operation",), "truth", "Whether a kernel that says so takes these element types."
     ),

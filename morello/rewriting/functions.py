@@ -397,6 +397,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "reduces": _reduces,
     "splits": _splits,
     "identity": _identity,
+    "shared": lambda _, f: f.family.threads > 1,
     "cache": lambda _, level: level.cache,
     "addressable": lambda _, level: level.addressable,
     "distance": lambda _, level: level.distance,

@@ -73,6 +73,20 @@ def test_parallel_rules_are_for_parallel_work() -> None:
         assert family.threads == 1 or not any(isinstance(a, KernelAlternative) for a in found)
 
 
+def test_copies_are_of_one_thread() -> None:
+    """Others would have to fetch them from its caches."""
+    names = {threads: _rules_of(matmul(64, 64, 64, threads=threads)) for threads in (1, 2)}
+    assert {"move", "cache"} <= names[1]
+    assert "cache" in names[2]
+    assert "move" not in names[2]
+
+
+def _rules_of(wanted: Wanted) -> set[str]:
+    known = context("x86.avx512")
+    found = alternatives(known, wanted.spec(known.target).family)
+    return {a.rule.name for a in found if isinstance(a, RuleAlternative)}
+
+
 def test_refusals_name_the_clause_and_the_choices() -> None:
     """Of rules with the guard's text, of kernels with the pattern."""
     known = context(NAME)
