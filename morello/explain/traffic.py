@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from morello.plan import Line
@@ -49,8 +49,8 @@ class Traffic:
             streamed = alternative.match.kernel.streamed
             self._add_kernel(target, spec.family, at, line.runs, streamed)
         else:
-            for step, times in _held(line.node.step, line.runs):
-                self._add_held(target, spec.family, at, step, times)
+            for step, inside, times in _held(line.node.step, at, line.runs):
+                self._add_held(target, spec.family, inside, step, times)
 
     def _add_kernel(
         self, target: Target, family: Family, at: Point, runs: int, streamed: bool
@@ -127,19 +127,20 @@ def _passes(family: Family, position: int) -> int:
     return operation.reads(position) + operation.writes(position)
 
 
-def _held(step: Step | None, times: int) -> Iterator[tuple[Placed, int]]:
-    """What is held by hardware in a rule's result, with how often it comes there."""
+def _held(step: Step | None, at: Point, times: int) -> Iterator[tuple[Placed, Point, int]]:
+    """What is held by hardware in a rule's result: at which sizes, how often it comes there."""
     match step:
         case None | Leaf():
             return
         case Placed(body=body):
             if not step.copied:
-                yield step, times
-            yield from _held(body, times)
-        case Tiled():
-            yield from _held(step.full, times * int(step.runs))
+                yield step, at, times
+            yield from _held(body, at, times)
+        case Tiled(dim=dim):
+            full, tail = ({**at.sizes, dim: size} for size in (step.step, step.remainder))
+            yield from _held(step.full, replace(at, sizes=full), times * int(step.runs))
             if step.remainder and not step.idle:
-                yield from _held(step.tail, times)
+                yield from _held(step.tail, replace(at, sizes=tail), times)
         case _:
             for inner in step.steps:
-                yield from _held(inner, times)
+                yield from _held(inner, at, times)

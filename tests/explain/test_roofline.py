@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import pytest
 
+import morello
 from morello.explain.roofline import roofline
 from morello.explain.traffic import operations_of
+from morello.memo.memo import Memo
 from morello.plan import Plan
 from morello.spec.machine import Target
 from tests.search.goals import Wanted
@@ -16,6 +19,11 @@ from tests.search.solved import one_tree, plan_of, solved
 
 SCALAR = "x86.scalar"
 PRODUCT = Wanted("matmul", (4, 5, 3))  # m, n, k
+LONG_ROW = """spec long_row() {
+  input  x: f32[1, 400000]
+  output y: f32[1, 400000]
+  y = softmax(x)
+}"""
 GOALS = (PRODUCT, Wanted("relu", (70,), 1), Wanted("copy", (6, 7), 2), Wanted("add", (9,), 1))
 
 
@@ -75,7 +83,20 @@ def test_every_argument_moves_once() -> None:
 @pytest.mark.parametrize("wanted", GOALS, ids=[w.operator for w in GOALS])
 def test_no_program_is_beyond_its_limits(wanted: Wanted) -> None:
     """Each limit is at most what is predicted; what does arithmetic is below every roof."""
-    found = roofline(_plan(wanted))
+    _check_limits(roofline(_plan(wanted)))
+
+
+def test_what_a_cache_holds_block_by_block_comes_there_once() -> None:
+    """The row is read twice; the result is written, and by blocks once added up, once scaled."""
+    kernel = morello.compile(LONG_ROW, target="x86.avx512", memo=Memo())
+    assert ": softmax_kept(" in kernel.plan.render()
+    found = roofline(kernel.plan)
+    _check_limits(found)
+    levels = {row["level"]: row for row in found["levels"]}
+    assert 5 * 4 * 400000 == levels["l3"]["bytes"]
+
+
+def _check_limits(found: dict[str, Any]) -> None:
     for cycles in (found["arithmetic"]["cycles"], *(row["cycles"] for row in found["levels"])):
         assert cycles is None or cycles <= found["cycles"] * (1 + 1e-9)
     for row in found["levels"]:
