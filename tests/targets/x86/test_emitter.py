@@ -226,20 +226,34 @@ def test_registers_cannot_move_with_a_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("panels", "level", "ahead"),
-    [(16, "mem", 2048), (16, "l3", 2048), (16, "l2", 512), (16, "l1", 0), (0, "mem", 0)],
+    ("rows", "columns", "panels", "level", "ahead"),
+    [
+        (2, 32, 16, "mem", 12),
+        (2, 32, 16, "l3", 12),
+        (2, 16, 16, "mem", 64),
+        (6, 32, 16, "mem", 32),
+        (2, 32, 16, "l2", 8),
+        (2, 32, 16, "l1", 0),
+        (2, 32, 0, "mem", 0),
+    ],
 )
-def test_only_panels_beyond_l1_are_prefetched(panels: int, level: str, ahead: int) -> None:
-    """What is streamed from there, the farther the earlier; rows apart are on other pages."""
+def test_only_panels_beyond_l1_are_prefetched(
+    rows: int, columns: int, panels: int, level: str, ahead: int
+) -> None:
+    """What is streamed from there, the farther the earlier; rows apart are on other pages.
+
+    With few rows of A, panels share what L1 waits for at once.
+    """
     target = targets()["x86.avx512"]
-    a, b = tensor("a", (2, 9)), tensor("b", (9, 32), layout=Layout((0, 1), panels))
-    c = tensor("c", (2, 32), level="reg", vector=64)
+    a, b = tensor("a", (rows, 9)), tensor("b", (9, columns), layout=Layout((0, 1), panels))
+    c = tensor("c", (rows, columns), level="reg", vector=64)
     product = replace(operation("matmul", 0), accumulating=True)
     views = (whole(a), replace(whole(b), level=level), whole(c))
     body = buffer(c, call(target, "multiply_add_f32_x16", product, *views))
     source = CEmitter().emit(program(target, [a, b], body), EmitOptions()).source
-    assert re.findall(r"\+ (\d+)\), _MM_HINT_T0", source) == [str(ahead)] * (10 if ahead else 0)
-    assert f"row_ = {panels or 32};" in source
+    lines = 5 * columns // 16 if ahead else 0
+    assert re.findall(r"\+ (\d+)\), _MM_HINT_T0", source) == [str(64 * ahead)] * lines
+    assert f"row_ = {panels or columns};" in source
 
 
 def _between(made: Program, *around: tuple[str, str] | None) -> list[str]:

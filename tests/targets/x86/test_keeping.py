@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -40,10 +41,10 @@ class Made:
     comes after. B is a part of a tensor.
     """
 
-    def __init__(self, panels: int = 16) -> None:
+    def __init__(self, panels: int = 16, width: int = N + 3) -> None:
         self.target = targets()["x86.avx512"]
         self.a = tensor("a", (M, K), role="input")
-        self.b = tensor("b", (K + 2, N + 3), role="input")
+        self.b = tensor("b", (K + 2, width), role="input")
         self.c = tensor("c", (M, N), role="output")
         self.packed = tensor("b_l2", (K, N), layout=Layout((0, 1), panels), level="l2")
         self.source = view(self.b, [1, 2], [K, N])
@@ -149,6 +150,15 @@ def test_unrolled_rows_keep_in_the_first() -> None:
     source = CEmitter().emit(made.program(keeping(made.around(body))), EmitOptions()).source
     assert source.count("kept_ =") == 2
     assert "if (m" not in source
+
+
+@pytest.mark.parametrize(("width", "ahead", "level"), [(500, 16, 0), (512, 32, 1)])
+def test_rows_that_share_sets_of_l1_are_fetched_to_l2(width: int, ahead: int, level: int) -> None:
+    """There would be no room for them in L1, as there is for panels that were kept."""
+    made = Made(width=width)
+    source = CEmitter().emit(made.program(keeping(made.around(made.rows()))), EmitOptions()).source
+    found = set(re.findall(r"row_\) \+ (\d+)\), _MM_HINT_T(\d)\)", source))
+    assert {("512", "0"), (str(ahead * 4 * width), str(level))} == found
 
 
 def test_one_use_reads_and_keeps() -> None:
