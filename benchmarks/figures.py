@@ -32,6 +32,7 @@ REPEATS = 21
 
 PRODUCTS: Mapping[str, Options] = {
     "matmul": Options(MEASURED, repeats=REPEATS),
+    "matmul-avx512": Options("x86.avx512_bf16", repeats=REPEATS),
     "matmul-avx2": Options("x86.avx2", repeats=REPEATS),
     "matmul-threads": Options(MEASURED, threads=2, repeats=REPEATS),
 }
