@@ -6,6 +6,8 @@ Exit status: 0 when it worked, 1 for an error, 2 for a wrong use, 130 when inter
 from __future__ import annotations
 
 import errno
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -89,7 +91,9 @@ class _Group(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # the reader of our output has gone; click ends quietly
-            raise click.exceptions.Exit(_report(_session(ctx), _of_the_system(error))) from error
+            status = _report(_session(ctx), _of_the_system(error))
+            _drop_what_cannot_be_written()
+            raise click.exceptions.Exit(status) from error
         except Exception as error:
             if _session(ctx).traceback:
                 raise
@@ -150,6 +154,14 @@ def _document(session: Session, errors: list[dict[str, Any]]) -> None:
     if session.json:
         with suppress(OSError):
             session.document({"errors": errors})
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Python would try again as it ends, complain, and exit with a status of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _of_the_system(error: OSError) -> MorelloError:

@@ -81,10 +81,12 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_an_output_that_is_full_is_an_error(options: tuple[str, ...], tmp_path: Path) -> None:
     """One line and status 1, even where the error itself would be printed there."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with Path("/dev/full").open("w") as full:
         finished = subprocess.run(
             [*MORELLO, "targets", *options],
             cwd=tmp_path,
+            env=buffered,
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -94,6 +96,7 @@ def test_an_output_that_is_full_is_an_error(options: tuple[str, ...], tmp_path: 
     assert finished.returncode == 1
     assert finished.stderr.startswith("error: no space left on device\n")
     assert "Traceback" not in finished.stderr
+    assert "ignored" not in finished.stderr
 
 
 def test_a_standard_input_that_is_closed_is_an_error(tmp_path: Path) -> None:
