@@ -226,23 +226,27 @@ def test_registers_cannot_move_with_a_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "panels", "level", "ahead"),
+    ("rows", "columns", "panels", "level", "ahead", "cache"),
     [
-        (2, 32, 16, "mem", 12),
-        (2, 32, 16, "l3", 12),
-        (2, 16, 16, "mem", 64),
-        (6, 32, 16, "mem", 32),
-        (2, 32, 16, "l2", 8),
-        (2, 32, 16, "l1", 0),
-        (2, 32, 0, "mem", 0),
+        (2, 32, 16, "mem", 1024, 2),
+        (2, 16, 16, "mem", 1024, 2),
+        (2, 32, 16, "l3", 12 * 64, 1),
+        (2, 16, 16, "l3", 64 * 64, 1),
+        (6, 32, 16, "mem", 32 * 64, 1),
+        (2, 32, 16, "l2", 8 * 64, 1),
+        (2, 32, 16, "l1", 0, 1),
+        (2, 32, 0, "mem", 1024, 2),
+        (2, 32, 0, "l2", 1024, 2),
+        (6, 32, 0, "mem", 0, 1),
+        (2, 32, 0, "l1", 0, 1),
     ],
 )
-def test_only_panels_beyond_l1_are_prefetched(
-    rows: int, columns: int, panels: int, level: str, ahead: int
+def test_what_is_read_from_beyond_l1_is_prefetched(
+    rows: int, columns: int, panels: int, level: str, ahead: int, cache: int
 ) -> None:
-    """What is streamed from there, the farther the earlier; rows apart are on other pages.
+    """Panels, the farther the earlier; with few rows of A, what lies further along, for L2.
 
-    With few rows of A, panels share what L1 waits for at once.
+    With few rows of A, panels in L3 share what L1 waits for at once.
     """
     target = targets()["x86.avx512"]
     a, b = tensor("a", (rows, 9)), tensor("b", (9, columns), layout=Layout((0, 1), panels))
@@ -252,7 +256,8 @@ def test_only_panels_beyond_l1_are_prefetched(
     body = buffer(c, call(target, "multiply_add_f32_x16", product, *views))
     source = CEmitter().emit(program(target, [a, b], body), EmitOptions()).source
     lines = 5 * columns // 16 if ahead else 0
-    assert re.findall(r"\+ (\d+)\), _MM_HINT_T0", source) == [str(64 * ahead)] * lines
+    found = re.findall(r"\+ (\d+)\), _MM_HINT_T(\d)", source)
+    assert found == [(str(ahead), str(cache - 1))] * lines
     assert f"row_ = {panels or columns};" in source
 
 
