@@ -21,7 +21,7 @@ TARGETS = ("x86.avx2", "x86.scalar", "x86.scalar", "x86.avx512")
 
 LARGE = (1002, 1006, 1032, 1042, 1048, 1066, 1084)
 TOO_LARGE = (4005, 4036, 4043)
-BUDGET = "100000 specs"
+BUDGET = "20000 specs"
 
 
 @pytest.mark.parametrize("number", range(1, SPECS + 1))
