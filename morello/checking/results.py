@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from morello.checking.kinds import UNKNOWN, Scope, Typed, article, counted, expect, fits, infer
+from morello.checking.kinds import Scope, Typed, article, counted, expect, fits, infer
+from morello.checking.parallel import check_parallel, writes
 from morello.checking.views import check_views
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -43,7 +44,7 @@ class ResultChecker:
         self._block(self.rule.declaration.result, self.kinds)
         for leaf in self.rule.leaves():
             self._ahead(leaf)
-            self._ordered(leaf)
+        check_parallel(self.rule, self.operators, self.collector)
 
     def _block(self, block: ast.Block, kinds: Mapping[str, Typed]) -> None:
         for step in block.steps:
@@ -76,34 +77,10 @@ class ResultChecker:
     # ------------------------------------------------------------------------- loops
 
     def _loop(self, loop: ast.ForLoop, kinds: Mapping[str, Typed]) -> None:
-        dimension = self._expect(loop.dimension, "dim", kinds, "R013", "what a loop divides")
+        self._expect(loop.dimension, "dim", kinds, "R013", "what a loop divides")
         if not _is_positive(loop.step):
             self._expect(loop.step, "size", kinds, "R013", "the step of a loop")
-        if loop.parallel and dimension is not UNKNOWN:
-            self._parallel(loop)
         self._block(loop.body, kinds)
-
-    def _parallel(self, loop: ast.ForLoop) -> None:
-        # Threads that share an output element race; nothing that runs in one thread would show it.
-        dimension = loop.dimension
-        if isinstance(dimension, ast.Attribute) and dimension.name in self._output_dims():
-            return
-        domain = self.rule.domain(dimension.id) if isinstance(dimension, ast.Name) else None
-        inside = [leaf for leaf in self.rule.leaves() if loop in leaf.around]
-        if isinstance(domain, ast.Call) and domain.function == "output_dims":
-            return
-        if not all(writes_privately(self.rule, leaf, loop, self.operators) for leaf in inside):
-            message = "a parallel loop over what may be reduced writes to the output of all threads"
-            help = (
-                f"choose it from output_dims({self.rule.declaration.match.variable}), or write to "
-                "a buffer made in the loop, and from there to the output in an 'ordered' step"
-            )
-            self.collector.error("R014", message, dimension.span, "may be reduced", help)
-
-    def _output_dims(self) -> set[str]:
-        """Dimensions of the output, of an operator that is matched by its name."""
-        operator = self.operators.get(self.rule.declaration.match.operator or "")
-        return {d for i in operator.output.indices for d, _ in i.terms} if operator else set()
 
     # ------------------------------------------------------------------------- buffers
 
@@ -296,19 +273,6 @@ class ResultChecker:
         help = f"only a buffer of a weight can be filled ahead, in no loop: '{form}'"
         self.collector.error("R020", message, leaf.step.span, "may differ by the call", help)
 
-    def _ordered(self, leaf: Leaf) -> None:
-        """What is done in order stands in a parallel loop, once an iteration."""
-        if not isinstance(leaf.step, ast.Apply) or not leaf.step.ordered:
-            return
-        loop = leaf.loops[-1] if leaf.loops else None
-        others = [other for other in self.rule.leaves() if loop in other.around]
-        steps = [o.step for o in others if isinstance(o.step, ast.Apply) and o.step.ordered]
-        if loop is not None and loop.parallel and len(steps) == 1:
-            return
-        message = "this cannot be done in the order of a parallel loop"
-        help = "write one 'ordered' step, directly in a 'parallel for'"
-        self.collector.error("R021", message, leaf.step.span, "no order to do it in", help)
-
     def _counts(self, step: ast.Apply, operator: Operator) -> None:
         form = ", ".join((*(p.name for p in operator.parameters), *operator.given_scalars))
         help = f"{operator.name}({form}): inputs, then the output, then scalars"
@@ -326,30 +290,3 @@ class ResultChecker:
 def _is_positive(step: ast.Expr) -> bool:
     """Whether the step of a loop is written as a number."""
     return isinstance(step, ast.Number) and isinstance(step.value, int) and step.value > 0
-
-
-def writes_privately(
-    rule: Rule, leaf: Leaf, loop: ast.ForLoop, operators: Mapping[str, Operator]
-) -> bool:
-    """Whether a leaf in a parallel loop writes to a buffer that is made there, or in order."""
-    inside = leaf.around[leaf.around.index(loop) :]
-    buffers = {n.variable for n in inside if isinstance(n, ast.With) and n.layout is not None}
-    match leaf.step:
-        case ast.Apply(ordered=True):
-            return True
-        case ast.Apply(operator=name, arguments=arguments):
-            operator = operators.get(name)
-            written = arguments[: len(operator.parameters)][-1:] if operator else ()
-            return all(isinstance(o, ast.Name) and o.id in buffers for o in written)
-        case ast.Reapply(variable=f, substitutions=substitutions):
-            return any(
-                new in buffers and writes(f, old, leaf.step) in rule.conditions
-                for old, new in substitutions
-            )
-    return False
-
-
-def writes(f: str, operand: str, node: ast.Node) -> ast.Expr:
-    """The condition ``writes(f, X)``."""
-    names = tuple(ast.Name(id=name, span=node.span) for name in (f, operand))
-    return ast.Call(function="writes", args=names, span=node.span)

@@ -74,7 +74,7 @@ CODES: Mapping[str, str] = {
     "R004": "Something else than the matched operation stands where only that can.",
     "R005": "An operator does not exist.",
     "R006": "A rule matches what never is: an accumulating form where nothing is reduced.",
-    "R007": "A variable is chosen from what is no list, or a second size is chosen.",
+    "R007": "A variable is chosen from what is no list.",
     "R008": "A guard or condition is no truth value.",
     "R009": "A guard can never hold, or not together with the others.",
     "R010": "A cost is no number.",
@@ -100,6 +100,8 @@ CODES: Mapping[str, str] = {
     "R030": "A rule applies an operator of several statements.",
     "R031": "An operator is applied to what is computed on the way, which is nowhere.",
     "R032": "A tensor on the way is taken to be an operand that it may not be.",
+    "R033": "A parallel loop stands in another one, with which it makes no grid of tiles.",
+    "R034": "What a parallel loop does would be divided among threads again.",
     "R101": "A rule yields something that is not smaller than what it matches.",
     "R102": "Rules turn operators into each other without end.",
     # Targets and kernels.

@@ -62,6 +62,9 @@ SPEC: dict[str, Signature] = {
     "output_dims": Signature(("operation",), "list of dim", "Dimensions that index the output."),
     "reduced_dims": Signature(("operation",), "list of dim", "Dimensions that are reduced."),
     "tile_sizes": Signature(("dim",), "list of size", "The target's sizes below the dimension's."),
+    "divisors": Signature(
+        ("number",), "list of number", "Whole numbers that divide it, from 1 to itself."
+    ),
     "levels": Signature(("operand",), "list of level", "Levels where it may be computed."),
     "nearer": Signature(("level",), "list of level", "Levels nearer to the registers."),
     "layouts": Signature(
@@ -84,6 +87,7 @@ SPEC: dict[str, Signature] = {
         ("operation",), "truth", "Whether loops divide some dimensions only: parts have kernels."
     ),
     "shared": Signature(("operation",), "truth", "Whether threads may share its work."),
+    "threads": Signature(("operation",), "number", "How many threads may share its work."),
     "direct": Signature(
         ("operation",), "truth", "Whether a kernel that says so takes these element types."
     ),
@@ -134,6 +138,9 @@ SPEC: dict[str, Signature] = {
     "size": Signature(("dim",), "number", "Its size.", sized=True),
     "steps": Signature(
         ("dim", "number"), "number", "Tiles of that size, the tail included.", sized=True
+    ),
+    "share": Signature(
+        ("dim", "number"), "size", "Its size over that number, rounded up.", sized=True
     ),
     "lies_as": Signature(
         ("operand", "layout"), "truth", "Whether it is in that layout already.", sized=True

@@ -214,7 +214,7 @@ class _Lowering:
             }
             tail = self.node(step.tail, rest)
         if step.parallel:
-            threads = -(-(count + bool(step.idle)) // int(step.runs))
+            threads = int(step.threads_used)
             return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
         loop = Loop(variable, step.dim, count, tile, body, step.unrolled, self.origin)
         return loop if tail is None else Block((loop, tail))

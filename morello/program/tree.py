@@ -146,7 +146,9 @@ class Loop:
 class ParallelLoop:
     """Like `Loop`, with iterations that may run at once; ``tail`` is one more of them.
 
-    If any of them has an `Ordered` step, each has one.
+    If any of them has an `Ordered` step, each has one. Where the body is a parallel loop itself, so
+    is the tail, of as many iterations with the same step; these loops are one, over a grid of
+    tiles, which the ``threads`` of the outer one share.
     """
 
     variable: str

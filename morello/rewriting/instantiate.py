@@ -204,7 +204,8 @@ class Instantiation:
             is_whole(dict(scalars)[n], least) for n, least in operator.least.items()
         )
         operation = operation_at(operator, rank, node.accumulating, scalars)
-        threads = 1 if node.ahead or node.ordered else self.f.family.threads
+        alone = node.ahead or node.ordered or state.divided
+        threads = 1 if alone else self.f.family.threads
         child = Family(operation, tuple(t.operand for t in tensors), threads)
         sizes, used = None, None
         if not self.structural:
@@ -276,8 +277,10 @@ class Instantiation:
             # A match by name says of dimensions that they may be divided, though they are whole.
             by_name = self.f.match is not None
             divided = by_name or dim not in self.f.family.operation.whole_dims
-            body = self._block(node.body, state.tile(state.tensors, state.sizes))
-            return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body)
+            body = self._block(node.body, state.tile(state.tensors, state.sizes, node.parallel))
+            return Tiled(
+                dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body, state.divided
+            )
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
         threads = self.f.family.threads if node.parallel else 1
@@ -285,12 +288,14 @@ class Instantiation:
         for tensor in state.tensors.values():
             guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
         parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
-        full = self._block(node.body, self._inside(state, parts, dim, tile))
+        full = self._block(node.body, self._inside(state, parts, node, dim, tile))
         tail: Step = Sequence(())
         if not isinstance(remainder, np.ndarray) or np.any(guard & (remainder > 0)):
-            tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
+            left = self._inside(state, parts, node, dim, np.maximum(remainder, 1))
+            tail = self._block(node.body, left)
+        inner = state.divided and node.parallel
         return Tiled(
-            dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail
+            dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail, inner
         )
 
     def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
@@ -303,11 +308,17 @@ class Instantiation:
         return tensor.with_packing(packing)
 
     def _inside(
-        self, state: _State, parts: Mapping[str, TensorRef], dim: str, size: Size
+        self,
+        state: _State,
+        parts: Mapping[str, TensorRef],
+        node: ast.ForLoop,
+        dim: str,
+        size: Size,
     ) -> _State:
         """Inside a loop, for an iteration of this size."""
         sizes = {**state.sizes, dim: size}
-        return state.tile({key: self._narrow(t, sizes, dim) for key, t in parts.items()}, sizes)
+        narrow = {key: self._narrow(t, sizes, dim) for key, t in parts.items()}
+        return state.tile(narrow, sizes, node.parallel)
 
     def _narrow(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
         """A tensor that a loop over ``dim`` may have made no wider than its panels."""
@@ -325,6 +336,7 @@ class _State:
     """What changes on the way down a rule's result.
 
     ``whole``: no loop and no nearer level is around, so that a weight may still be packed ahead.
+    ``divided``: a parallel loop is around, so that one thread does what is here.
     """
 
     f: SpecRef
@@ -334,24 +346,26 @@ class _State:
     sizes: Sizes
     used: Mapping[str, Size]
     whole: bool = True
+    divided: bool = False
 
     def bind(self, name: str, tensor: TensorRef) -> _State:
         """With one more tensor in scope."""
-        return _State(
-            self.f,
-            {**self.tensors, tensor.key: tensor},
-            {**self.aliases, name: tensor.key},
-            {**self.variables, name: tensor},
-            self.sizes,
-            self.used,
+        return replace(
+            self,
+            tensors={**self.tensors, tensor.key: tensor},
+            aliases={**self.aliases, name: tensor.key},
+            variables={**self.variables, name: tensor},
         )
 
-    def tile(self, tensors: dict[str, TensorRef], sizes: Sizes) -> _State:
+    def tile(self, tensors: dict[str, TensorRef], sizes: Sizes, parallel: bool) -> _State:
         """Inside a loop: parts of the tensors, one size smaller."""
         variables = {
             n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
         }
-        return _State(self.f, tensors, self.aliases, variables, sizes, self.used, whole=False)
+        divided = self.divided or parallel
+        return replace(
+            self, tensors=tensors, variables=variables, sizes=sizes, whole=False, divided=divided
+        )
 
 
 def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:

@@ -55,8 +55,10 @@ class Tiled:
     """A loop: ``count`` full tiles, then the tail where ``remainder`` is not 0.
 
     ``guard`` must hold: tiles of a register operand begin at a register, and none lies across the
-    border of a panel unless it begins at one. Tiles are dealt out to ``threads`` one by one, the
-    tail last. The tail is empty where no Spec of a box has one.
+    border of a panel unless it begins at one. The tail is empty where no Spec of a box has one.
+    Where the loop is parallel, tiles are dealt out to ``threads`` one by one, the tail last. A
+    parallel loop directly in it divides each of its tiles alike: it deals out the tiles of both,
+    row by row of this *grid*, and to the ``inner`` loop itself there are no threads.
     """
 
     dim: str
@@ -69,16 +71,43 @@ class Tiled:
     guard: Any
     full: Step
     tail: Step
+    inner: bool = False
+
+    @property
+    def grid(self) -> Tiled | None:
+        """The loop that it makes a grid with."""
+        full = self.full
+        return full if isinstance(full, Tiled) and full.inner else None
+
+    @property
+    def tiles(self) -> Size:
+        """How many there are to deal out; of a grid, all, those at the ends of rows included."""
+        if self.grid is None:
+            return self.count
+        return (self.count + (self.remainder > 0)) * (self.grid.count + (self.grid.remainder > 0))
 
     @property
     def runs(self) -> Size:
         """How often the slowest thread executes the full tile."""
-        return -(-self.count // self.threads)
+        return 1 if self.inner else -(-self.tiles // self.threads)
 
     @property
     def idle(self) -> Any:
-        """Whether a thread has one full tile less than others, so that the tail takes no time."""
-        return self.count % self.threads != 0
+        """Whether the tail takes no time: some thread has one full tile less than others.
+
+        The tails of a grid count as full tiles.
+        """
+        if self.inner or self.grid is not None:
+            return True
+        return self.tiles % self.threads != 0
+
+    @property
+    def threads_used(self) -> Size:
+        """As few as it takes to be as fast; an inner loop has none of its own."""
+        if self.inner:
+            return 1
+        tails = 0 if self.grid is not None else self.idle & (self.remainder > 0)
+        return -(-(self.tiles + tails) // self.runs)
 
     def full_runs(self, leaf: Leaf) -> Size:
         """How often the time passes that a leaf of the full tile takes; in order, threads wait."""

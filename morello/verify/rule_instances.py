@@ -58,11 +58,13 @@ DRAWS = 100
 RARE_GRAPHS = 2000
 """So many are drawn at most where few of them have what a rule is for."""
 
-THREADS = 2
+THREADS = 4
+"""They can be divided again, among the rows of a grid."""
+
 ALTERNATIVES_OF_A_FAMILY = 2
 SHAPES_OF_AN_ALTERNATIVE = 6
 MISSES = 1000
-"""After so many strata without a new instance, one after the other, there are no more."""
+"""After so many strata without a new instance, one after the other, no more are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +98,22 @@ class _Stratum:
 
 
 def rule_instances(definitions: Definitions, rule: Rule, budget: int) -> Iterator[Instance]:
-    """At most so many different instances of a rule."""
+    """So many different instances of a rule; and one of each operator that was not met by then."""
     random = Random(rule.name)
     seen: set[tuple[object, ...]] = set()
+    unmet = {o.name for o in definitions.operators.values() if not o.parts and rule.may_match(o)}
     misses = 0
     for stratum in cycle(_strata(definitions, rule, random)):
         misses += 1
-        for instance in _draw(stratum, random):
-            if len(seen) < budget and instance.key not in seen:
-                seen.add(instance.key)
-                misses = 0
-                yield instance
-        if len(seen) == budget or misses == MISSES:
+        name = stratum.operation.operator.name
+        if len(seen) < budget or name in unmet:
+            for instance in _draw(stratum, random):
+                if instance.key not in seen and (len(seen) < budget or name in unmet):
+                    seen.add(instance.key)
+                    unmet.discard(name)
+                    misses = 0
+                    yield instance
+        if misses == MISSES or (len(seen) >= budget and not unmet):
             return
 
 

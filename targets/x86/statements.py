@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from morello.errors import MorelloError
@@ -119,43 +119,44 @@ class StatementWriter:
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
 
     def _parallel(self, loop: ParallelLoop, scope: Scope) -> list[str]:
-        name = scope.fresh(loop.variable)
-        end = loop.count * loop.step
-        bound = end if loop.tail is None else end + loop.step
+        """A loop or a grid of them, with a part of the workspace for each thread if any is used."""
+        loops, names, inner = _grid(loop), list[str](), scope
+        for each in loops:
+            names.append(inner.fresh(each.variable))
+            inner = inner.with_variable(each.variable, names[-1], each.step, _bound(each))
         waits = any(isinstance(node, Ordered) for node in walk(loop.body))
-        ordered = " ordered(1)" if waits else ""
-        pragma = f"parallel for{ordered} num_threads({loop.threads}) schedule(static, 1)"
-        return [
-            *_openmp(pragma),
-            f"{_head(name, bound, loop.step)} {{  {self._origin(loop.origin)}",
-            *_indented(self._parallel_body(loop, name, end, scope)),
-            "}",
-        ]
+        clauses = [" ordered(1)"] if waits else [f" collapse({len(loops)})"] * (len(loops) > 1)
+        body: list[str] = []
+        if share := workspace_extent(loop, self._options, scope.stack) // loop.threads:
+            slot = inner.fresh("part")
+            inner = inner.with_base(slot)
+            body = [f"unsigned char *const {slot} = {scope.place} + {THREAD_INDEX} * {share};"]
+        body += self._tile(loop, names, inner)
+        for each, name in reversed(list(zip(loops, names, strict=True))):
+            head = f"{_head(name, _bound(each), each.step)} {{  {self._origin(each.origin)}"
+            body = [head, *_indented(body), "}"]
+        pragma = f"num_threads({loop.threads}) schedule(static, 1)"
+        return [*_openmp(f"parallel for{''.join(clauses)} {pragma}"), *body]
+
+    def _tile(self, loop: Node, names: Sequence[str], scope: Scope) -> list[str]:
+        """What is done for a tile: a full one, or one at an end of one of the loops so named."""
+        if not names:
+            return self.write(loop, scope)
+        assert isinstance(loop, ParallelLoop)
+        name, end = names[0], loop.count * loop.step
+        inner = scope.with_variable(loop.variable, name, loop.step, _bound(loop))
+        inner = inner.with_previous(f"{name} - {loop.step}")
+        body = self._tile(loop.body, names[1:], inner)
+        if loop.tail is None:
+            return body
+        tail = self._tile(loop.tail, names[1:], inner)
+        return [f"if ({name} < {end}) {{", *_indented(body), "} else {", *_indented(tail), "}"]
 
     def _ordered(self, body: Node, scope: Scope) -> list[str]:
         """Between two pragmas, since a region may stand in a loop only once, and here is a tail."""
         lines = ["{", *_indented(self.write(body, scope)), "}"]
         wait, done = f"depend(sink: {scope.previous})", "depend(source)"
         return [*_openmp(f"ordered {wait}"), *lines, *_openmp(f"ordered {done}")]
-
-    def _parallel_body(self, loop: ParallelLoop, name: str, end: int, scope: Scope) -> list[str]:
-        """The iteration, with a part of the workspace for each thread if it needs any."""
-        parts = [loop.body] if loop.tail is None else [loop.body, loop.tail]
-        share = max(workspace_extent(part, self._options, scope.stack) for part in parts)
-        bound = end if loop.tail is None else end + loop.step
-        inner, lines = scope.with_variable(loop.variable, name, loop.step, bound), []
-        inner = inner.with_previous(f"{name} - {loop.step}")
-        if share:
-            slot = inner.fresh("part")
-            inner = inner.with_base(slot)
-            start = f"{scope.place} + {THREAD_INDEX} * {share}"
-            lines = [f"unsigned char *const {slot} = {start};"]
-        body = self.write(loop.body, inner)
-        if loop.tail is None:
-            return lines + body
-        tail = self.write(loop.tail, inner)
-        choice = [f"if ({name} < {end}) {{", *_indented(body), "} else {", *_indented(tail), "}"]
-        return lines + choice
 
     # ------------------------------------------------------------------- buffers
 
@@ -265,6 +266,17 @@ def _openmp(pragma: str) -> list[str]:
 
 def _head(name: str, bound: int, step: int) -> str:
     return f"for (ptrdiff_t {name} = 0; {name} < {bound}; {name} += {step})"
+
+
+def _grid(loop: ParallelLoop) -> list[ParallelLoop]:
+    """The loop, and those directly in it that it makes a grid with."""
+    inner = loop.body
+    return [loop, *(_grid(inner) if isinstance(inner, ParallelLoop) else [])]
+
+
+def _bound(loop: ParallelLoop) -> int:
+    """Where its variable ends: the tail is one more step."""
+    return (loop.count + (loop.tail is not None)) * loop.step
 
 
 def is_parallel(node: Node) -> bool:

@@ -68,6 +68,52 @@ def test_the_slowest_thread_counts(threads: int, tile: int, full: int, tail: int
     assert all(spec.family.threads == 1 for spec, _ in found)
 
 
+@pytest.mark.parametrize(
+    ("threads", "rows", "parts"), [(2, 7, [(4, 1), (3, 0)]), (3, 6, [(2, 1)]), (4, 6, [(2, 1)])]
+)
+def test_threads_get_equal_parts(threads: int, rows: int, parts: list[tuple[int, int]]) -> None:
+    """As equal as can be: what is left over is less, and takes no longer."""
+    step = _step("tiny.flat", matmul(rows, 2, 3, threads=threads), "parallel_share", d="m")
+    assert isinstance(step, Tiled)
+    assert step.guard
+    assert parts == [(spec.sizes[0], count) for spec, count in _specs(step)]
+    assert step.threads_used == -(-rows // parts[0][0])
+
+
+@pytest.mark.parametrize(
+    ("shape", "tiles"),
+    [
+        ((4, 6), {(2, 2): 1}),
+        ((5, 6), {(3, 2): 1, (2, 2): 0}),
+        ((4, 5), {(2, 2): 1, (2, 1): 0}),
+        ((5, 5), {(3, 2): 1, (3, 1): 0, (2, 2): 0, (2, 1): 0}),
+    ],
+)
+def test_threads_get_tiles_of_a_grid(
+    shape: tuple[int, int], tiles: dict[tuple[int, int], int]
+) -> None:
+    """Six of them, in two rows of three; those at the ends take no longer."""
+    wanted = matmul(*shape, 7, threads=6)
+    step = _step("tiny.flat", wanted, "parallel_grid", d="m", e="n", n="2")
+    assert isinstance(step, Tiled)
+    assert (step.tiles, step.runs, step.threads_used) == (6, 1, 6)
+    found = _specs(step)
+    assert tiles == {(spec.sizes[0], spec.sizes[1]): count for spec, count in found}
+    assert all(spec.family.threads == 1 for spec, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("threads", "runs", "used"), [(1, 12, 1), (5, 3, 4), (8, 2, 6), (20, 1, 12)]
+)
+def test_tiles_of_a_grid_are_dealt_out_together(threads: int, runs: int, used: int) -> None:
+    """Three rows of four, with the ends; as few threads as it takes."""
+    body = Sequence(())
+    row = Tiled("n", 2, 3, threads, 1, True, False, True, body, body, inner=True)
+    grid = Tiled("m", 2, 2, threads, 1, True, False, True, row, row)
+    assert (grid.tiles, grid.runs, grid.threads_used) == (12, runs, used)
+    assert (row.runs, row.threads_used) == (1, 1)
+
+
 @pytest.mark.parametrize(("size", "sums"), [(6, 3), (7, 4)])
 def test_threads_wait_for_what_is_done_in_order(size: int, sums: int) -> None:
     """Three tiles for two threads, and a tail: two at once, but each is added in its turn."""

@@ -30,6 +30,7 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
         matmul(3, 2, 2, threads=2),
         matmul(1, 2, 5, threads=2),
         matmul(1, 1, 5, threads=3),
+        matmul(3, 5, 2, threads=4),
         weighing(matmul(2, 5, 3), "B"),
         weighing(matmul(2, 2, 2, threads=2, A=(1, 0), B=Layout((0, 1), 2)), "A", "B"),
         weighing(elementwise("add", 3, 2, Z=(1, 0)), "X", "Z"),
@@ -42,6 +43,7 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
         matmul(2, 4, 2),
         matmul(2, 1, 4, "s32"),
         matmul(1, 2, 3, "s32", threads=2),
+        matmul(4, 3, 1, threads=6),
         copy(2, 7, X=Layout((0, 1), 3)),
     ),
     "tiny.flat": (

@@ -97,7 +97,7 @@ def test_instances_reach_the_corners(name: str, definitions: Definitions) -> Non
     untried = set(definitions.targets) - {i.context.target.name for i in instances}
     assert untried == {"x86.zen5"}  # differs from x86.avx512_bf16 in costs only
     alone = name == "move"  # its guard: what is moved is of one thread
-    assert {f.threads for f in families} == ({1} if alone else {1, 2})
+    assert {f.threads for f in families} == ({1} if alone else {1, 4})
     assert {f.operation.accumulating for f in families} == {False, True}
     assert {f.operation.group_rank for f in families} == {0, 1, 2, 3}
     assert {o.level.name for o in operands} == levels

@@ -71,9 +71,11 @@ def loop(variable: str, count: int, step: int, body: Node, *, unrolled: bool = F
     return Loop(variable, variable, count, step, body, unrolled, origin("tile"))
 
 
-def parallel(variable: str, count: int, step: int, body: Node, tail: Node | None) -> ParallelLoop:
-    """A loop over two threads that the rule ``tile`` made."""
-    return ParallelLoop(variable, variable, count, step, 2, body, tail, origin("tile"))
+def parallel(
+    variable: str, count: int, step: int, body: Node, tail: Node | None, threads: int = 2
+) -> ParallelLoop:
+    """A loop over threads that the rule ``tile`` made."""
+    return ParallelLoop(variable, variable, count, step, threads, body, tail, origin("tile"))
 
 
 def buffer(part: Tensor, *steps: Node) -> Allocate:

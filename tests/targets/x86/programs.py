@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from morello.program.tree import Affine, Block, Node, Program, Tensor, View
+from morello.program.tree import Affine, Block, Node, ParallelLoop, Program, Tensor, View
 from morello.spec.machine import Target
 
 from .build import at, buffer, call, loop, parallel, program, tensor, view, whole
@@ -189,26 +189,44 @@ def relayed(target: Target, size: int, layout: tuple[int, ...]) -> Program:
     )
 
 
+def parallel_tiles(target: Target, shape: tuple[int, int], tile: tuple[int, int]) -> Program:
+    """Twice the positive part, by a grid of tiles in parallel, each with a buffer of its own."""
+    x, y = tensor("x", shape, role="input"), tensor("y", shape, role="output")
+    (rows, bottom), (columns, right) = map(divmod, shape, tile)
+
+    def row(name: str, place: Affine | int, height: int) -> ParallelLoop:
+        def part(start: Affine | int, width: int) -> Node:
+            parts = (view(t, [place, start], [height, width]) for t in (x, y))
+            return twice_positive(target, *parts)
+
+        tail = part(shape[1] - right, right) if right else None
+        return parallel(name, columns, tile[1], part(at(name), tile[1]), tail, threads=1)
+
+    tail = row("r", shape[0] - bottom, bottom) if bottom else None
+    body = parallel("t", rows, tile[0], row("s", at("t"), tile[0]), tail, threads=3)
+    return program(target, [x, y], body, "tiles")
+
+
+def twice_positive(target: Target, x: View, y: View) -> Node:
+    """Twice the positive part of a view, by way of a buffer."""
+    own, ones = tensor("own", x.sizes), [1, 1]
+    places = [offset.plus(at(i)) for offset, i in zip(x.offsets, ("i0", "i1"), strict=True)]
+    element_x, element_y = (near(view(v.tensor, places, ones)) for v in (x, y))
+    mid = near(view(own, [at("i0"), at("i1")], ones))
+    relu = call(target, "element", operation("relu", 2), element_x, mid)
+    twice = call(target, "element", operation("add", 2), mid, mid, element_y)
+    rows, columns = x.sizes
+    return buffer(own, *(loop("i0", rows, 1, loop("i1", columns, 1, c)) for c in (relu, twice)))
+
+
 def parallel_rows(target: Target, rows: int, step: int, columns: int) -> Program:
     """Twice the positive part, by rows in parallel, each thread with a buffer of its own."""
     x = tensor("x", (rows, columns), role="input")
     y = tensor("y", (rows, columns), role="output")
 
-    def part(start: View, result: View) -> Node:
-        own = tensor("own", start.sizes)
-        index = [at("i0"), at("i1")]
-        ones = [1, 1]
-        place = start.offsets[0].plus(at("i0"))
-        element_x = near(view(x, [place, at("i1")], ones))
-        element_y = near(view(y, [place, at("i1")], ones))
-        mid = near(view(own, index, ones))
-        relu = call(target, "element", operation("relu", 2), element_x, mid)
-        twice = call(target, "element", operation("add", 2), mid, mid, element_y)
-        count = start.sizes[0]
-        nests = [loop("i0", count, 1, loop("i1", columns, 1, c)) for c in (relu, twice)]
-        return buffer(own, *nests)
+    def part(start: Affine | int, count: int) -> Node:
+        return twice_positive(target, *(view(t, [start, 0], [count, columns]) for t in (x, y)))
 
     full, rest = divmod(rows, step)
-    body = part(*(view(t, [at("t"), 0], [step, columns]) for t in (x, y)))
-    tail = part(*(view(t, [rows - rest, 0], [rest, columns]) for t in (x, y))) if rest else None
+    body, tail = part(at("t"), step), part(rows - rest, rest) if rest else None
     return program(target, [x, y], parallel("t", full, step, body, tail), "halves")

@@ -25,6 +25,7 @@ from .programs import (
     element_loops,
     near,
     parallel_rows,
+    parallel_tiles,
     relayed,
     scalar_matmul,
     tiled_matmul,
@@ -121,6 +122,20 @@ def test_parallel_loops_with_and_without_a_tail(rows: int, columns: int, tmp_pat
     per_thread = 2 * columns * 4
     assert code.workspace_bytes == (0 if per_thread <= 4096 else 2 * per_thread)
     assert "-fopenmp" in code.flags
+    (x,) = _inputs(made)
+    _check(made, [x], [2 * np.maximum(x, 0)], tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(7, 600), (6, 599), (7, 599), (6, 600), (2, 3)])
+def test_grids_of_tiles_with_and_without_ends(shape: tuple[int, int], tmp_path: Path) -> None:
+    """Tiles of both loops are dealt out together; each thread has one buffer for any of them."""
+    rows, columns = 2, min(shape[1] // 2 * 2, 200)
+    made = parallel_tiles(targets()["x86.scalar"], shape, (rows, columns))
+    code = CEmitter().emit(made, EmitOptions(stack_buffer=512))
+    per_thread = -(-rows * columns * 4 // 64) * 64
+    assert code.workspace_bytes == (0 if per_thread <= 512 else 3 * per_thread)
+    assert code.source.count("#pragma") == 1
+    assert "#pragma omp parallel for collapse(2) num_threads(3)" in code.source
     (x,) = _inputs(made)
     _check(made, [x], [2 * np.maximum(x, 0)], tmp_path)
 
