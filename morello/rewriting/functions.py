@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.kernels import KernelMatch
@@ -317,6 +319,14 @@ def _steps(scope: Scope, dim: str, tile: Size) -> Size:
     return -(-scope.sizes[dim] // tile)
 
 
+def _share(scope: Scope, dim: str, number: Size) -> Size:
+    """At least 1 and at most the size, whatever the number is."""
+    size = scope.sizes[dim]
+    if isinstance(number, int):
+        return -(-size // max(1, number))
+    return np.ceil(size / np.maximum(1, number)).astype(np.int64)
+
+
 def _volume(scope: Scope, f: SpecRef) -> Size:
     return prod((scope.sizes[d] for d in f.family.operation.dims), start=1)
 
@@ -380,7 +390,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "output_dims": _output_dims,
     "reduced_dims": _reduced_dims,
     "tile_sizes": _tile_sizes,
-    "divisors": lambda _, number: tuple(n for n in range(1, number + 1) if number % n == 0),
+    "divisors": lambda _, number: tuple(n for n in range(1, int(number) + 1) if number % n == 0),
     "levels": _levels,
     "nearer": _nearer,
     "layouts": _layouts,
@@ -411,7 +421,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "broadcasts": _broadcasts,
     "size": _size,
     "steps": _steps,
-    "share": _steps,
+    "share": _share,
     "lies_as": _lies_as,
     "volume": _volume,
     "elements": lambda scope, x: elements(x, scope.sizes),

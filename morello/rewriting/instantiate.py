@@ -273,14 +273,13 @@ class Instantiation:
     def _loop(self, node: ast.ForLoop, state: _State) -> Step:
         dim: str = self._value(node.dimension, state)
         unrolled = is_unrolled(self.f, dim)
+        inner = state.divided and node.parallel
         if self.structural:
             # A match by name says of dimensions that they may be divided, though they are whole.
             by_name = self.f.match is not None
             divided = by_name or dim not in self.f.family.operation.whole_dims
             body = self._block(node.body, state.tile(state.tensors, state.sizes, node.parallel))
-            return Tiled(
-                dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body, state.divided
-            )
+            return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body, inner)
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
         threads = self.f.family.threads if node.parallel else 1
@@ -293,7 +292,6 @@ class Instantiation:
         if not isinstance(remainder, np.ndarray) or np.any(guard & (remainder > 0)):
             left = self._inside(state, parts, node, dim, np.maximum(remainder, 1))
             tail = self._block(node.body, left)
-        inner = state.divided and node.parallel
         return Tiled(
             dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail, inner
         )

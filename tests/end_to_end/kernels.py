@@ -111,6 +111,9 @@ SPECS: dict[str, str] = {
     "threads": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]").replace(
         ") {", ") threads 2 {"
     ),
+    "many threads": MATMUL.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]").replace(
+        ") {", ") threads 32 {"
+    ),
     "square": """spec square(N) {
       input  a: f32[N, N]
       output c: f32[N, N]

@@ -196,6 +196,12 @@ class TestThreads:
         first = kernel(*inputs)
         assert all(np.array_equal(first, kernel(*inputs)) for _ in range(20))
 
+    def test_many_threads_get_tiles(self) -> None:
+        """More threads than rows that are worth one; nothing divides anything evenly."""
+        kernel = runnable(compiled("many threads", (37, 67, 41), "x86.scalar"))
+        assert "#pragma omp parallel for collapse(2)" in kernel.source
+        kernel.verify()
+
     def test_it_is_predicted_to_pay(self) -> None:
         """Work enough to divide costs less with two threads than with one."""
         alone = compiled("matmul", self.SIZES, "x86.scalar")

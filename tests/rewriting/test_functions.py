@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from inspect import Parameter, signature
 
+import numpy as np
 import pytest
 
 from morello.language.evaluate import ARITHMETIC as EVALUATED
@@ -29,6 +30,26 @@ def test_it_takes_the_arguments_that_the_list_says(name: str) -> None:
     parameters = signature(SPEC_FUNCTIONS[name]).parameters.values()
     positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     assert 1 + len(SPEC[name].arguments) == len(positional) == len(parameters)
+
+
+def test_ways_to_share_threads() -> None:
+    """Only whole numbers divide a number of threads."""
+    scope = Scope(context("tiny.flat").target, {}, {}, {})
+    divisors = SPEC_FUNCTIONS["divisors"]
+    assert [(1, 2, 3, 6), (1, 7), (1,), (), ()] == [divisors(scope, n) for n in (6, 7, 1, 4.5, 0)]
+
+
+def test_shares_of_a_dimension() -> None:
+    """Rounded up, never less than 1 or more than all; of one Spec as of many."""
+    target, sizes = context("tiny.flat").target, [1, 5, 6, 7]
+    numbers = (1, 2, 3, 8, 2.5, 0, -3)
+    expected = [[1, 5, 6, 7], [1, 3, 3, 4], [1, 2, 2, 3], [1, 1, 1, 1], [1, 2, 3, 3], sizes, sizes]
+    share = SPEC_FUNCTIONS["share"]
+    box = Scope(target, {}, {"m": np.array(sizes)}, {})
+    assert expected == [share(box, "m", n).tolist() for n in numbers]
+    assert expected == [
+        [share(Scope(target, {}, {"m": s}, {}), "m", n) for s in sizes] for n in numbers
+    ]
 
 
 def _layouts_of_b(target: str, *dtypes: str, to: str = "l2") -> list[str]:
