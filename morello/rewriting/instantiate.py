@@ -274,11 +274,12 @@ class Instantiation:
         dim: str = self._value(node.dimension, state)
         unrolled = is_unrolled(self.f, dim)
         inner = state.divided and node.parallel
+        state = replace(state, divided=state.divided or node.parallel)
         if self.structural:
             # A match by name says of dimensions that they may be divided, though they are whole.
             by_name = self.f.match is not None
             divided = by_name or dim not in self.f.family.operation.whole_dims
-            body = self._block(node.body, state.tile(state.tensors, state.sizes, node.parallel))
+            body = self._block(node.body, state.tile(state.tensors, state.sizes))
             return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body, inner)
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
@@ -287,11 +288,10 @@ class Instantiation:
         for tensor in state.tensors.values():
             guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
         parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
-        full = self._block(node.body, self._inside(state, parts, node, dim, tile))
+        full = self._block(node.body, self._inside(state, parts, dim, tile))
         tail: Step = Sequence(())
         if not isinstance(remainder, np.ndarray) or np.any(guard & (remainder > 0)):
-            left = self._inside(state, parts, node, dim, np.maximum(remainder, 1))
-            tail = self._block(node.body, left)
+            tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
         return Tiled(
             dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail, inner
         )
@@ -306,17 +306,11 @@ class Instantiation:
         return tensor.with_packing(packing)
 
     def _inside(
-        self,
-        state: _State,
-        parts: Mapping[str, TensorRef],
-        node: ast.ForLoop,
-        dim: str,
-        size: Size,
+        self, state: _State, parts: Mapping[str, TensorRef], dim: str, size: Size
     ) -> _State:
         """Inside a loop, for an iteration of this size."""
         sizes = {**state.sizes, dim: size}
-        narrow = {key: self._narrow(t, sizes, dim) for key, t in parts.items()}
-        return state.tile(narrow, sizes, node.parallel)
+        return state.tile({key: self._narrow(t, sizes, dim) for key, t in parts.items()}, sizes)
 
     def _narrow(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
         """A tensor that a loop over ``dim`` may have made no wider than its panels."""
@@ -355,15 +349,12 @@ class _State:
             variables={**self.variables, name: tensor},
         )
 
-    def tile(self, tensors: dict[str, TensorRef], sizes: Sizes, parallel: bool) -> _State:
+    def tile(self, tensors: dict[str, TensorRef], sizes: Sizes) -> _State:
         """Inside a loop: parts of the tensors, one size smaller."""
         variables = {
             n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
         }
-        divided = self.divided or parallel
-        return replace(
-            self, tensors=tensors, variables=variables, sizes=sizes, whole=False, divided=divided
-        )
+        return replace(self, tensors=tensors, variables=variables, sizes=sizes, whole=False)
 
 
 def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:

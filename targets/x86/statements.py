@@ -125,7 +125,7 @@ class StatementWriter:
             names.append(inner.fresh(each.variable))
             inner = inner.with_variable(each.variable, names[-1], each.step, _bound(each))
         waits = any(isinstance(node, Ordered) for node in walk(loop.body))
-        clauses = [" ordered(1)"] if waits else [f" collapse({len(loops)})"] * (len(loops) > 1)
+        shared = f" collapse({len(loops)})" if len(loops) > 1 else " ordered(1)" if waits else ""
         body: list[str] = []
         if share := workspace_extent(loop, self._options, scope.stack) // loop.threads:
             slot = inner.fresh("part")
@@ -135,8 +135,8 @@ class StatementWriter:
         for each, name in reversed(list(zip(loops, names, strict=True))):
             head = f"{_head(name, _bound(each), each.step)} {{  {self._origin(each.origin)}"
             body = [head, *_indented(body), "}"]
-        pragma = f"num_threads({loop.threads}) schedule(static, 1)"
-        return [*_openmp(f"parallel for{''.join(clauses)} {pragma}"), *body]
+        pragma = f"parallel for{shared} num_threads({loop.threads}) schedule(static, 1)"
+        return [*_openmp(pragma), *body]
 
     def _tile(self, loop: Node, names: Sequence[str], scope: Scope) -> list[str]:
         """What is done for a tile: a full one, or one at an end of one of the loops so named."""
