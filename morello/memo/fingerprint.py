@@ -63,6 +63,8 @@ class Fingerprints:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._rules = {rule.name: _said_by_rule(rule) for rule in context.rules}
+        self._kernels = {k.name: _said_by_kernel(k) for k in context.target.kernels}
         self._known: dict[tuple[str, frozenset[str], bool], bytes] = {}
 
     def of(self, family: Family) -> bytes:
@@ -77,10 +79,83 @@ class Fingerprints:
             dtypes |= {dtype.name for _, dtype in operator.composition.graph.dtypes}
         key = (operator.name, dtypes, family.threads > 1)
         if key not in self._known:
-            reach = _reach(self._context, operator, dtypes, family.threads > 1)
-            text = repr((ENGINE, *_parts(self._context, reach)))
+            reach = self._reach(operator, dtypes, family.threads > 1)
+            text = repr((ENGINE, *self._parts(reach)))
             self._known[key] = blake2b(text.encode(), digest_size=BYTES).digest()
         return self._known[key]
+
+    def _reach(self, operator: Operator, dtypes: frozenset[str], parallel: bool) -> _Reach:
+        context = self._context
+        usable = [r for r in context.rules if parallel or not r.declaration.match.parallel]
+        found: dict[str, Operator] = {}
+        pending = [operator]
+        composition = operator.composition
+        if composition is not None:
+            pending += [node.operation.operator for node in composition.graph.nodes]
+        while pending:
+            own = pending.pop()
+            if own.name in found:
+                continue
+            found[own.name] = own = context.operators.get(own.name, own)
+            for rule in usable:
+                if rule.may_match(own) or (composition is not None and rule.pattern is not None):
+                    yielded = self._rules[rule.name].yielded
+                    pending += [context.operators[name] for name in yielded]
+        operators = tuple(found[name] for name in sorted(found))
+        derived = composition is not None
+        near = _implementing(context.target.kernels, operators, derived)
+        return _Reach(
+            derived,
+            dtypes,
+            operators,
+            tuple(
+                r
+                for r in usable
+                if any(map(r.may_match, operators)) or (derived and _for_graphs(r))
+            ),
+            tuple(k for k in near if all(_occurs(p, dtypes) for p in _certain(k.match))),
+            near,
+        )
+
+    def _parts(self, reach: _Reach) -> Iterator[Canonical]:
+        """Everything that counts, in an order that depends on names only."""
+        target = self._context.target
+        rules = {rule.name: self._rules[rule.name] for rule in reach.rules}
+        kernels = {kernel.name: self._kernels[kernel.name] for kernel in reach.kernels}
+        primitives = self._primitives(reach)
+        named = {coefficient for *_, coefficient in primitives if coefficient is not None}
+        named.update(*(said.names for said in (*rules.values(), *kernels.values())))
+        yield tuple(map(_operator, reach.operators))
+        yield tuple((name, rules[name].text) for name in sorted(rules))
+        yield tuple(kernels[name].text for name in sorted(kernels))
+        yield _sorted(_wanted(reach))
+        yield tuple(map(_level, target.levels))
+        yield (target.page, *target.sizes)
+        yield _sorted((n, c.value) for n, c in target.coefficients.items() if n in named)
+        yield _sorted(primitives)
+
+    def _primitives(self, reach: _Reach) -> set[tuple[str, int, str, str | None]]:
+        """(dtype, lanes, primitive, coefficient) of what meanings can need and the target has."""
+        target = self._context.target
+        needed: set[tuple[int, str]] = set()
+        for kernel in reach.kernels:
+            if kernel.template is None or self._kernels[kernel.name].asks_meaning:
+                every = _lanes(kernel, reach.dtypes)
+                needed |= _needed(reach, _implemented(kernel, reach), every)
+                if kernel.match.kind in ROW_KINDS:
+                    needed |= {(n, p) for n in every for p in (*ROW_PRIMITIVES, *exchanges(n))}
+        for rule in reach.rules:
+            if self._rules[rule.name].asks_meaning:
+                every = {lanes for _, lanes in target.primitives}
+                needed |= _needed(reach, filter(rule.may_match, reach.operators), every)
+        known = {k: p for k, p in target.primitives.items() if k[0] in reach.dtypes}
+        needed |= {(lanes, TYPE) for _, lanes in known}
+        return {
+            (dtype, lanes, name, primitives.entries[name][1])
+            for (dtype, lanes), primitives in known.items()
+            for wanted, name in needed
+            if wanted == lanes and name in primitives.entries
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,44 +173,46 @@ class _Reach:
     near: tuple[Kernel, ...]
 
 
-def _reach(context: Context, operator: Operator, dtypes: frozenset[str], parallel: bool) -> _Reach:
-    usable = [r for r in context.rules if parallel or not r.declaration.match.parallel]
-    found: dict[str, Operator] = {}
-    pending = [operator]
-    composition = operator.composition
-    if composition is not None:
-        pending += [node.operation.operator for node in composition.graph.nodes]
-    while pending:
-        own = pending.pop()
-        if own.name in found:
-            continue
-        found[own.name] = own = context.operators.get(own.name, own)
-        for rule in usable:
-            if rule.may_match(own) or (composition is not None and rule.pattern is not None):
-                pending += [context.operators[name] for name in _yielded(rule)]
-    operators = tuple(found[name] for name in sorted(found))
-    derived = composition is not None
-    near = _implementing(context.target.kernels, operators, derived)
-    return _Reach(
-        derived,
-        dtypes,
-        operators,
-        tuple(
-            r for r in usable if any(map(r.may_match, operators)) or (derived and _for_graphs(r))
-        ),
-        tuple(k for k in near if all(_occurs(p, dtypes) for p in _certain(k.match))),
-        near,
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a rule or a kernel says.
+
+    Attributes:
+        text: What of it counts.
+        names: Those in its expressions, of coefficients among others.
+        yielded: Operators that a rule's result applies, beside the matched one.
+        asks_meaning: Whether an expression asks what one evaluation of the meaning costs.
+    """
+
+    text: Canonical
+    names: frozenset[str]
+    yielded: tuple[str, ...]
+    asks_meaning: bool
+
+
+def _said_by_rule(rule: Rule) -> _Said:
+    declaration = rule.declaration
+    yielded = (n.operator for n in nodes(declaration.result) if isinstance(n, ast.Apply))
+    return _Said(
+        canonical(declaration), _names(declaration), tuple(yielded), _asks_meaning(declaration)
     )
+
+
+def _said_by_kernel(kernel: Kernel) -> _Said:
+    """Whether it is written from the meaning counts, for then it needs primitives."""
+    said = canonical((kernel.match, kernel.guards, kernel.cost, kernel.direct))
+    text = (kernel.name, said, kernel.template is None, kernel.streamed)
+    names = _names((kernel.guards, kernel.cost, kernel.direct))
+    return _Said(text, names, (), _asks_meaning((kernel.guards, kernel.cost)))
+
+
+def _names(value: object) -> frozenset[str]:
+    return frozenset(n.id for n in nodes(value) if isinstance(n, ast.Name))
 
 
 def _for_graphs(rule: Rule) -> bool:
     """Whether a rule may be for graphs."""
     return rule.declaration.match.kind != "named" or rule.pattern is not None
-
-
-def _yielded(rule: Rule) -> Iterator[str]:
-    """Operators that a rule's result applies, beside the matched one."""
-    return (n.operator for n in nodes(rule.declaration.result) if isinstance(n, ast.Apply))
 
 
 def _implementing(
@@ -157,22 +234,6 @@ def _occurs(pattern: ast.KernelOperand, dtypes: frozenset[str]) -> bool:
     return pattern.dtype == ANY or pattern.dtype in dtypes
 
 
-def _parts(context: Context, reach: _Reach) -> Iterator[Canonical]:
-    """Everything that counts, in an order that depends on names only."""
-    target = context.target
-    primitives = _primitives(context, reach)
-    named = {n.id for n in _expressions(reach) if isinstance(n, ast.Name)}
-    named |= {coefficient for *_, coefficient in primitives if coefficient is not None}
-    yield tuple(map(_operator, reach.operators))
-    yield _sorted((rule.name, canonical(rule.declaration)) for rule in reach.rules)
-    yield _sorted(map(_kernel, reach.kernels))
-    yield _sorted(_wanted(reach))
-    yield tuple(map(_level, target.levels))
-    yield (target.page, *target.sizes)
-    yield _sorted((n, c.value) for n, c in target.coefficients.items() if n in named)
-    yield _sorted(primitives)
-
-
 def _sorted(parts: Iterable[Canonical]) -> Canonical:
     return tuple(sorted(set(parts), key=repr))
 
@@ -180,12 +241,6 @@ def _sorted(parts: Iterable[Canonical]) -> Canonical:
 def _operator(operator: Operator) -> Canonical:
     parts = (operator.inputs, operator.output, operator.scalars, operator.statement)
     return (operator.name, operator.divided, operator.stated, canonical(parts))
-
-
-def _kernel(kernel: Kernel) -> Canonical:
-    """Whether it is written from the meaning counts, for then it needs primitives."""
-    said = canonical((kernel.match, kernel.guards, kernel.cost, kernel.direct))
-    return (kernel.name, said, kernel.template is None, kernel.streamed)
 
 
 def _wanted(reach: _Reach) -> Iterator[Canonical]:
@@ -213,38 +268,7 @@ def _level(level: Level) -> Canonical:
     )
 
 
-def _expressions(reach: _Reach) -> Iterator[ast.Node]:
-    """Nodes of everything that is evaluated."""
-    for rule in reach.rules:
-        yield from nodes(rule.declaration)
-    for kernel in reach.kernels:
-        yield from nodes((kernel.guards, kernel.cost, kernel.direct))
-
-
 # ------------------------------------------------------------------------- primitives
-
-
-def _primitives(context: Context, reach: _Reach) -> set[tuple[str, int, str, str | None]]:
-    """(dtype, lanes, primitive, coefficient) of what meanings can need and the target has."""
-    needed: set[tuple[int, str]] = set()
-    for kernel in reach.kernels:
-        if kernel.template is None or _asks_meaning((kernel.guards, kernel.cost)):
-            every = _lanes(kernel, reach.dtypes)
-            needed |= _needed(reach, _implemented(kernel, reach), every)
-            if kernel.match.kind in ROW_KINDS:
-                needed |= {(n, name) for n in every for name in (*ROW_PRIMITIVES, *exchanges(n))}
-    for rule in reach.rules:
-        if _asks_meaning(rule.declaration):
-            every = {lanes for _, lanes in context.target.primitives}
-            needed |= _needed(reach, filter(rule.may_match, reach.operators), every)
-    known = {k: p for k, p in context.target.primitives.items() if k[0] in reach.dtypes}
-    needed |= {(lanes, TYPE) for _, lanes in known}
-    return {
-        (dtype, lanes, name, primitives.entries[name][1])
-        for (dtype, lanes), primitives in known.items()
-        for wanted, name in needed
-        if wanted == lanes and name in primitives.entries
-    }
 
 
 def _asks_meaning(value: object) -> bool:

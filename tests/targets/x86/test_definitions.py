@@ -54,20 +54,25 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lineage", "registers", "vectors", "middle", "arguments"),
+    ("lineage", "registers", "vectors", "nearest", "middle", "arguments"),
     [
-        (CHAIN[:1], 12, (4,), 768, 10),
-        (CHAIN[:2], 14, (4, 32), 768, 6),
-        (CHAIN[:3], 30, (4, 64), 768, 10),
-        (CHAIN[:4], 30, (4, 64), 768, 10),
-        (CHAIN[:5], 30, (4, 64), 768, 10),
-        (CHAIN[:6], 30, (4, 64), 1536, 10),
-        (CHAIN[:7], 30, (4, 64), 1536, 10),
-        ((*CHAIN[:5], "x86.zen5"), 30, (4, 64), 768, 10),
+        (CHAIN[:1], 12, (4,), 32, 768, 10),
+        (CHAIN[:2], 14, (4, 32), 24, 768, 6),
+        (CHAIN[:3], 30, (4, 64), 32, 768, 10),
+        (CHAIN[:4], 30, (4, 64), 32, 768, 10),
+        (CHAIN[:5], 30, (4, 64), 32, 768, 10),
+        (CHAIN[:6], 30, (4, 64), 32, 1536, 10),
+        (CHAIN[:7], 30, (4, 64), 32, 1536, 10),
+        ((*CHAIN[:5], "x86.zen5"), 30, (4, 64), 32, 768, 10),
     ],
 )
 def test_levels(
-    lineage: tuple[str, ...], registers: int, vectors: tuple[int, ...], middle: int, arguments: int
+    lineage: tuple[str, ...],
+    registers: int,
+    vectors: tuple[int, ...],
+    nearest: int,
+    middle: int,
+    arguments: int,
 ) -> None:
     """Nearest first, with what tiles may take of the caches of the processors that they are for."""
     target = targets()[lineage[-1]]
@@ -75,7 +80,7 @@ def test_levels(
     assert [level.name for level in target.levels] == ["reg", "l1", "l2", "l3", "mem"]
     reg, l1, l2, l3, mem = target.levels
     assert (reg.capacity, reg.vectors) == (registers, vectors)
-    assert (l1.capacity or 0) * l1.grain == 32 * 1024
+    assert (l1.capacity or 0) * l1.grain == nearest * 1024
     assert (l2.capacity or 0) * l2.grain == middle * 1024
     assert l3.distance == mem.distance
     assert [target.home(size << 20) for size in (1, arguments, arguments + 1)] == [l3, l3, mem]
