@@ -176,7 +176,7 @@ class StatementWriter:
         size, kind = size_in_bytes(tensor), self.c_type(tensor.dtype)
         inner = scope.with_memory(tensor)
         name, note = inner.name_of(tensor), self._origin(node.origin, describe(tensor))
-        if on_stack(size, scope.stack, self._options):
+        if on_stack(node, scope.stack, self._options):
             inner = inner.using(stack=size)
             line = f"_Alignas({ALIGNMENT}) {kind} {name}[{tensor.layout.elements(tensor.shape)}];"
         else:
@@ -217,16 +217,29 @@ def workspace_extent(node: Node, options: EmitOptions, stack: int) -> int:
             return threads * max(workspace_extent(p, options, stack) for p in parts)
         case Allocate(tensor=tensor, body=body):
             size = 0 if tensor.vector else size_in_bytes(tensor)
-            if tensor.vector or on_stack(size, stack, options):
+            if tensor.vector or on_stack(node, stack, options):
                 return workspace_extent(body, options, stack + size)
             return size + workspace_extent(body, options, stack)
         case _:
             return 0
 
 
-def on_stack(size: int, stack: int, options: EmitOptions) -> bool:
-    """Whether a buffer is an array on the stack."""
-    return size <= options.stack_buffer and stack + size <= options.stack_total
+def on_stack(node: Allocate, stack: int, options: EmitOptions) -> bool:
+    """Whether a buffer is an array on the stack.
+
+    One that kernels fill as they use it is not: C compilers do not see that the first iteration
+    does, and warn of an array that may be uninitialized.
+    """
+    size = size_in_bytes(node.tensor)
+    fits = size <= options.stack_buffer and stack + size <= options.stack_total
+    return fits and not any(_keeps(each, node.tensor) for each in walk(node.body))
+
+
+def _keeps(node: Node, tensor: Tensor) -> bool:
+    """Whether a kernel fills a part of the tensor as it uses it."""
+    if not isinstance(node, KernelCall) or node.kept is None:
+        return False
+    return node.operands[node.kept.position].tensor == tensor
 
 
 def describe(tensor: Tensor) -> str:

@@ -143,6 +143,18 @@ def test_the_first_rows_keep_all() -> None:
     assert keeping(node) == node
 
 
+def test_what_is_kept_is_in_the_workspace() -> None:
+    """However small: gcc said of such an array that it may be uninitialized."""
+    made = Made()
+    for body, on_stack in (
+        (made.around(made.rows()), True),
+        (keeping(made.around(made.rows())), False),
+    ):
+        source = CEmitter().emit(made.program(body), EmitOptions()).source
+        assert ("float b_l2[" in source) == on_stack
+        assert ("b_l2 = (float *)" in source) != on_stack
+
+
 def test_unrolled_rows_keep_in_the_first() -> None:
     """No condition is left to be asked at run time."""
     made = Made()
