@@ -135,7 +135,10 @@ class StatementWriter:
         for each, name in reversed(list(zip(loops, names, strict=True))):
             head = f"{_head(name, _bound(each), each.step)} {{  {self._origin(each.origin)}"
             body = [head, *_indented(body), "}"]
-        pragma = f"parallel for{shared} num_threads({loop.threads}) schedule(static, 1)"
+        # Neighbours in memory are one thread's: what the hardware fetches ahead is its own. Those
+        # that wait for the one before take turns, or all of a thread's would come last.
+        schedule = "static, 1" if waits else "static"
+        pragma = f"parallel for{shared} num_threads({loop.threads}) schedule({schedule})"
         return [*_openmp(pragma), *body]
 
     def _tile(self, loop: Node, names: Sequence[str], scope: Scope) -> list[str]:

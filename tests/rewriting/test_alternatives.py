@@ -73,12 +73,32 @@ def test_parallel_rules_are_for_parallel_work() -> None:
         assert family.threads == 1 or not any(isinstance(a, KernelAlternative) for a in found)
 
 
-def test_copies_are_of_one_thread() -> None:
-    """Others would have to fetch them from its caches."""
-    names = {threads: _rules_of(matmul(64, 64, 64, threads=threads)) for threads in (1, 2)}
-    assert {"move", "cache"} <= names[1]
-    assert "cache" in names[2]
-    assert "move" not in names[2]
+def test_nothing_is_near_before_the_work_was_divided() -> None:
+    """Others would have to fetch it from the caches of the one thread that has it."""
+    mixed = ("bf16", "f32", "f32")
+    names = {n: _rules_of(Wanted("matmul", (64,) * 3, 0, mixed, threads=n)) for n in (1, 2)}
+    near = {"move", "cache", "convert"}
+    assert near <= names[1]
+    assert not near & names[2]
+
+
+def test_what_threads_compute_first_is_in_memory() -> None:
+    """What one of them computes may be nearer, or in the output that a cache holds."""
+    assert {"mem", "l2", "l1", "reg"} == _levels_of_intermediates(threads=1)
+    assert {"mem"} == _levels_of_intermediates(threads=2)
+
+
+def _levels_of_intermediates(threads: int) -> set[str]:
+    known = context("x86.avx512")
+    product = Node(Operation(known.operators["matmul"], 0), ("a", "b", "t"))
+    negated = Node(Operation(known.operators["neg"], 2), ("t", "y"))
+    types = dict.fromkeys("abty", DTYPES["f32"])
+    operation = operation_of(graph_of([product, negated], "y", types)).operation
+    far = Operand(DTYPES["f32"], known.target.home(1), row_major(2).order)
+    found = alternatives(known, Family(operation, (far, far, far), threads))
+    rules = [a for a in found if isinstance(a, RuleAlternative)]
+    first = [a for a in rules if a.rule.name in {"compute_first", "compute_at_output"}]
+    return {str(dict(a.choices)["level"]) for a in first}
 
 
 def _rules_of(wanted: Wanted) -> set[str]:

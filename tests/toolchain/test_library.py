@@ -24,6 +24,7 @@ from morello.toolchain.driver import repeat_driver
 from morello.toolchain.library import CompiledFunction, load
 from morello.toolchain.signature import (
     ALIGNMENT,
+    PAGE,
     ArgumentInfo,
     PackingInfo,
     Signature,
@@ -195,6 +196,12 @@ def test_the_advice_for_any_layout_works() -> None:
     assert check_argument(info, fixed) is fixed
     assert np.array_equal(x, fixed)
     assert check_argument(info, allocate(info)).shape == (2, 3, 4)
+
+
+def test_what_has_a_page_begins_with_one() -> None:
+    for size, alignment in ((1, ALIGNMENT), (PAGE // 4 - 1, ALIGNMENT), (PAGE // 4, PAGE)):
+        kept = [allocate(argument("x", "output", (size,))) for _ in range(3)]
+        assert all(array.ctypes.data % alignment == 0 for array in kept)
 
 
 WORKSPACE = """

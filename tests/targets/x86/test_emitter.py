@@ -20,6 +20,7 @@ from morello.program.tree import (
     KernelCall,
     Loop,
     Node,
+    Ordered,
     ParallelLoop,
     Program,
     Resident,
@@ -80,6 +81,16 @@ def test_header_says_how_to_call() -> None:
     threads = CEmitter().emit(parallel_rows(targets()["x86.scalar"], 7, 2, 3), EmitOptions())
     assert "up to 2 where it is compiled with OpenMP" in threads.header
     assert "Flags for the C compiler: -fno-math-errno -fopenmp\n" in threads.header
+
+
+def test_a_thread_does_what_is_next_to_each_other() -> None:
+    """Unless what is done in order is in it: then threads take turns."""
+    rows = parallel_rows(targets()["x86.scalar"], 6, 2, 3)
+    loop = rows.body
+    assert isinstance(loop, ParallelLoop)
+    turns = replace(rows, body=replace(loop, body=Ordered(loop.body), tail=None))
+    for program_, schedule in ((rows, "static"), (turns, "static, 1")):
+        assert f" schedule({schedule})\n" in CEmitter().emit(program_, EmitOptions()).source
 
 
 @pytest.mark.parametrize("compiler", CXX)
