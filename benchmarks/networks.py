@@ -35,6 +35,7 @@ from benchmarks.network_peers import (
     xnnpack_softmax,
 )
 from morello.compiler import NATIVE
+from morello.memo.memo import Memo
 from morello.toolchain.compilers import find_compiler
 from morello.toolchain.timing import Contender, Timing, contender, repeated, time_alternately
 
@@ -138,12 +139,12 @@ WORKS = (
 
 
 def measure(work: Work, threads: int, repeats: int) -> tuple[dict[str, Timing], float]:
-    """Timings by contender, and seconds of the search.
+    """Timings by contender, and seconds of a search that knows nothing yet.
 
     With one thread all share a process, with several each has one of its own.
     """
     began = time.process_time()
-    morello.compile(work.text(threads), defines=work.sizes, target=NATIVE)
+    morello.compile(work.text(threads), defines=work.sizes, target=NATIVE, memo=Memo())
     searched = time.process_time() - began
     names = [OURS, *([ALONE] if work.alone else []), *work.peers]
     number = WORKS.index(work)
