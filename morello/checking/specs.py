@@ -63,7 +63,7 @@ def _chosen(
     file: spec_ast.SpecFile, name: str | None, collector: Collector
 ) -> spec_ast.SpecDecl | None:
     if not file.specs:
-        raise MorelloError("the file has no spec", help="it begins like: spec matmul(M = 512) {")
+        raise MorelloError("the file has no spec", help="it begins like: spec name(N = 512) {")
     found: dict[str, spec_ast.SpecDecl] = {}
     for spec in file.specs:
         first = found.setdefault(spec.name, spec)

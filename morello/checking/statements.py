@@ -53,7 +53,7 @@ class StatementsChecker:
             self.computed[use.result] = place
         if not self.spec.uses:
             message = f"spec '{self.spec.name}' computes nothing"
-            help = "add a statement, such as: c = matmul(a, b)"
+            help = "add a statement, such as: y = f(x); 'morello operators' lists all"
             self.collector.error("S024", message, self.spec.name_span, help=help)
         return self.checked
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from mmap import PAGESIZE
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 ALIGNMENT = 64
 """Bytes to which outputs and workspaces that are allocated here are aligned: a cache line."""
-
-PAGE = 4096
-"""Bytes of a page, which those begin with that have a page or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,12 +271,12 @@ def check_overlap(signature: Signature, arrays: Sequence[Array]) -> None:
 
 
 def aligned_bytes(count: int) -> Array:
-    """So many bytes, not initialised, from a multiple of `ALIGNMENT` or `PAGE` on.
+    """So many bytes, not initialised, from a multiple of `ALIGNMENT`; of a page if they fill one.
 
     A load may wait for a store that is on its way to the same place of another page: softmax takes
     1.2 times as long where its output begins 64 bytes after its input does. All begin at 0.
     """
-    alignment = PAGE if count >= PAGE else ALIGNMENT
+    alignment = PAGESIZE if count >= PAGESIZE else ALIGNMENT
     memory = np.empty(count + alignment, np.uint8)
     start = -memory.ctypes.data % alignment
     return memory[start : start + count]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import operator
 from concurrent.futures import ThreadPoolExecutor
+from mmap import PAGESIZE
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from morello.toolchain.driver import repeat_driver
 from morello.toolchain.library import CompiledFunction, load
 from morello.toolchain.signature import (
     ALIGNMENT,
-    PAGE,
     ArgumentInfo,
     PackingInfo,
     Signature,
@@ -199,7 +199,11 @@ def test_the_advice_for_any_layout_works() -> None:
 
 
 def test_what_has_a_page_begins_with_one() -> None:
-    for size, alignment in ((1, ALIGNMENT), (PAGE // 4 - 1, ALIGNMENT), (PAGE // 4, PAGE)):
+    for size, alignment in (
+        (1, ALIGNMENT),
+        (PAGESIZE // 4 - 1, ALIGNMENT),
+        (PAGESIZE // 4, PAGESIZE),
+    ):
         kept = [allocate(argument("x", "output", (size,))) for _ in range(3)]
         assert all(array.ctypes.data % alignment == 0 for array in kept)
 

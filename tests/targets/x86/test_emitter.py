@@ -88,9 +88,9 @@ def test_a_thread_does_what_is_next_to_each_other() -> None:
     rows = parallel_rows(targets()["x86.scalar"], 6, 2, 3)
     loop = rows.body
     assert isinstance(loop, ParallelLoop)
-    turns = replace(rows, body=replace(loop, body=Ordered(loop.body), tail=None))
-    for program_, schedule in ((rows, "static"), (turns, "static, 1")):
-        assert f" schedule({schedule})\n" in CEmitter().emit(program_, EmitOptions()).source
+    turns = replace(rows, body=replace(loop, body=Ordered(loop.body)))
+    for nest, schedule in ((rows, "static"), (turns, "static, 1")):
+        assert f" schedule({schedule})\n" in CEmitter().emit(nest, EmitOptions()).source
 
 
 @pytest.mark.parametrize("compiler", CXX)
