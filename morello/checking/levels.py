@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -81,7 +82,7 @@ def check_levels(
     own: set[str] = set()
     position = 0
     for node in declaration.levels:
-        place = within(node.span, node.name, after=node.span.start + len("level"))
+        place = _named(node)
         if node.name in own:
             collector.error("T020", f"level '{node.name}' is declared twice", place, "second time")
             continue
@@ -100,15 +101,28 @@ def check_levels(
 
 
 def _beside(declaration: ast.TargetDecl, forms: Sequence[_Form], collector: Collector) -> None:
-    names = {form.name for form in forms[2:] if "arguments" in form.properties}
-    for node in (n for n in declaration.levels if n.name in names):
-        message = f"'{node.name}' is where arguments are, but not beside the farthest level"
-        help = "declare it second, after the farthest"
-        collector.error("T023", message, within(node.span, node.name), help=help)
+    """Levels where arguments are follow the farthest, those of smaller arguments later."""
+    beside = list(takewhile(lambda form: "arguments" in form.properties, forms[1:]))
+    nodes = {node.name: node for node in declaration.levels}
+    for form in forms[1 + len(beside) :]:
+        if "arguments" in form.properties and form.name in nodes:
+            message = f"'{form.name}' is where arguments are, but not beside the farthest level"
+            help = "declare it after the farthest, before all others"
+            collector.error("T023", message, _named(nodes[form.name]), help=help)
+    for farther, nearer in pairwise(beside):
+        own = [nodes[form.name] for form in (nearer, farther) if form.name in nodes]
+        if own and (nearer.number("arguments") or 0) >= (farther.number("arguments") or 0):
+            message = f"no argument is ever at '{farther.name}': '{nearer.name}' is nearer"
+            help = f"let '{nearer.name}' have smaller arguments than '{farther.name}'"
+            collector.error("T023", message, _named(own[0]), help=help)
+
+
+def _named(node: ast.LevelDecl) -> Span:
+    return within(node.span, node.name, after=node.span.start + len("level"))
 
 
 def _levels(forms: Sequence[_Form]) -> Iterator[Level]:
-    """Nearest first. One that arguments are in is as far away as the one beside it."""
+    """Nearest first. Where arguments are is as far away as the farthest, which it is beside."""
     distance = 0
     for form in reversed(forms):
         yield _level(form, distance)

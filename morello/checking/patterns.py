@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
@@ -46,10 +47,27 @@ def check_pattern(
         if name not in target.level_by_name:
             place = within(pattern.span, name, after=after_name)
             message = f"unknown level '{name}'"
-            help = suggestion(name, target.level_by_name)
+            help = suggestion(name, [*target.level_by_name, "farther"])
             collector.error("T048", message, place, f"'{target.name}' has no such level", help)
+    if pattern.farther and pattern.levels[-1] == target.farthest.name:
+        message = f"no level is farther than '{target.farthest}'"
+        place = within(pattern.span, "farther", after=after_name)
+        collector.error("T048", message, place, help="remove 'or farther'")
     _vector(pattern, target, along, collector)
     _shape(pattern, collector)
+
+
+def on_target(match: ast.KernelMatch, target: Target) -> ast.KernelMatch:
+    """The same with all levels named that a target has: those that are ``farther``, too."""
+    return replace(match, operands=tuple(_on_target(one, target) for one in match.operands))
+
+
+def _on_target(pattern: ast.KernelOperand, target: Target) -> ast.KernelOperand:
+    last = target.level_by_name.get(pattern.levels[-1])
+    if not pattern.farther or last is None:
+        return pattern
+    farther = tuple(v.name for v in target.levels if v.distance > last.distance)
+    return replace(pattern, levels=(*pattern.levels, *farther), farther=False)
 
 
 def check_rows(kernel: ast.KernelDecl, collector: Collector) -> None:

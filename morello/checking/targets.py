@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 from morello.checking.functions import check_functions
 from morello.checking.kernels import check_kernels
 from morello.checking.levels import check_coefficients, check_levels
+from morello.checking.patterns import on_target
 from morello.checking.primitives import check_primitives
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -59,7 +60,11 @@ def check_targets(
             target,
             primitives=primitives[name],
             functions=functions[name],
-            kernels=tuple(k for base in target.lineage for k in kernels.get(base, ())),
+            kernels=tuple(
+                replace(kernel, match=on_target(kernel.match, target))
+                for base in target.lineage
+                for kernel in kernels.get(base, ())
+            ),
         )
         for name, target in targets.items()
     }

@@ -394,7 +394,8 @@ class KernelOperand(Node):
 
     ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
     where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
-    levels that it accepts. ``order`` is that of the layout: absent accepts row-major only; the word
+    levels that it accepts, with ``or farther`` also all that are farther away than the last one.
+    ``order`` is that of the layout: absent accepts row-major only; the word
     ``any`` is (). ``panels`` are those in which the operand may also be: widths, or heights and
     widths.
     ``name`` is empty where a pattern is for operands of any operator. Vectors have so many bytes,
@@ -410,6 +411,7 @@ class KernelOperand(Node):
     panels: tuple[Panel, ...]
     vector: int | None
     lanes: int | None = None
+    farther: bool = False
 
     def width(self, element: int) -> int | None:
         """Bytes of its vectors of elements of so many bytes; none if it has no vectors."""

@@ -95,6 +95,7 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
     parts: list[Any] = pattern.children
     dtype, shape, levels, wanted, panels, vectors = parts
     width = {kind_of(vectors): builder.integer(vectors.children[0])} if vectors else {}
+    *named, farther = levels.children
     extents = children(shape)
     rest = bool(extents) and extents[0].type == "REST"
     return ast.KernelOperand(
@@ -102,11 +103,12 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
         dtype=str(dtype),
         rest=rest,
         shape=tuple(_extent(builder, extent) for extent in extents[rest:]),
-        levels=names(levels.children),
+        levels=names(named),
         order=_order(builder, wanted),
         panels=tuple(panel(builder, own) for own in children(panels)),
         vector=width.get("in_bytes"),
         lanes=width.get("in_lanes"),
+        farther=farther is not None,
         span=builder.span(tree),
     )
 

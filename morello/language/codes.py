@@ -117,7 +117,7 @@ CODES: Mapping[str, str] = {
     "T020": "A level is declared twice.",
     "T021": "The items of a level do not fit together.",
     "T022": "A target has no levels, or a farthest level that is limited or not addressable.",
-    "T023": "A level for arguments is not beside the farthest one.",
+    "T023": "A level for arguments is not beside the farthest one, or none is ever there.",
     "T030": "Primitives, or an entry of them, stand twice.",
     "T031": "Primitives are on a target that there is not.",
     "T032": "Primitives are of an element type or number of lanes that there is not.",

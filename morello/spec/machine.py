@@ -29,10 +29,10 @@ class Coefficient:
 class Level:
     """A level of the memory hierarchy.
 
-    ``distance`` counts from the nearest level, 0. A level with ``arguments`` stands beside the
+    ``distance`` counts from the nearest level, 0. Levels with ``arguments`` stand beside the
     farthest, at the same distance: an argument of at most so many bytes is there when a call
-    begins, in some cache that nothing is placed in. ``capacity`` is in ``grain`` units: whole
-    vectors for a level that is not addressable, grains of so many bytes for a cache; none is
+    begins, in some cache, and nothing else is placed there. ``capacity`` is in ``grain`` units:
+    whole vectors for a level that is not addressable, grains of so many bytes for a cache; none is
     unlimited. ``vectors`` are the vector widths, in bytes, that a register level offers. Rows that
     lie apart are fetched ahead of their use, up to ``streams`` of them at a time; 0 is any number.
     """

@@ -139,6 +139,14 @@ def test_inherited_kernels(derived: Target) -> None:
     assert [(k.name, k.target) for k in derived.kernels] == [("one", "base"), ("two", "derived")]
 
 
+def test_inherited_kernels_accept_what_is_farther_of_all_levels() -> None:
+    """Also what only the derived target has."""
+    base = BASE.replace("any op (any[...] at l1)", "any op (any[...] at l1 or farther)")
+    for name, levels in {"base": ("l1", "mem"), "derived": ("l1", "l2", "mem")}.items():
+        kernel = targets(base, DERIVED)[name].kernels[0]
+        assert [pattern.levels for pattern in kernel.match.operands] == [levels]
+
+
 def test_base_is_not_changed_by_a_target_that_extends_it() -> None:
     """Inheritance goes one way."""
     alone, together = targets(BASE)["base"], targets(BASE, DERIVED)["base"]

@@ -92,7 +92,7 @@ def test_statistics_as_text(run: Run, solved_memo: Path) -> None:
     assert "Specs a box" in totals
     by_family = run("memo", "stats", "--memo", solved_memo, "--family").stdout
     assert by_family.startswith(totals)
-    assert "matmul(A: f32 l3 [0, 1] packing 4, B: f32 l3 [0, 1] packing 4, " in by_family
+    assert "matmul(A: f32 in_l2 [0, 1] packing 4, B: f32 in_l2 [0, 1] packing 4, " in by_family
 
 
 def test_an_empty_memo_has_nothing(run: Run, solved_memo: Path) -> None:

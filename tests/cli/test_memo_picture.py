@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 
-GOAL = "matmul(A: f32 l3 [0, 1] packing 4, B: f32 l3 [0, 1] packing 4, C: f32 l3 [0, 1] packing 4)"
+GOAL = f"matmul({', '.join(f'{name}: f32 in_l2 [0, 1] packing 4' for name in 'ABC')})"
 
 
 @pytest.mark.parametrize(("name", "start"), [("p.svg", b"<?xml"), ("p.png", b"\x89PNG")])

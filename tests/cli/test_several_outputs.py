@@ -63,7 +63,7 @@ def test_families_of_all_are_listed(run: Run, spec: Path) -> None:
     listed = run("memo", "picture", spec, "--list", "--json").stdout
     families = [row["family"] for row in json.loads(listed)["families"]]
     assert families[0].startswith("relu(")
-    assert families[1].startswith("copy(X: f32 l3 [0] packing 2, Y: s32 l3")
+    assert families[1].startswith("copy(X: f32 in_l2 [0] packing 2, Y: s32 in_l2")
     assert len(set(families)) == len(families)
     drawn = run(
         "memo", "picture", spec, "--family", "2", "-o", "p.svg", "--axes", "i0,l1", "--json"

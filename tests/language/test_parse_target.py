@@ -177,8 +177,10 @@ def pattern(  # every field of a pattern, with the values of the simplest one
     order: tuple[int, ...] | None = None,
     panels: tuple[ast.Panel, ...] = (),
     vector: int | None = None,
+    farther: bool = False,
 ) -> ast.KernelOperand:
-    return ast.KernelOperand(name, dtype, rest, shape, levels, order, panels, vector, span=AT)
+    given = (name, dtype, rest, shape, levels, order, panels, vector)
+    return ast.KernelOperand(*given, farther=farther, span=AT)
 
 
 def test_kernel() -> None:
@@ -269,6 +271,10 @@ OPERANDS = {
     "A: any[...] at reg": pattern(dtype="any", rest=True, shape=()),
     "A: f32[..., 1, n] at reg": pattern(rest=True, shape=(1, "n")),
     "A: f32[n] at l1 or l2 or reg": pattern(levels=("l1", "l2", "reg")),
+    "A: f32[n] at l1 or farther": pattern(levels=("l1",), farther=True),
+    "A: f32[n] at reg or l1 or farther layout any": pattern(
+        levels=("reg", "l1"), farther=True, order=()
+    ),
     "A: f32[n] at reg layout any": pattern(order=()),
     "A: f32[n] at reg layout (1, 0) vector 64": pattern(order=(1, 0), vector=64),
     "A: f32[n] at mem panels 16": pattern(levels=("mem",), panels=(16,)),

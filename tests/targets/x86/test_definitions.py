@@ -77,12 +77,14 @@ def test_levels(
     """Nearest first, with what tiles may take of the caches of the processors that they are for."""
     target = targets()[lineage[-1]]
     assert target.lineage == lineage
-    assert [level.name for level in target.levels] == ["reg", "l1", "l2", "l3", "mem"]
-    reg, l1, l2, l3, mem = target.levels
+    assert [level.name for level in target.levels] == ["reg", "l1", "l2", "in_l2", "l3", "mem"]
+    reg, l1, l2, in_l2, l3, mem = target.levels
     assert (reg.capacity, reg.vectors) == (registers, vectors)
     assert (l1.capacity or 0) * l1.grain == nearest * 1024
     assert (l2.capacity or 0) * l2.grain == middle * 1024
-    assert l3.distance == mem.distance
+    assert in_l2.distance == l3.distance == mem.distance
+    assert in_l2.arguments * 3 <= (l2.capacity or 0) * l2.grain
+    assert [target.home(in_l2.arguments + more) for more in (0, 1)] == [in_l2, l3]
     assert [target.home(size << 20) for size in (1, arguments, arguments + 1)] == [l3, l3, mem]
 
 
