@@ -1,10 +1,12 @@
-"""Parts of networks against libraries, by turns in one process; what is fused against it alone.
+"""Parts of networks against libraries, by turns in one process, and against less work.
 
 ``python -m benchmarks.networks`` compiles each work of `WORKS` and prints a table: times, the ratio
-of the best library's time to ours in the same turn (above 1, ours is faster), and how long the
-search took. Calls of ours come from C, those of libraries from Python: that takes them a
-microsecond or two. With one thread, time is what the process used of the processor; with several,
-each contender has a process of its own, which is stopped while it is not its turn.
+of the best library's time to ours in the same turn (above 1, ours is faster); where something is
+fused to a product, our time over that of the product alone; of softmax, the time of a copy over
+ours, which is its share of the bandwidth; and how long the search took. Calls of ours come from C,
+those of libraries from Python: that takes them a microsecond or two. With one thread, time is what
+the process used of the processor; with several, each contender has a process of its own, which is
+stopped while it is not its turn.
 """
 
 from __future__ import annotations
@@ -51,7 +53,16 @@ MATMUL = """spec matmul(M, K, N) threads {threads} {{
   y = matmul(x, w)
 }}"""
 
-OURS, ALONE = "ours", "the product alone"
+COPIED = """spec copied(B, V) threads {threads} {{
+  input  x: f32[B, V]
+  output y: f32[B, V]
+  y = copy(x)
+}}"""
+
+OURS, ALONE, COPY = "ours", "the product alone", "a copy"
+
+BESIDE = {ALONE: MATMUL, COPY: COPIED}
+"""What else of ours a work may be compared with, in its sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +70,14 @@ class Work:
     """An example with sizes for its parameters.
 
     ``peers`` make what computes the same, by the library's name.
-    ``alone``: it is a product with something fused to it, which is compared with the product alone.
+    ``beside``: which of `BESIDE` it is compared with, too.
     """
 
     name: str
     example: str
     sizes: dict[str, int]
     peers: Mapping[str, Maker]
-    alone: bool = False
+    beside: str = ""
 
     def text(self, threads: int) -> str:
         """The spec, for so many threads."""
@@ -84,6 +95,7 @@ def _softmax(rows: int, columns: int) -> Work:
             ONEDNN: onednn_softmax,
             XNNPACK: xnnpack_softmax,
         },
+        beside=COPY,
     )
 
 
@@ -123,7 +135,7 @@ WORKS = (
         "mlp",
         {"M": 128, "K": 768, "N": 3072},
         {PYTORCH: pytorch(lambda t, x, w, b: lambda: t.nn.functional.gelu(t.addmm(b, x, w)))},
-        alone=True,
+        beside=ALONE,
     ),
     Work(
         "rms_norm, matmul 32 x 512 x 512",
@@ -146,7 +158,7 @@ def measure(work: Work, threads: int, repeats: int) -> tuple[dict[str, Timing], 
     began = time.process_time()
     morello.compile(work.text(threads), defines=work.sizes, target=NATIVE, memo=Memo())
     searched = time.process_time() - began
-    names = [OURS, *([ALONE] if work.alone else []), *work.peers]
+    names = [OURS, *filter(None, [work.beside]), *work.peers]
     number = WORKS.index(work)
     with ExitStack() as processes:
         contenders = {
@@ -174,10 +186,10 @@ def _wake(one: Contender) -> None:
 def _contender(number: int, threads: int, name: str) -> Contender | None:
     """One contender of one of `WORKS`; none if its library is not installed."""
     work = WORKS[number]
-    text = MATMUL.format(threads=threads) if name == ALONE else work.text(threads)
+    text = BESIDE[name].format(threads=threads) if name in BESIDE else work.text(threads)
     kernel = morello.compile(text, defines=work.sizes, target=NATIVE)
     arrays = kernel.random_arguments()
-    if name in (OURS, ALONE):
+    if name == OURS or name in BESIDE:
         packed = [
             kernel.pack(a.name, x) if a.role == "weight" else x
             for a, x in zip(kernel.signature.arguments, arrays, strict=True)
@@ -223,7 +235,7 @@ def table(document: Document) -> str:
 
 
 def _head() -> tuple[str, ...]:
-    return ("work", OURS, "best library", "against it", "times the product alone", "search")
+    return ("work", OURS, "best library", "against it", f"times {ALONE}", f"of {COPY}", "search")
 
 
 def _lines(head: tuple[str, ...]) -> str:
@@ -237,7 +249,7 @@ def _line(cells: Iterable[str]) -> str:
 def _best(record: Record) -> str:
     """The library that was the fastest, of those that are installed."""
     seconds: dict[str, float] = record["seconds"]
-    return min(sorted(seconds.keys() - {OURS, ALONE}), key=seconds.__getitem__)
+    return min(sorted(seconds.keys() - {OURS, *BESIDE}), key=seconds.__getitem__)
 
 
 def _cells(record: Record) -> Iterator[str]:
@@ -248,6 +260,8 @@ def _cells(record: Record) -> Iterator[str]:
     yield f"{record['against'][best]:.2f}"
     alone = record["against"].get(ALONE)
     yield "" if alone is None else f"{1 / alone:.3f}"
+    copied = record["against"].get(COPY)
+    yield "" if copied is None else f"{copied:.2f}"
     yield f"{record['searched']:.1f} s"
 
 
