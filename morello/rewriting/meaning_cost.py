@@ -85,6 +85,13 @@ def missing_primitives(
     return [f"'{primitive}' for {dtype}" for dtype, primitive in sorted(missing)]
 
 
+def computes_in(target: Target, operation: Operation, dtype: DType) -> bool:
+    """Whether it has what the meaning needs, element by element, if all operands are of a type."""
+    dtypes = (dtype,) * len(operation.operands)
+    needed = {*_needed(operation.operator, operation, dtypes), (dtype.name, TYPE)}
+    return all(primitive in _entries(target, own, 1) for own, primitive in needed)
+
+
 def row_primitives(family: Family, lanes: int, rows: Rows) -> set[tuple[str, str]]:
     """Primitives that a kernel for rows needs beside those of the meaning, with element types."""
     needed: set[tuple[str, str]] = set()

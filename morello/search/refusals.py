@@ -24,11 +24,13 @@ from morello.rewriting.alternatives import (
 )
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import match_kernel
+from morello.rewriting.meaning_cost import computes_in
 from morello.rewriting.patterns import implements
 from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.solution import Solution
+from morello.spec.dtypes import DTYPES
 from morello.spec.layout import panel, panel_text
 from morello.spec.machine import Target
 from morello.spec.spec import Family, Spec
@@ -43,7 +45,7 @@ VISITED = 400
 class NoImplementationError(MorelloError):
     """Nothing implements a Spec. ``refusals`` say why, the nearest to a program first."""
 
-    def __init__(self, spec: Spec, refusals: list[Refusal]) -> None:
+    def __init__(self, spec: Spec, refusals: list[Refusal], advice: str = "") -> None:
         self.spec = spec
         self.refusals = list(dict.fromkeys(refusals))
         shown = "".join(f"\n  {refusal}" for refusal in self.refusals[:SHOWN])
@@ -52,7 +54,8 @@ class NoImplementationError(MorelloError):
             shown += f"\n  and {more} more"
         super().__init__(
             f"nothing implements {spec}; what was refused, the nearest first:{shown}",
-            help="add a kernel or a rule for one of these, or change the Spec or the target",
+            help=advice
+            or "add a kernel or a rule for one of these, or change the Spec or the target",
         )
 
 
@@ -73,13 +76,28 @@ def no_family(context: Context, goal: Spec) -> NoImplementationError:
             if isinstance(reason, str):
                 found = (distance, str(family))
                 nearest[kernel.name, reason] = min(found, nearest.get((kernel.name, reason), found))
+    advice = _another_type(context.target, goal.family)
     if not kernels:
         reason = f"{context.target.name} has no kernel for '{operator.name}'"
-        return NoImplementationError(goal, [Refusal(operator.name, (), reason)])
+        return NoImplementationError(goal, [Refusal(operator.name, (), reason)], advice)
     ordered = sorted(nearest.items(), key=lambda item: (item[1], item[0]))
-    return NoImplementationError(
-        goal, [Refusal(f"{name} for {family}", (), why) for (name, why), (_, family) in ordered]
-    )
+    refusals = [Refusal(f"{name} for {family}", (), why) for (name, why), (_, family) in ordered]
+    return NoImplementationError(goal, refusals, advice)
+
+
+def _another_type(target: Target, family: Family) -> str:
+    """Where the target computes something in other element types only: what to do about it."""
+    composition = family.operation.operator.composition
+    single = [(family.operation, family.operands[-1].dtype)]
+    if composition is not None:
+        graph = composition.graph
+        single = [(node.operation, graph.dtype(node.output)) for node in graph.nodes]
+    for operation, own in single:
+        able = [t for t in DTYPES.values() if computes_in(target, operation, t)]
+        if able and own not in able:
+            does = f"{target.name} computes '{operation.operator.name}' in {able[0]}, not in {own}"
+            return f"{does}: declare what it computes as {able[0]}, and 'copy' converts"
+    return ""
 
 
 def _below(context: Context, goal: Family) -> list[Family]:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+import morello
 from morello.errors import MorelloError
 from morello.language import ast
+from morello.memo.memo import Memo
 from morello.rewriting.alternatives import Context, Refusal
 from morello.search.budget import Budget
 from morello.search.refusals import SHOWN, NoImplementationError, refusals_at
@@ -40,6 +42,30 @@ def _flat(old: str, new: str) -> Context:
     """`tiny.flat` with a part of its text exchanged."""
     assert old in FLAT
     return replace(context("tiny.flat"), target=load_target(FLAT.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        elementwise("neg", 9, dtype="bf16"),
+        elementwise("exp", 9, dtype="s32"),
+        matmul(2, 3, 4, "bf16"),
+    ],
+    ids=lambda wanted: wanted.operator,
+)
+def test_a_type_that_a_target_computes_in_is_named(wanted: Wanted) -> None:
+    """Where there is no arithmetic in the type of the output, but in another."""
+    error = _refused(context("x86.avx2"), wanted)
+    lacks = f"x86.avx2 computes '{wanted.operator}' in f32, not in {wanted.dtypes[-1]}"
+    assert error.help == f"{lacks}: declare what it computes as f32, and 'copy' converts"
+
+
+def test_a_type_is_named_for_a_part_of_a_graph() -> None:
+    """The first that the target lacks something for."""
+    text = "spec s(N = 9) { input x: bf16[N] output y: bf16[N] y = relu(neg(copy(x))) }"
+    with pytest.raises(NoImplementationError) as caught:
+        morello.compile(text, target="x86.avx2", memo=Memo())
+    assert caught.value.help.startswith("x86.avx2 computes 'neg' in f32, not in bf16: ")
 
 
 def test_a_limit_is_named_with_what_is_taken_and_what_is_free() -> None:
