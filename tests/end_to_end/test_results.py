@@ -75,6 +75,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "pairs of bf16, odd": ("bf16", (5, 13, 35), "x86.avx512_bf16", _wide_product),
     "one pair of bf16": ("bf16", (3, 2, 17), "x86.avx512_bf16", _wide_product),
     "a vector of bf16": ("bf16", (1, 33, 20), "x86.avx512_bf16", _wide_product),
+    "rows of bf16": ("bf16", (1, 203, 2003), "x86.avx2", _wide_product),
     "packed bf16": ("packed bf16", (3, 9, 35), "x86.avx512_bf16", _unpacked_product),
     "packed bf16 scalar": ("packed bf16", (5, 9, 6), "x86.scalar", _unpacked_product),
     "tiles of bf16": ("packed bf16", (33, 68, 35), "x86.amx", _unpacked_product),
@@ -119,6 +120,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
 
 
 INSTALLED = (
+    "rows of bf16",
     "larger primes",
     "avx2",
     "scalar",
@@ -176,6 +178,12 @@ def test_long_panels_of_a_weight_are_spread() -> None:
     (weight,) = (a for a in kernel.signature.inputs if a.packing)
     assert weight.packing is not None
     assert weight.packing.layout == Layout((0, 1), 16, gap=64)
+
+
+def test_rows_of_one_tensor_are_read_side_by_side() -> None:
+    """Of one row of A; the case above would compute the same otherwise."""
+    kernel = compiled(*CASES["rows of bf16"][:3], installed=True)
+    assert "multiply_add_rows_f32_bf16_x8" in {k.name for k in kernel.plan.kernels}
 
 
 def test_what_flushes_says_so_and_is_held_to_no_more_than_that() -> None:
