@@ -96,7 +96,7 @@ def _another_type(target: Target, family: Family) -> str:
         able = [t for t in DTYPES.values() if computes_in(target, operation, t)]
         if able and own not in able:
             does = f"{target.name} computes '{operation.operator.name}' in {able[0]}, not in {own}"
-            return f"{does}: declare what it computes as {able[0]}, and 'copy' converts"
+            return f"{does}: declare what it computes as {able[0]}, and convert that"
     return ""
 
 

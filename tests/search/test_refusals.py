@@ -57,7 +57,7 @@ def test_a_type_that_a_target_computes_in_is_named(wanted: Wanted) -> None:
     """Where there is no arithmetic in the type of the output, but in another."""
     error = _refused(context("x86.avx2"), wanted)
     lacks = f"x86.avx2 computes '{wanted.operator}' in f32, not in {wanted.dtypes[-1]}"
-    assert error.help == f"{lacks}: declare what it computes as f32, and 'copy' converts"
+    assert error.help == f"{lacks}: declare what it computes as f32, and convert that"
 
 
 def test_a_type_is_named_for_a_part_of_a_graph() -> None:
