@@ -64,7 +64,7 @@ class _ParallelChecker:
             and len(outer.body.steps) == 1
             and self._divides_output(outer)
             and self._divides_output(loop)
-            and self._differ(outer.dimension, loop.dimension)
+            and differ(self.rule, outer.dimension, loop.dimension)
         ):
             return
         message = "a parallel loop in another one makes no grid of tiles with it"
@@ -95,27 +95,7 @@ class _ParallelChecker:
             self.collector.error("R034", message, leaf.step.span, "not serial", help)
 
     def _divides_output(self, loop: ast.ForLoop) -> bool:
-        match loop.dimension:
-            case ast.Attribute(name=name):
-                return name in self._output_dims()
-            case ast.Name(id=variable):
-                domain = self.rule.domain(variable)
-                return isinstance(domain, ast.Call) and domain.function == "output_dims"
-        return False
-
-    def _output_dims(self) -> set[str]:
-        """Dimensions of the output, of an operator that is matched by its name."""
-        operator = self.operators.get(self.rule.declaration.match.operator or "")
-        return {d for i in operator.output.indices for d, _ in i.terms} if operator else set()
-
-    def _differ(self, left: ast.Expr, right: ast.Expr) -> bool:
-        """Whether two dimensions have different names, or a guard says that they differ."""
-        if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
-            return left.name != right.name
-        span = left.span
-        sides = ((left, right), (right, left))
-        stated = (ast.Binary(operator="!=", left=a, right=b, span=span) for a, b in sides)
-        return any(condition in self.rule.conditions for condition in stated)
+        return divides_output(self.rule, self.operators, loop)
 
     def _private(self, leaf: Leaf, loop: ast.ForLoop) -> bool:
         """Whether a leaf in a parallel loop writes to a buffer that is made there, or in order."""
@@ -134,6 +114,29 @@ class _ParallelChecker:
                     for old, new in substitutions
                 )
         return False
+
+
+def divides_output(rule: Rule, operators: Mapping[str, Operator], loop: ast.ForLoop) -> bool:
+    """Whether iterations of a loop write different parts of the output."""
+    match loop.dimension:
+        case ast.Attribute(name=name):
+            operator = operators.get(rule.declaration.match.operator or "")
+            return operator is not None and any(
+                name == dim for index in operator.output.indices for dim, _ in index.terms
+            )
+        case ast.Name(id=variable):
+            domain = rule.domain(variable)
+            return isinstance(domain, ast.Call) and domain.function == "output_dims"
+    return False
+
+
+def differ(rule: Rule, left: ast.Expr, right: ast.Expr) -> bool:
+    """Whether two dimensions have different names, or a guard says that they differ."""
+    if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
+        return left.name != right.name
+    sides = ((left, right), (right, left))
+    stated = (ast.Binary(operator="!=", left=a, right=b, span=left.span) for a, b in sides)
+    return any(condition in rule.conditions for condition in stated)
 
 
 def _parallel(leaf: Leaf) -> tuple[ast.ForLoop, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from morello.checking.kinds import Scope, Typed, article, counted, expect, fits, infer
 from morello.checking.parallel import check_parallel, writes
+from morello.checking.staggered import check_staggered
 from morello.checking.views import check_views
 from morello.language import ast
 from morello.language.diagnostics import Collector, suggestion
@@ -45,6 +46,7 @@ class ResultChecker:
         for leaf in self.rule.leaves():
             self._ahead(leaf)
         check_parallel(self.rule, self.operators, self.collector)
+        check_staggered(self.rule, self.operators, self.collector)
 
     def _block(self, block: ast.Block, kinds: Mapping[str, Typed]) -> None:
         for step in block.steps:
@@ -77,15 +79,20 @@ class ResultChecker:
     # ------------------------------------------------------------------------- loops
 
     def _loop(self, loop: ast.ForLoop, kinds: Mapping[str, Typed]) -> None:
+        self._steps(loop, kinds)
+        self._block(loop.body, kinds)
+
+    def _steps(self, loop: ast.ForLoop | ast.Per, kinds: Mapping[str, Typed]) -> None:
         self._expect(loop.dimension, "dim", kinds, "R013", "what a loop divides")
         if not _is_positive(loop.step):
             self._expect(loop.step, "size", kinds, "R013", "the step of a loop")
-        self._block(loop.body, kinds)
 
     # ------------------------------------------------------------------------- buffers
 
     def _with(self, node: ast.With, kinds: Mapping[str, Typed]) -> None:
         self._operand(node.operand, node, kinds, after=len("with ") + len(node.variable))
+        if node.per is not None:
+            self._steps(node.per, kinds)
         self._expect(node.level, "level", kinds, "R013", "where a buffer is")
         if node.dtype is not None:
             self._expect(node.dtype, "dtype", kinds, "R013", "the element type of a buffer")

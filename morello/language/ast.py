@@ -205,20 +205,32 @@ class Choice(Node):
 
 @dataclass(frozen=True, slots=True)
 class ForLoop(Node):
-    """``[parallel] for d step t { body }``: full tiles, then a tail of what is left."""
+    """``[parallel | staggered] for d step t { body }``: full tiles, then a tail of what is left.
+
+    ``staggered``: the last loop of each iteration runs with the first loop of the next one.
+    """
 
     dimension: Expr
     step: Expr
     parallel: bool
     body: Block
+    staggered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Per(Node):
+    """``per d step t``: one for each step of a loop."""
+
+    dimension: Expr
+    step: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``with Y = X at level [dtype D] [layout L] [vector V] { body }``.
+    """``with Y = X [per d step t] at level [dtype D] [layout L] [vector V] { body }``.
 
     Without a layout, ``Y`` is ``X`` itself, now held by a cache: no buffer, no code. Without a
-    dtype it has that of ``X``.
+    dtype it has that of ``X``. ``per``: the buffer has one ``X`` for each step of a loop.
     """
 
     variable: str
@@ -228,6 +240,7 @@ class With(Node):
     layout: Expr | None
     vector: Expr | None
     body: Block
+    per: Per | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,19 +146,20 @@ def _step(builder: Builder, tree: Tree[Token]) -> ast.YieldNode:
 
 def _for_loop(builder: Builder, tree: Tree[Token]) -> ast.ForLoop:
     parts: list[Any] = tree.children
-    parallel, dimension, step, body = parts
+    kind, dimension, step, body = parts
     return ast.ForLoop(
         dimension=expression(builder, dimension),
         step=expression(builder, step),
-        parallel=parallel is not None,
+        parallel=kind == "parallel",
         body=_block(builder, body),
+        staggered=kind == "staggered",
         span=builder.span(tree),
     )
 
 
 def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
     parts: list[Any] = tree.children
-    variable, operand, level, dtype, layout, vector, body = parts
+    variable, operand, per, level, dtype, layout, vector, body = parts
     return ast.With(
         variable=str(variable),
         operand=str(operand),
@@ -167,7 +168,15 @@ def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
         layout=optional(builder, layout),
         vector=optional(builder, vector),
         body=_block(builder, body),
+        per=None if per is None else _per(builder, per),
         span=builder.span(tree),
+    )
+
+
+def _per(builder: Builder, tree: Tree[Token]) -> ast.Per:
+    dimension, step = children(tree)
+    return ast.Per(
+        expression(builder, dimension), expression(builder, step), span=builder.span(tree)
     )
 
 

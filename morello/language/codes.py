@@ -102,6 +102,9 @@ CODES: Mapping[str, str] = {
     "R032": "A tensor on the way is taken to be an operand that it may not be.",
     "R033": "A parallel loop stands in another one, with which it makes no grid of tiles.",
     "R034": "What a parallel loop does would be divided among threads again.",
+    "R035": "A staggered loop does not begin and end with loops over the same steps.",
+    "R036": "The next iteration of a staggered loop would overwrite a buffer too early.",
+    "R037": "A buffer with a part for each step of a loop is none.",
     "R101": "A rule yields something that is not smaller than what it matches.",
     "R102": "Rules turn operators into each other without end.",
     # Targets and kernels.

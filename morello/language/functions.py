@@ -122,6 +122,9 @@ SPEC: dict[str, Signature] = {
     "cache": Signature(("level",), "truth", "Whether the hardware moves data there."),
     "addressable": Signature(("level",), "truth", "Whether loops may index it."),
     "distance": Signature(("level",), "number", "Levels between it and the nearest."),
+    "farthest": Signature(
+        ("level",), "truth", "Whether nothing is farther, not even what large arguments are in."
+    ),
     "nearest": Signature(("operation",), "number", "Distance of the nearest operand."),
     "unrolled": Signature(("operation", "dim"), "truth", "Whether a loop over it is unrolled."),
     "arithmetic": Signature(("operation",), "number", "Cycles of one evaluation of the meaning."),
@@ -153,6 +156,12 @@ SPEC: dict[str, Signature] = {
         ("operand",), "number", "Width of its panels, elements; 0 if it has none.", sized=True
     ),
     "registers": Signature(("operand",), "number", "Registers that it fills.", sized=True),
+    "stays": Signature(
+        ("number",),
+        "truth",
+        "Whether so many bytes stay nearer than the farthest.",
+        sized=True,
+    ),
     "free": Signature(("level",), "number", "Grains or registers not in use.", sized=True),
     "fetch": Signature(
         ("operand", "level"), "number", "Cycles to bring its lines there.", sized=True

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from morello.program.staggering import staggered
 from morello.program.tree import (
     Affine,
     Ahead,
@@ -197,26 +198,18 @@ class _Lowering:
         if count == 1 and not remainder and not step.parallel:
             return self.node(step.full, views)
         variable = self.names.fresh(step.dim)
-        size = count * tile + remainder
-        indices = _indices(step)
-        start = Affine(0, ((variable, 1),))
-        inside = {
-            key: _part(view, indices.get(key), step.dim, start, size - tile)
-            for key, view in views.items()
-        }
-        body = self.node(step.full, inside)
+        stride = tile if step.counting is None else 1
+        body = self.node(step.full, _inside(step, views, Affine(0, ((variable, 1),)), stride))
         tail = None
         if remainder:
-            end = Affine(count * tile)
-            rest = {
-                key: _part(view, indices.get(key), step.dim, end, size - remainder)
-                for key, view in views.items()
-            }
+            rest = _inside(step, views, Affine(count * stride), stride, last=True)
             tail = self.node(step.tail, rest)
         if step.parallel:
             threads = int(step.threads_used)
             return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
-        loop = Loop(variable, step.dim, count, tile, body, step.unrolled, self.origin)
+        loop = Loop(variable, step.dim, count, stride, body, step.unrolled, self.origin)
+        if step.staggered:
+            return staggered(loop)
         return loop if tail is None else Block((loop, tail))
 
 
@@ -255,6 +248,29 @@ def _indices(step: Tiled) -> dict[str, TensorRef]:
             case Tiled(full=full):
                 pending.append(full)
     return found
+
+
+def _inside(
+    step: Tiled, views: Mapping[str, View], start: Affine, stride: int, last: bool = False
+) -> dict[str, View]:
+    """The parts of views that one iteration of a loop works on, or its tail.
+
+    Args:
+        step: The loop.
+        views: By the keys of tensors.
+        start: Of the loop's variable.
+        stride: What that grows by from one iteration to the next: a tile, or 1 where it counts.
+        last: Whether it is the tail.
+    """
+    count, tile, remainder = int(step.count), int(step.step), int(step.remainder)
+    indices = _indices(step)
+    at = Affine().plus(start, tile // stride)
+    less = count * tile if last else (count - 1) * tile + remainder
+    parts = {key: _part(v, indices.get(key), step.dim, at, less) for key, v in views.items()}
+    if step.counting is None:
+        return parts
+    less = count + (remainder > 0) - 1
+    return {key: _part(v, indices.get(key), step.counting, start, less) for key, v in parts.items()}
 
 
 def _part(view: View, tensor: TensorRef | None, dim: str, start: Affine, less: int) -> View:

@@ -33,6 +33,12 @@ class Affine:
         kept = tuple(sorted((v, c) for v, c in terms.items() if c))
         return Affine(self.constant + factor * other.constant, kept)
 
+    def with_value(self, variable: str, value: Affine) -> Affine:
+        """This with something in the place of a variable."""
+        terms = dict(self.terms)
+        factor = terms.pop(variable, 0)
+        return Affine(self.constant, tuple(terms.items())).plus(value, factor)
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:

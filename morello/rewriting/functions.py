@@ -336,6 +336,11 @@ def _free(scope: Scope, level: Level) -> Size:
     return level.capacity - scope.used[level.name]
 
 
+def _stays(scope: Scope, bytes: Size) -> Any:
+    """Whether a call would find them where arguments are, beside the farthest level."""
+    return np.less_equal(bytes, max(level.arguments for level in scope.target.levels))
+
+
 def _transfer(kind: str, *, by_rows: bool = False) -> Callable[[Scope, TensorRef, Level], Size]:
     def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Size:
         return transfer_cycles(scope.target, tensor, scope.sizes, level, kind, by_rows=by_rows)
@@ -413,7 +418,9 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "cache": lambda _, level: level.cache,
     "addressable": lambda _, level: level.addressable,
     "distance": lambda _, level: level.distance,
+    "farthest": lambda scope, level: level == scope.target.farthest,
     "nearest": _nearest,
+    "stays": _stays,
     "unrolled": lambda _, f, dim: is_unrolled(f, dim),
     "arithmetic": _arithmetic,
     "loads": _loads,

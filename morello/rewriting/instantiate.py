@@ -13,17 +13,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from morello.language import ast
 from morello.language.evaluate import evaluate
+from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope, is_unrolled
 from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed
 from morello.rewriting.references import (
     INTERMEDIATE,
+    Seen,
     Size,
     Sizes,
     SpecRef,
@@ -34,13 +36,22 @@ from morello.rewriting.references import (
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.views import view_of
-from morello.spec.layout import Layout, Packing, packed_whole, paged, panel, shortened, width_of
+from morello.spec.layout import (
+    Axis,
+    Layout,
+    Packing,
+    packed_whole,
+    paged,
+    panel,
+    shortened,
+    width_of,
+)
 from morello.spec.machine import Level, Target
-from morello.spec.operators import Operation, Operator, is_whole
+from morello.spec.operators import OperandIndex, Operation, Operator, is_whole
 from morello.spec.rearranged import rearranged
 from morello.spec.sizes import sizes_from
 from morello.spec.spec import Family, Operand
-from morello.spec.views import sight
+from morello.spec.views import Sight, sight
 
 
 @lru_cache(maxsize=65536)
@@ -229,13 +240,17 @@ class Instantiation:
 
     def _with(self, node: ast.With, state: _State) -> Step:
         source = state.tensors[state.aliases[node.operand]]
+        fits: Any = True
+        if node.per is not None:
+            source, fits, state = self._for_each_step(node.per, source, state)
         copied = node.layout is not None
         level: Level = self._value(node.level, state)
         layout: Layout | None = None if node.layout is None else self._value(node.layout, state)
         if layout is not None:
             vector = self._value(node.vector, state) if node.vector else 0
             dtype = self._value(node.dtype, state) if node.dtype else source.operand.dtype
-            operand = Operand(dtype, level, layout.order, vector)
+            order = (*layout.order, *range(len(layout.order), len(source.indices)))
+            operand = Operand(dtype, level, order, vector)
         else:
             operand = source.operand.changed(level=level, weight=False)
         packing = self._packing(source, operand, layout, state.sizes)
@@ -243,17 +258,41 @@ class Instantiation:
         inside = state.bind(node.variable, tensor)
         inside.whole = state.whole and (source.intermediate or level == source.operand.level)
         taken: Size = 0
-        fits: Any = copied or not source.intermediate
+        fits = fits & (copied or not source.intermediate)
         if not self.structural and layout is not None and layout.panel:
-            fits = tensor.extents(state.sizes)[layout.order[-1]] > width_of(layout.panel)
+            wide = tensor.extents(state.sizes)[layout.order[-1]] > width_of(layout.panel)
+            fits = fits & (wide if node.per is None else False)
         if not self.structural and level.capacity is not None:
             held = tensor if copied else source
             taken = _grains(held, level, copied, state.sizes, self.target.page)
             total = state.used[level.name] + taken
             fits = fits & (total <= level.capacity)
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
-        shape = tensor.extents(state.sizes) if source.intermediate and not self.structural else None
+        made = not self.structural and (source.intermediate or node.per is not None)
+        shape = tensor.extents(state.sizes) if made else None
         return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside), shape)
+
+    def _for_each_step(
+        self, per: ast.Per, source: TensorRef, state: _State
+    ) -> tuple[TensorRef, Any, _State]:
+        """What has one of a tensor for each step of a loop, what must hold for that, and its scope.
+
+        Each part is one element, so that all of them are a row, and any of them lies together.
+        """
+        dim, counting = self._value(per.dimension, state), self._counting(per, state)
+        indices = (*source.indices, OperandIndex(((counting, 1),)))
+        sizes, alone = state.sizes, True
+        if not self.structural:
+            steps = -(-sizes[dim] // self._value(per.step, state))
+            for extent in source.extents(sizes):
+                alone = alone & np.equal(extent, 1)
+            sizes = {**sizes, counting: steps}
+        known = replace(state, sizes=sizes, counting=state.counting | {counting})
+        return replace(source, indices=indices), alone, known
+
+    def _counting(self, loop: ast.ForLoop | ast.Per, state: _State) -> str:
+        """The dimension that counts the steps of a loop."""
+        return f"steps({self._value(loop.dimension, state)}, {unparse(loop.step)})"
 
     def _packing(
         self, source: TensorRef, operand: Operand, layout: Layout | None, sizes: Sizes
@@ -275,25 +314,64 @@ class Instantiation:
         unrolled = is_unrolled(self.f, dim)
         inner = state.divided and node.parallel
         state = replace(state, divided=state.divided or node.parallel)
+        counting = self._counting(node, state) if state.counting else None
+        counting = counting if counting in state.counting else None
+        loop = partial(
+            Tiled,
+            dim=dim,
+            parallel=node.parallel,
+            unrolled=unrolled,
+            inner=inner,
+            counting=counting,
+            staggered=node.staggered,
+        )
         if self.structural:
             # A match by name says of dimensions that they may be divided, though they are whole.
             by_name = self.f.match is not None
             divided = by_name or dim not in self.f.family.operation.whole_dims
-            body = self._block(node.body, state.tile(state.tensors, state.sizes))
-            return Tiled(dim, 1, 1, 1, 1, node.parallel, unrolled, divided, body, body, inner)
+            tensors = {k: self._of_a_step(t, counting) for k, t in state.tensors.items()}
+            body = self._block(node.body, state.tile(tensors, state.sizes))
+            return loop(
+                step=1, count=1, threads=1, remainder=1, guard=divided, full=body, tail=body
+            )
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
         threads = self.f.family.threads if node.parallel else 1
         guard = tile <= size if isinstance(node.step, ast.Number) else tile < size
         for tensor in state.tensors.values():
             guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
-        parts = {key: self._part(t, state.sizes, dim) for key, t in state.tensors.items()}
+        parts = {
+            key: self._part(self._of_a_step(t, counting), state.sizes, dim)
+            for key, t in state.tensors.items()
+        }
+        if counting is not None:
+            state = replace(state, sizes={**state.sizes, counting: 1})
         full = self._block(node.body, self._inside(state, parts, dim, tile))
         tail: Step = Sequence(())
         if not isinstance(remainder, np.ndarray) or np.any(guard & (remainder > 0)):
             tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
-        return Tiled(
-            dim, tile, count, threads, remainder, node.parallel, unrolled, guard, full, tail, inner
+        return loop(
+            step=tile,
+            count=count,
+            threads=threads,
+            remainder=remainder,
+            guard=guard,
+            full=full,
+            tail=tail,
+        )
+
+    def _of_a_step(self, tensor: TensorRef, counting: str | None) -> TensorRef:
+        """The part for one step of a tensor that has one for each step of this loop."""
+        *inner, last = tensor.indices or (None,)
+        if counting is None or last is None or last.alone != counting:
+            return tensor
+        rank = len(inner)
+        seen = Sight(tuple(inner), tuple(map(Axis, range(rank))), (0,) * (rank + 1))
+        order = tuple(d for d in tensor.operand.order if d < rank)
+        packing = None if self.structural else packed_whole(rank, 0)
+        operand = tensor.operand.changed(order=order)
+        return replace(
+            tensor, operand=operand, indices=seen.indices, packing=packing, seen=Seen(tensor, seen)
         )
 
     def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:
@@ -328,7 +406,8 @@ class _State:
     """What changes on the way down a rule's result.
 
     ``whole``: no loop and no nearer level is around, so that a weight may still be packed ahead.
-    ``divided``: a parallel loop is around, so that one thread does what is here.
+    ``divided``: a parallel loop is around, so that one thread does what is here. ``counting``: the
+    dimensions that count steps of loops.
     """
 
     f: SpecRef
@@ -339,6 +418,7 @@ class _State:
     used: Mapping[str, Size]
     whole: bool = True
     divided: bool = False
+    counting: frozenset[str] = frozenset()
 
     def bind(self, name: str, tensor: TensorRef) -> _State:
         """With one more tensor in scope."""

@@ -59,6 +59,9 @@ class Tiled:
     Where the loop is parallel, tiles are dealt out to ``threads`` one by one, the tail last. A
     parallel loop directly in it divides each of its tiles alike: it deals out the tiles of both,
     row by row of this *grid*, and to the ``inner`` loop itself there are no threads.
+
+    ``counting``: the dimension that counts its steps, of buffers with a part for each, if there are
+    some. ``staggered``: the last loop of an iteration runs with the first one of the next.
     """
 
     dim: str
@@ -72,6 +75,8 @@ class Tiled:
     full: Step
     tail: Step
     inner: bool = False
+    counting: str | None = None
+    staggered: bool = False
 
     @property
     def grid(self) -> Tiled | None:
@@ -126,7 +131,7 @@ class Placed:
 
     ``fits`` must hold: what this takes, in grains, is no more than what is free of the level, and a
     buffer in panels is wider than one. ``shape`` is that of an intermediate, which has no source
-    that could tell it.
+    that could tell it, and of what has a part for each step of a loop.
     """
 
     tensor: TensorRef

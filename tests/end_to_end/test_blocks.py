@@ -5,6 +5,7 @@ Rules that do the same otherwise are left out, so that no other program is there
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -13,6 +14,7 @@ import pytest
 
 import morello
 from morello.language.source import Source
+from morello.spec.machine import Level, Target
 from tests.end_to_end.kernels import runnable, small_machines
 
 SCORES = """spec weighted(N, S, D) {
@@ -37,13 +39,21 @@ ROWS = """spec rows(N, S) {
 }"""
 
 
-OTHERS = {"compute_first", "softmax_matmul_online", "softmax_online", "softmax_kept"}
+OTHERS = {
+    "compute_first",
+    "softmax_matmul_online",
+    "softmax_online",
+    "softmax_kept",
+    "softmax_staggered",
+}
 
 
 @cache
 def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
     definitions = small_machines()
     rules = tuple(r for r in definitions.rules if r.name not in OTHERS - {rule})
+    if rule == "softmax_staggered":
+        definitions = replace(definitions, targets=_with_small_caches(definitions.targets))
     return runnable(
         morello.compile(
             Source("blocks.mspec", text),
@@ -54,6 +64,18 @@ def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
     )
 
 
+def _with_small_caches(targets: Mapping[str, Target]) -> dict[str, Target]:
+    """Arguments of more than 1 KiB are in memory."""
+
+    def small(level: Level) -> Level:
+        return replace(level, arguments=min(level.arguments, 1024))
+
+    return {
+        name: replace(target, levels=tuple(map(small, target.levels)))
+        for name, target in targets.items()
+    }
+
+
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2", "x86.avx512"])
 @pytest.mark.parametrize(
     ("text", "rule", "sizes"),
@@ -62,8 +84,11 @@ def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
         (COMPUTED, "softmax_matmul_online", {"N": 9, "S": 21, "D": 7}),
         (ROWS, "softmax_online", {"N": 3, "S": 131}),
         (ROWS, "softmax_kept", {"N": 3, "S": 131}),
+        (ROWS, "softmax_staggered", {"N": 5, "S": 131}),
+        (ROWS, "softmax_staggered", {"N": 2, "S": 256}),
+        (ROWS.replace("(N, S)", "(N, S) threads 2"), "softmax_staggered", {"N": 11, "S": 97}),
     ],
-    ids=["given", "computed", "rows", "rows kept"],
+    ids=["given", "computed", "rows", "rows kept", "staggered", "two", "threads"],
 )
 def test_blocks(text: str, rule: str, sizes: dict[str, int], target: str) -> None:
     """All kinds of inputs, remainders included; ``verify`` has infinities and NaN."""
@@ -85,6 +110,20 @@ def test_scores_of_minus_infinity() -> None:
         expected = (weights / weights.sum(axis=1, keepdims=True)) @ v
     assert np.isnan(expected[3]).all()
     np.testing.assert_allclose(kernel(x, v), expected, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["x86.scalar", "x86.avx512"])
+def test_rows_of_minus_infinity(target: str) -> None:
+    """Blocks of nothing else, in this row and in the next; all of a row, which is no number."""
+    kernel = _kernel(ROWS, target, "softmax_staggered", N=5, S=131)
+    x = np.random.default_rng(0).standard_normal((5, 131), dtype=np.float32)
+    x[0, :130] = x[1, 5:] = x[2, 1:130] = x[4] = -np.inf
+    x[3] *= 1e37
+    with np.errstate(invalid="ignore", over="ignore"):
+        weights = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+        expected = weights / weights.sum(axis=1, keepdims=True)
+    assert np.isnan(expected[4]).all()
+    np.testing.assert_allclose(kernel(x), expected, rtol=2e-5, atol=1e-37)
 
 
 def test_sums_that_would_overflow() -> None:

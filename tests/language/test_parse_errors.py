@@ -59,7 +59,7 @@ CASES = (
     Case(
         "rules", f"{RULE} yield", "E003", "1:30", "",
         "expected 'accumulating', 'ahead', 'consuming', 'for', 'ordered', 'parallel', 'producing', "
-        "'serial', 'with', '{' or a name, found the end of the file",
+        "'serial', 'staggered', 'with', '{' or a name, found the end of the file",
     ),
     Case(
         "rules", f"{RULE} where a * * b yield f", "E003", "1:35", "*",

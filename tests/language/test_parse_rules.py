@@ -193,8 +193,8 @@ def test_text_with_quotes() -> None:
 # --------------------------------------------------------------------------- rules: results
 
 
-def loop(body: ast.Block, *, parallel: bool = False) -> ast.ForLoop:
-    return ast.ForLoop(d, t, parallel, body, span=AT)
+def loop(body: ast.Block, *, parallel: bool = False, staggered: bool = False) -> ast.ForLoop:
+    return ast.ForLoop(d, t, parallel, body, staggered, span=AT)
 
 
 def place(
@@ -202,8 +202,9 @@ def place(
     layout: ast.Expr | None = None,
     vector: ast.Expr | None = None,
     dtype: ast.Expr | None = None,
+    per: ast.Per | None = None,
 ) -> ast.With:
-    return ast.With("Y", "X", level, dtype, layout, vector, body, span=AT)
+    return ast.With("Y", "X", level, dtype, layout, vector, body, per, span=AT)
 
 
 RESULTS = {
@@ -241,6 +242,12 @@ RESULTS = {
     "ahead copy(X, Y)": block(apply("copy", name("X"), name("Y"), ahead=True)),
     "ordered copy(X, Y)": block(apply("copy", name("X"), name("Y"), ordered=True)),
     "parallel for d step t { f; f }": block(loop(block(reapply("f"), reapply("f")), parallel=True)),
+    "staggered for d step t { f; f }": block(
+        loop(block(reapply("f"), reapply("f")), staggered=True)
+    ),
+    "with Y = X per d step t at level layout layout { f }": block(
+        place(block(reapply("f")), name("layout"), per=ast.Per(d, t, span=AT))
+    ),
     "with Y = X at level { f }": block(place(block(reapply("f")))),
     "with Y = X at level layout layout { f }": block(place(block(reapply("f")), name("layout"))),
     "with Y = X at level vector 4 { f }": block(place(block(reapply("f")), None, number(4))),

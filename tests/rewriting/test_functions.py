@@ -52,6 +52,15 @@ def test_shares_of_a_dimension() -> None:
     ]
 
 
+def test_what_stays_is_no_larger_than_arguments_that_are_not_in_memory() -> None:
+    target = context("x86.avx512").target
+    most = max(level.arguments for level in target.levels)
+    sizes = Scope(target, {}, {}, {})
+    assert [True, False] == SPEC_FUNCTIONS["stays"](sizes, np.array([most, most + 1])).tolist()
+    far = [level.name for level in target.levels if SPEC_FUNCTIONS["farthest"](sizes, level)]
+    assert far == [target.farthest.name]
+
+
 def _layouts_of_b(target: str, *dtypes: str, to: str = "l2") -> list[str]:
     """What is worth a try for B of a product with these element types, on its way to a level."""
     known = context(target)

@@ -39,7 +39,8 @@ def test_both_sides_mean_the_same(name: str, definitions: Definitions) -> None:
     report = verify_rule(definitions, rule)
     assert report.rule == name
     assert report.instances >= BUDGET
-    assert report.families > BUDGET // 4
+    placed = "farthest" in str(rule.declaration.guards)  # operands are in one place
+    assert report.families > BUDGET // (16 if placed else 4)
     assert report.shapes > BUDGET // 6
     single = [o for o in definitions.operators.values() if not o.parts]
     domains = [choice.domain for choice in rule.declaration.choices]
@@ -69,7 +70,7 @@ def test_a_wrong_start_shows_where_leading_elements_are_masked(project: Path) ->
     Specs and inputs are drawn by the rule's name: three of them, a few instances each.
     """
     rules = (project / "rules" / "normalisation.mrules").read_text()
-    right = rules[rules.index("rule softmax_online\n") :]
+    right = rules[rules.index("rule softmax_online\n") : rules.index("rule softmax_staggered\n")]
     wrong = right.replace("fill(C, 0)", "fill(C, 1)")
     assert wrong != right
     names = [f"softmax_{name}" for name in ("first", "second", "third")]
