@@ -29,6 +29,7 @@ from morello.spec.layout import Layout, row_major
 from .ahead import fetching, next_tiles
 from .kernels import kernel_lines
 from .meaning import PrimitiveTable
+from .rows import fence
 from .scope import ALIGNMENT, Registers, Scope, size_in_bytes
 
 THREAD_INDEX = "thread_index()"
@@ -45,7 +46,7 @@ class StatementWriter:
         """Lines of C, indented from column 0.
 
         What is the outermost of a thread has the calls around it that its kernels stand between:
-        threads prepare their own registers.
+        threads prepare their own registers, and wait in the end for what they store past caches.
         """
         if scope.prepared or is_parallel(node):
             return self._node(node, scope)
@@ -53,7 +54,8 @@ class StatementWriter:
         around = list(dict.fromkeys(filter(None, calls)))
         lines = self._node(node, replace(scope, prepared=True))
         before = [f"{name}();" for name, _ in around]
-        return [*before, *lines, *(f"{name}();" for _, name in reversed(around))]
+        after = [f"{name}();" for _, name in reversed(around)]
+        return [*before, *lines, *after, *fence(self._target, node)]
 
     def _node(self, node: Node, scope: Scope) -> list[str]:
         match node:
@@ -157,7 +159,8 @@ class StatementWriter:
 
     def _ordered(self, body: Node, scope: Scope) -> list[str]:
         """Between two pragmas, since a region may stand in a loop only once, and here is a tail."""
-        lines = ["{", *_indented(self.write(body, scope)), "}"]
+        inner = [*self.write(body, scope), *fence(self._target, body)]
+        lines = ["{", *_indented(inner), "}"]
         wait, done = f"depend(sink: {scope.previous})", "depend(source)"
         return [*_openmp(f"ordered {wait}"), *lines, *_openmp(f"ordered {done}")]
 
