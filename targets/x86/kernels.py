@@ -23,7 +23,7 @@ from morello.spec.rows import ROW_KINDS
 
 from .meaning import MeaningWriter
 from .operands import COperand
-from .rows import row_lines
+from .rows import RowWriter, row_writer
 from .scope import Scope
 
 _LOCAL = re.compile(r"[\w*)]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
@@ -83,7 +83,7 @@ def _lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
     """The statements of a call that keeps what it can, or of one that keeps nothing."""
     operands = _operands(call, scope)
     if call.kernel.match.kind in ROW_KINDS:
-        lines = row_lines(target, call, operands)
+        lines = row_writer(target, call, operands).lines()
     elif call.kernel.template is None:
         lines = MeaningWriter(target, call, operands).lines()
     else:
@@ -91,6 +91,11 @@ def _lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
     if not any(_LOCAL.search(line) for line in lines):
         return lines
     return ["{", *_indented(lines), "}"]
+
+
+def writer_of_rows(target: Target, call: KernelCall, scope: Scope) -> RowWriter:
+    """What writes a call of a kernel for rows."""
+    return row_writer(target, call, _operands(call, scope))
 
 
 def _operands(call: KernelCall, scope: Scope) -> tuple[COperand, ...]:

@@ -88,6 +88,7 @@ class MeaningWriter:
         self._position: dict[str, int] = {}
         self._lines: list[str] = []
         self._locals = 0
+        self._mark = ""
 
     def lines(self) -> list[str]:
         """One statement for every vector, or element, of the iteration space."""
@@ -203,7 +204,7 @@ class MeaningWriter:
         return self._operands[tensor][index]
 
     def _local(self, value: str, kind: str = TYPE, dtype: str = "") -> str:
-        name = f"t{self._locals}_"
+        name = f"t{self._mark}{self._locals}_"
         self._locals += 1
         text = self._of(dtype or self._dtype.name).text(kind)
         self._lines.append(f"const {text} {name} = {value};")

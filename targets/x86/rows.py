@@ -82,8 +82,8 @@ class _Place:
     variable: str = ""
 
 
-def row_lines(target: Target, call: KernelCall, operands: Sequence[COperand]) -> list[str]:
-    """The statements of a kernel call for rows.
+def row_writer(target: Target, call: KernelCall, operands: Sequence[COperand]) -> RowWriter:
+    """What writes the statements of a kernel call for rows.
 
     Raises:
         MorelloError: The operands are no rows, or the target lacks a primitive.
@@ -97,7 +97,7 @@ def row_lines(target: Target, call: KernelCall, operands: Sequence[COperand]) ->
             help="the program tree is malformed; report the kernel that was called",
         )
     writer = StreamedWriter if call.kernel.streamed else RowWriter
-    return writer(target, call, operands, rows, vector).lines()
+    return writer(target, call, operands, rows, vector)
 
 
 def fence(target: Target, node: Node) -> list[str]:
@@ -138,22 +138,45 @@ class RowWriter(MeaningWriter):
         self._size = self._sizes[rows.dim]
         self._base = ""
         self._store = STORE
+        self._begun: list[str] = []
 
     def lines(self) -> list[str]:
         """All of the row."""
+        self.begin()
+        self._whole_row()
+        self.end()
+        return self._lines
+
+    def begin(self) -> None:
+        """What stands before the first vector."""
         for name, operand in self._operands.items():
             if not self._is_along[name] and name != self._output:
                 dtype = operand.view.tensor.dtype.name
                 value = self._apply(CONSTANT, (operand[()],), dtype)
                 self._broadcast[name] = self._local(value, dtype=dtype)
         if self._rows.kind == REDUCTION:
-            self._reduction()
-        else:
-            self._whole_row()
-        return self._lines
+            identity, looped = self._identity, self._looped(0, self._partial_results)
+            for number in range(self._partial_results if looped else 0):
+                self._begin_result(number, identity)
+
+    def vector(self, number: int) -> None:
+        """The vector at this place, with its number."""
+        (self._add if self._rows.kind == REDUCTION else self._pointwise)(number)
+
+    def end(self) -> None:
+        """What stands after the last vector."""
+        if self._rows.kind == REDUCTION:
+            self._to_output(self._combined())
 
     def _whole_row(self) -> None:
-        self._vectors(UNROLLED, self._pointwise)
+        if self._rows.kind != REDUCTION:
+            self._vectors(UNROLLED, self.vector)
+            return
+        along = next(o for name, o in self._operands.items() if self._is_along[name])
+        if self._begun and along.view.tensor.role != "buffer":
+            self._aligned(along, self._partial_results, self.vector)
+        else:
+            self._vectors(self._partial_results, self.vector)
 
     # ------------------------------------------------------------------- vectors of the row
 
@@ -261,41 +284,42 @@ class RowWriter(MeaningWriter):
             store = self._apply(STORE_FIRST, (pointer, value, str(place.lanes)))
         self._lines.append(f"{store};")
 
-    def _reduction(self) -> None:
-        assert self._update is not None
-        update, kind = self._update, self._of(self._dtype.name).text(TYPE)
+    @cached_property
+    def _identity(self) -> str:
+        """What a reduction starts from, in all lanes."""
         assert self._operation.identity is not None
-        identity = self._constant(self._operation.identity, self._dtype.name)
-        results = [f"a{i}_" for i in range(self._partial_results)]
-        begun: list[str] = []
-        if self._looped(0, len(results)):
-            self._lines += [f"{kind} {result} = {identity};" for result in results]
-            begun += results
+        return self._constant(self._operation.identity, self._dtype.name)
 
-        def add(number: int) -> None:
-            for operand in self._ahead:
-                self._fetch_next(operand)
-            value, result = self._value(), results[number % len(results)]
-            if self._place.lanes != self._lanes:
-                value = self._apply(SELECT_FIRST, (value, identity, str(self._place.lanes)))
-            if result in begun:
-                value = self._apply(update, (result, value))
-                self._lines.append(f"{result} = {without_parentheses(value)};")
-            else:
-                self._lines.append(f"{kind} {result} = {without_parentheses(value)};")
-                begun.append(result)
+    def _begin_result(self, number: int, value: str) -> None:
+        result, kind = f"a{self._mark}{number}_", self._of(self._dtype.name).text(TYPE)
+        self._lines.append(f"{kind} {result} = {value};")
+        self._begun.append(result)
 
-        along = next(o for name, o in self._operands.items() if self._is_along[name])
-        if begun and along.view.tensor.role != "buffer":
-            self._aligned(along, len(results), add)
+    def _add(self, number: int) -> None:
+        assert self._update is not None
+        for operand in self._ahead:
+            self._fetch_next(operand)
+        value, place = self._value(), number % self._partial_results
+        if self._place.lanes != self._lanes:
+            value = self._apply(SELECT_FIRST, (value, self._identity, str(self._place.lanes)))
+        if place < len(self._begun):
+            result = self._begun[place]
+            value = self._apply(self._update, (result, value))
+            self._lines.append(f"{result} = {without_parentheses(value)};")
         else:
-            self._vectors(len(results), add)
+            self._begin_result(place, without_parentheses(value))
+
+    def _combined(self) -> str:
+        """The vector in which all partial results are one."""
+        assert self._update is not None
+        begun = self._begun
         while len(begun) > 1:
             first, second = begun[: -(len(begun) // 2)], begun[-(len(begun) // 2) :]
             for result, other in zip(first, second, strict=False):
-                self._lines.append(f"{result} = {self._apply(update, (result, other))};")
+                value = self._apply(self._update, (result, other))
+                self._lines.append(f"{result} = {value};")
             begun = first
-        self._to_output(begun[0])
+        return begun[0]
 
     @cached_property
     def _ahead(self) -> list[COperand]:
@@ -340,8 +364,9 @@ class RowWriter(MeaningWriter):
             self._lines.append(f"{result} = {self._apply(self._update, (result, other))};")
         output, value = self._operands[self._output][()], self._apply(FIRST_LANE, (result,))
         if self._operation.accumulating:
-            self._lines.append(f"const {self._one_lane.text(TYPE)} row_ = {value};")
-            value = self._one_lane.text(self._update).format(output, "row_")
+            row = f"row{self._mark}_"
+            self._lines.append(f"const {self._one_lane.text(TYPE)} {row} = {value};")
+            value = self._one_lane.text(self._update).format(output, row)
         self._lines.append(f"{output} = {without_parentheses(value)};")
 
     # ------------------------------------------------------------------- values
@@ -388,6 +413,28 @@ class RowWriter(MeaningWriter):
         fastest = view_fastest(operand.view)
         return tuple(position if d == fastest else 0 for d in range(len(operand.view.sizes)))
 
+    # ------------------------------------------------------------------- several calls in one loop
+
+    def beside(self, number: int) -> list[str]:
+        """What stands before the first vector, in a loop with other calls: this is one of them."""
+        self._mark = f"{number}_"
+        self._partial_results = UNROLLED
+        self.begin()
+        begun, self._lines = self._lines, []
+        return begun
+
+    def at_place_of(self, other: RowWriter, number: int) -> None:
+        """The vector at the place where another call is, written behind that one's."""
+        self._place, self._base, self._loaded = other._place, other._base, {}
+        self._lines, own = other._lines, self._lines
+        self.vector(number)
+        self._lines = own
+
+    def last(self) -> list[str]:
+        """What stands after the loop."""
+        self.end()
+        return self._lines
+
 
 class StreamedWriter(RowWriter):
     """Writes one kernel call along a row whose output is stored past the caches.
@@ -400,9 +447,24 @@ class StreamedWriter(RowWriter):
     def _whole_row(self) -> None:
         if self._size < self._lanes:
             super()._whole_row()
-            return
+        else:
+            self._stream(self.vector)
+
+    def with_others(self, others: Sequence[RowWriter]) -> list[str]:
+        """All vectors of the row, each followed by the same vector of others."""
+
+        def every(number: int) -> None:
+            self.vector(number)
+            for other in others:
+                other.at_place_of(self, number)
+
+        self._stream(every)
+        lines, self._lines = self._lines, []
+        return lines
+
+    def _stream(self, body: Callable[[int], None]) -> None:
         self._store = STREAM
-        self._aligned(self._operands[self._output], UNROLLED, self._pointwise)
+        self._aligned(self._operands[self._output], UNROLLED, body)
 
     def _pointwise(self, number: int) -> None:
         if self._place.lanes == HEAD:

@@ -27,9 +27,10 @@ from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, row_major
 
 from .ahead import fetching, next_tiles
-from .kernels import kernel_lines
+from .beside import Beside, beside
+from .kernels import kernel_lines, writer_of_rows
 from .meaning import PrimitiveTable
-from .rows import fence
+from .rows import RowWriter, StreamedWriter, fence
 from .scope import ALIGNMENT, Registers, Scope, size_in_bytes
 
 THREAD_INDEX = "thread_index()"
@@ -60,6 +61,9 @@ class StatementWriter:
     def _node(self, node: Node, scope: Scope) -> list[str]:
         match node:
             case Block(steps=steps):
+                together = beside(node)
+                if together is not None:
+                    return self._beside(together, scope)
                 return [line for step in steps for line in self._scoped(step, scope)]
             case Loop(unrolled=True):
                 return self._unrolled(node, scope)
@@ -200,12 +204,31 @@ class StatementWriter:
         what = f"{shape} of {node.view.tensor.name} held by {node.view.level}"
         return [self._origin(node.origin, what), *body]
 
+    def _beside(self, node: Beside, scope: Scope) -> list[str]:
+        """Steps of which some share a loop, with what these begin with where they stand."""
+        lines, writers = list[str](), list[RowWriter]()
+        for position, step in enumerate(node.steps):
+            if position in node.rows:
+                assert isinstance(step, KernelCall)
+                writers.append(writer_of_rows(self._target, step, scope))
+                lines += [*self._kernel_name(step), *writers[-1].beside(len(writers))]
+            else:
+                lines += self._scoped(step, scope)
+            if position == node.rows[-1]:
+                streamed, *others = writers
+                assert isinstance(streamed, StreamedWriter)
+                lines += streamed.with_others(others)
+                lines += [line for writer in writers for line in writer.last()]
+        return ["{", *_indented(lines), "}"]
+
     def _kernel(self, call: KernelCall, scope: Scope) -> list[str]:
-        lines = kernel_lines(self._target, call, scope)
+        return [*self._kernel_name(call), *kernel_lines(self._target, call, scope)]
+
+    def _kernel_name(self, call: KernelCall) -> list[str]:
         if not self._options.annotate:
-            return lines
+            return []
         span = call.kernel.declaration.span
-        return [comment(f"{call.kernel.name} ({span.source.name}:{span.line})"), *lines]
+        return [comment(f"{call.kernel.name} ({span.source.name}:{span.line})")]
 
 
 def workspace_extent(node: Node, options: EmitOptions, stack: int) -> int:

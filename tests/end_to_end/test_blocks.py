@@ -53,7 +53,8 @@ def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
     definitions = small_machines()
     rules = tuple(r for r in definitions.rules if r.name not in OTHERS - {rule})
     if rule == "softmax_staggered":
-        definitions = replace(definitions, targets=_with_small_caches(definitions.targets))
+        targets = _with_small_caches(definitions.targets, 4 * sizes["S"])
+        definitions = replace(definitions, targets=targets)
     return runnable(
         morello.compile(
             Source("blocks.mspec", text),
@@ -64,11 +65,11 @@ def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
     )
 
 
-def _with_small_caches(targets: Mapping[str, Target]) -> dict[str, Target]:
-    """Arguments of more than 1 KiB are in memory."""
+def _with_small_caches(targets: Mapping[str, Target], row: int) -> dict[str, Target]:
+    """Arguments of more bytes than one row are in memory."""
 
     def small(level: Level) -> Level:
-        return replace(level, arguments=min(level.arguments, 1024))
+        return replace(level, arguments=min(level.arguments, row))
 
     return {
         name: replace(target, levels=tuple(map(small, target.levels)))
@@ -86,9 +87,10 @@ def _with_small_caches(targets: Mapping[str, Target]) -> dict[str, Target]:
         (ROWS, "softmax_kept", {"N": 3, "S": 131}),
         (ROWS, "softmax_staggered", {"N": 5, "S": 131}),
         (ROWS, "softmax_staggered", {"N": 2, "S": 256}),
+        (ROWS, "softmax_staggered", {"N": 3, "S": 1100}),
         (ROWS.replace("(N, S)", "(N, S) threads 2"), "softmax_staggered", {"N": 11, "S": 97}),
     ],
-    ids=["given", "computed", "rows", "rows kept", "staggered", "two", "threads"],
+    ids=["given", "computed", "rows", "rows kept", "staggered", "two", "long", "threads"],
 )
 def test_blocks(text: str, rule: str, sizes: dict[str, int], target: str) -> None:
     """All kinds of inputs, remainders included; ``verify`` has infinities and NaN."""
