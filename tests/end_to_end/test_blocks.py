@@ -39,12 +39,16 @@ ROWS = """spec rows(N, S) {
 }"""
 
 
+LOGARITHMS = ROWS.replace("softmax", "log_softmax")
+
 OTHERS = {
     "compute_first",
     "softmax_matmul_online",
     "softmax_online",
     "softmax_kept",
     "softmax_staggered",
+    "log_softmax_online",
+    "log_softmax_staggered",
 }
 
 
@@ -52,7 +56,7 @@ OTHERS = {
 def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
     definitions = small_machines()
     rules = tuple(r for r in definitions.rules if r.name not in OTHERS - {rule})
-    if rule == "softmax_staggered":
+    if "staggered" in rule:
         targets = _with_small_caches(definitions.targets, 4 * sizes["S"])
         definitions = replace(definitions, targets=targets)
     return runnable(
@@ -77,6 +81,13 @@ def _with_small_caches(targets: Mapping[str, Target], row: int) -> dict[str, Tar
     }
 
 
+def _identity(value: str | dict[str, int]) -> str:
+    """Of a parameter: sizes, the rule's name, or the first line of the spec."""
+    if isinstance(value, dict):
+        return "x".join(map(str, value.values()))
+    return value.partition("(")[0].removeprefix("spec ")
+
+
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2", "x86.avx512"])
 @pytest.mark.parametrize(
     ("text", "rule", "sizes"),
@@ -88,9 +99,12 @@ def _with_small_caches(targets: Mapping[str, Target], row: int) -> dict[str, Tar
         (ROWS, "softmax_staggered", {"N": 5, "S": 131}),
         (ROWS, "softmax_staggered", {"N": 2, "S": 256}),
         (ROWS, "softmax_staggered", {"N": 3, "S": 1100}),
+        (LOGARITHMS, "log_softmax_online", {"N": 3, "S": 131}),
+        (LOGARITHMS, "log_softmax_staggered", {"N": 5, "S": 131}),
+        (LOGARITHMS, "log_softmax_staggered", {"N": 3, "S": 1100}),
         (ROWS.replace("(N, S)", "(N, S) threads 2"), "softmax_staggered", {"N": 11, "S": 97}),
     ],
-    ids=["given", "computed", "rows", "rows kept", "staggered", "two", "long", "threads"],
+    ids=_identity,
 )
 def test_blocks(text: str, rule: str, sizes: dict[str, int], target: str) -> None:
     """All kinds of inputs, remainders included; ``verify`` has infinities and NaN."""
