@@ -63,7 +63,7 @@ THREADS = 4
 
 ALTERNATIVES_OF_A_FAMILY = 2
 SHAPES_OF_AN_ALTERNATIVE = 6
-MISSES = 10_000
+MISSES = 40_000
 """After so many strata without a new instance, one after the other, no more are looked for: some
 rules are for one place of each operand alone."""
 
