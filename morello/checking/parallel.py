@@ -44,7 +44,9 @@ class _ParallelChecker:
         if isinstance(dimension, ast.Name) and self.rule.domain(dimension.id) is None:
             return  # of another kind than a dimension, or unknown
         inside = [leaf for leaf in self.rule.leaves() if loop in leaf.around]
-        if self._divides_output(loop) or all(self._private(leaf, loop) for leaf in inside):
+        if divides_output(self.rule, self.operators, loop) or all(
+            self._private(leaf, loop) for leaf in inside
+        ):
             return
         message = "a parallel loop over what may be reduced writes to the output of all threads"
         help = (
@@ -62,8 +64,8 @@ class _ParallelChecker:
             isinstance(outer, ast.ForLoop)
             and outer.parallel
             and len(outer.body.steps) == 1
-            and self._divides_output(outer)
-            and self._divides_output(loop)
+            and divides_output(self.rule, self.operators, outer)
+            and divides_output(self.rule, self.operators, loop)
             and differ(self.rule, outer.dimension, loop.dimension)
         ):
             return
@@ -93,9 +95,6 @@ class _ParallelChecker:
             message = "what a parallel loop does is divided among threads again"
             help = f"write 'serial {leaf.step.variable}'"
             self.collector.error("R034", message, leaf.step.span, "not serial", help)
-
-    def _divides_output(self, loop: ast.ForLoop) -> bool:
-        return divides_output(self.rule, self.operators, loop)
 
     def _private(self, leaf: Leaf, loop: ast.ForLoop) -> bool:
         """Whether a leaf in a parallel loop writes to a buffer that is made there, or in order."""

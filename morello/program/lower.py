@@ -198,16 +198,12 @@ class _Lowering:
         if count == 1 and not remainder and not step.parallel:
             return self.node(step.full, views)
         variable = self.names.fresh(step.dim)
-        stride = tile if step.counting is None else 1
-        body = self.node(step.full, _inside(step, views, Affine(0, ((variable, 1),)), stride))
-        tail = None
-        if remainder:
-            rest = _inside(step, views, Affine(count * stride), stride, last=True)
-            tail = self.node(step.tail, rest)
+        body = self.node(step.full, _inside(step, views, variable))
+        tail = self.node(step.tail, _inside(step, views)) if remainder else None
         if step.parallel:
             threads = int(step.threads_used)
             return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
-        loop = Loop(variable, step.dim, count, stride, body, step.unrolled, self.origin)
+        loop = Loop(variable, step.dim, count, _stride(step), body, step.unrolled, self.origin)
         if step.staggered:
             return staggered(loop)
         return loop if tail is None else Block((loop, tail))
@@ -250,22 +246,19 @@ def _indices(step: Tiled) -> dict[str, TensorRef]:
     return found
 
 
-def _inside(
-    step: Tiled, views: Mapping[str, View], start: Affine, stride: int, last: bool = False
-) -> dict[str, View]:
-    """The parts of views that one iteration of a loop works on, or its tail.
+def _stride(step: Tiled) -> int:
+    """What a loop's variable grows by: a tile, or 1 where it counts the steps."""
+    return int(step.step) if step.counting is None else 1
 
-    Args:
-        step: The loop.
-        views: By the keys of tensors.
-        start: Of the loop's variable.
-        stride: What that grows by from one iteration to the next: a tile, or 1 where it counts.
-        last: Whether it is the tail.
-    """
+
+def _inside(step: Tiled, views: Mapping[str, View], variable: str = "") -> dict[str, View]:
+    """The parts of views that an iteration works on; without the loop's variable, its tail."""
     count, tile, remainder = int(step.count), int(step.step), int(step.remainder)
-    indices = _indices(step)
-    at = Affine().plus(start, tile // stride)
-    less = count * tile if last else (count - 1) * tile + remainder
+    indices, stride = _indices(step), _stride(step)
+    start = Affine(0, ((variable, 1),)) if variable else Affine(count * stride)
+    at, less = Affine().plus(start, tile // stride), count * tile
+    if variable:
+        less += remainder - tile
     parts = {key: _part(v, indices.get(key), step.dim, at, less) for key, v in views.items()}
     if step.counting is None:
         return parts

@@ -240,21 +240,21 @@ class Instantiation:
 
     def _with(self, node: ast.With, state: _State) -> Step:
         source = state.tensors[state.aliases[node.operand]]
-        fits: Any = True
+        indices, fits = source.indices, True
         if node.per is not None:
-            source, fits, state = self._for_each_step(node.per, source, state)
+            indices, fits, state = self._for_each_step(node.per, source, state)
         copied = node.layout is not None
         level: Level = self._value(node.level, state)
         layout: Layout | None = None if node.layout is None else self._value(node.layout, state)
         if layout is not None:
             vector = self._value(node.vector, state) if node.vector else 0
             dtype = self._value(node.dtype, state) if node.dtype else source.operand.dtype
-            order = (*layout.order, *range(len(layout.order), len(source.indices)))
+            order = (*layout.order, *range(len(layout.order), len(indices)))
             operand = Operand(dtype, level, order, vector)
         else:
             operand = source.operand.changed(level=level, weight=False)
         packing = self._packing(source, operand, layout, state.sizes)
-        tensor = TensorRef(node.variable, node.variable, operand, source.indices, packing)
+        tensor = TensorRef(node.variable, node.variable, operand, indices, packing)
         inside = state.bind(node.variable, tensor)
         inside.whole = state.whole and (source.intermediate or level == source.operand.level)
         taken: Size = 0
@@ -274,8 +274,8 @@ class Instantiation:
 
     def _for_each_step(
         self, per: ast.Per, source: TensorRef, state: _State
-    ) -> tuple[TensorRef, Any, _State]:
-        """What has one of a tensor for each step of a loop, what must hold for that, and its scope.
+    ) -> tuple[tuple[OperandIndex, ...], Any, _State]:
+        """Indices of one tensor for each step of a loop, what must hold for that, and their scope.
 
         Each part is one element, so that all of them are a row, and any of them lies together.
         """
@@ -288,7 +288,7 @@ class Instantiation:
                 alone = alone & np.equal(extent, 1)
             sizes = {**sizes, counting: steps}
         known = replace(state, sizes=sizes, counting=state.counting | {counting})
-        return replace(source, indices=indices), alone, known
+        return indices, alone, known
 
     def _counting(self, loop: ast.ForLoop | ast.Per, state: _State) -> str:
         """The dimension that counts the steps of a loop."""
@@ -362,11 +362,10 @@ class Instantiation:
 
     def _of_a_step(self, tensor: TensorRef, counting: str | None) -> TensorRef:
         """The part for one step of a tensor that has one for each step of this loop."""
-        *inner, last = tensor.indices or (None,)
-        if counting is None or last is None or last.alone != counting:
+        if counting is None or not tensor.indexed_by(counting):
             return tensor
-        rank = len(inner)
-        seen = Sight(tuple(inner), tuple(map(Axis, range(rank))), (0,) * (rank + 1))
+        rank = len(tensor.indices) - 1
+        seen = Sight(tensor.indices[:-1], tuple(map(Axis, range(rank))), (0,) * (rank + 1))
         order = tuple(d for d in tensor.operand.order if d < rank)
         packing = None if self.structural else packed_whole(rank, 0)
         operand = tensor.operand.changed(order=order)

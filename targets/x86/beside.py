@@ -31,13 +31,15 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A call of a kernel for rows: ``along`` are operands that lie along them, ``single`` others.
+    """A call of a kernel for rows of so many elements, in vectors of so many bytes.
 
-    Both are inputs, and the output at the end of one of them.
+    ``along`` are operands that lie along them, ``single`` the others: inputs, and the output at the
+    end of one of them.
     """
 
     call: KernelCall
     size: int
+    vector: int
     along: tuple[View, ...]
     single: tuple[View, ...]
 
@@ -54,11 +56,11 @@ def beside(block: Block) -> Beside | None:
     """Calls of a block that can share a loop with one that stores past the caches."""
     steps = tuple(_steps(block))
     for first, step in enumerate(steps):
-        streamed = _row(step)
-        if streamed is not None and streamed.call.kernel.streamed:
-            group = _together(streamed, first, steps)
-            if group:
-                return Beside(steps, (first, *group))
+        streams = isinstance(step, KernelCall) and step.kernel.streamed
+        streamed = _row(step) if streams else None
+        group = [] if streamed is None else _together(streamed, first, steps)
+        if group:
+            return Beside(steps, (first, *group))
     return None
 
 
@@ -89,7 +91,7 @@ def _row(step: Node) -> _Row | None:
     plain = all(v.tensor.dtype.bytes == element and not v.tensor.vector for v in along)
     if not plain or size * element < LEAST_VECTORS * vector:
         return None
-    return _Row(step, size, along, tuple(view for view, is_along in views if not is_along))
+    return _Row(step, size, vector, along, tuple(view for view, is_along in views if not is_along))
 
 
 def _rows(call: KernelCall) -> Rows | None:
@@ -118,14 +120,12 @@ def _fits(streamed: _Row, row: _Row) -> bool:
 
     What one of them writes and the other one uses, they use at the same places.
     """
-    one, other = streamed.call.kernel, row.call.kernel
-    element = row.output.tensor.dtype.bytes
-    alike = [k.match.operands[0].width(element) for k in (one, other)]
-    if streamed.size != row.size or len({*alike}) > 1 or other.streamed:
-        return False
-    if streamed.output.tensor.dtype != row.output.tensor.dtype:
-        return False
-    return _in_step(streamed, row)
+    alike = (streamed.size, streamed.output.tensor.dtype, streamed.vector) == (
+        row.size,
+        row.output.tensor.dtype,
+        row.vector,
+    )
+    return alike and not row.call.kernel.streamed and _in_step(streamed, row)
 
 
 def _needs(later: _Row, earlier: _Row) -> bool:

@@ -81,12 +81,12 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
 
 def _lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
     """The statements of a call that keeps what it can, or of one that keeps nothing."""
-    operands = _operands(call, scope)
     if call.kernel.match.kind in ROW_KINDS:
-        lines = row_writer(target, call, operands).lines()
+        lines = writer_of_rows(target, call, scope).lines()
     elif call.kernel.template is None:
-        lines = MeaningWriter(target, call, operands).lines()
+        lines = MeaningWriter(target, call, _operands(call, scope)).lines()
     else:
+        operands = _operands(call, scope)
         lines = _render(call.kernel, call.kernel.template, operands, dict(call.bindings))
     if not any(_LOCAL.search(line) for line in lines):
         return lines

@@ -327,7 +327,8 @@ class RowWriter(MeaningWriter):
 
         That is, parts of a longer row in memory, each of which a cache holds: without this, memory
         waits while functions are computed, and arithmetic while the next part comes. Functions take
-        about as long as a line from memory; what takes less would only wait for it here.
+        about as long as a line from memory; what takes less would only wait for it here. From a
+        nearer level lines come soon enough by themselves for what stores a vector for each.
         """
         functions = any(step.primitive in FUNCTION_ULPS for step in self._steps)
         if not functions or PREFETCH not in self._of(self._dtype.name):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from morello.program.staggering import staggered
-from morello.program.tree import Affine, Allocate, Apply, Block, Loop, Node
+from morello.program.tree import Affine, Allocate, Apply, Block, Loop, Node, walk
 from tests.targets.x86.build import at, buffer, loop, tensor, view
 from tests.targets.x86.definitions import operation
 
@@ -77,4 +77,4 @@ def test_one_buffer_is_enough() -> None:
     assert isinstance(done, Allocate)
     assert isinstance(done.body, Allocate)
     assert ["kept", "largest"] == [done.tensor.name, done.body.tensor.name]
-    assert all(not isinstance(node, Allocate) for node in [done.body.body])
+    assert not any(isinstance(node, Allocate) for node in walk(done.body.body))
