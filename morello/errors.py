@@ -15,5 +15,12 @@ class MorelloError(Exception):
         self.help = help
 
 
+class InternalError(MorelloError):
+    """This package was about to do something wrong, and noticed it. No input should cause that."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"internal error: {message}", help="please report it, with the input")
+
+
 class UsageError(MorelloError):
     """A command or function was called with arguments that make no sense (exit status 2)."""

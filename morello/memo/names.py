@@ -27,7 +27,8 @@ from morello.spec.operators import Operation
 from morello.spec.spec import Family, Operand, Variant
 
 _OPERAND = re.compile(
-    r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+)(?P<weight> weight)? \[(?P<order>[0-9, ]{0,99})\]"
+    r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+)(?P<weight> weight)?(?P<aliased> aliased)?"
+    r" \[(?P<order>[0-9, ]{0,99})\]"
     r"(?: panels (?:(?P<height>[0-9]{1,4})x)?(?P<width>[0-9]{1,4}))?"
     r" (?P<kind>vector|packing) (?P<number>[0-9]{1,9})"
 )
@@ -41,7 +42,7 @@ def variant_text(variant: Variant) -> str:
     """What tells a variant from all others under one fingerprint."""
     family = variant.family
     operands = [
-        f"{o.dtype} {o.level}{' weight' if o.weight else ''} {list(o.order)} "
+        f"{o.dtype} {o.level}{o.marks} {list(o.order)} "
         + (f"vector {o.vector}" if o.vector else _packing_text(packing))
         for o, packing in zip(family.operands, variant.packing, strict=True)
     ]
@@ -104,8 +105,8 @@ def _operands(text: str, levels: Mapping[str, Level]) -> list[tuple[Operand, int
         if packing > whole:
             return None
         dtype, level = DTYPES[found["dtype"]], levels[found["level"]]
-        weight = found["weight"] is not None
-        pairs.append((Operand(dtype, level, order, vector, weight), packing))
+        marks = (found["weight"] is not None, found["aliased"] is not None)
+        pairs.append((Operand(dtype, level, order, vector, *marks), packing))
     return pairs
 
 

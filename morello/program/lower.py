@@ -6,11 +6,12 @@ the plans of sub-Specs here, the operations themselves where a rule is verified.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from morello.program.staggering import staggered
 from morello.program.tree import (
+    PLAIN,
     Affine,
     Ahead,
     Allocate,
@@ -23,6 +24,7 @@ from morello.program.tree import (
     ParallelLoop,
     Resident,
     Tensor,
+    Version,
     View,
 )
 from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
@@ -37,9 +39,15 @@ Leaves = Callable[[Leaf, tuple[View, ...]], Node]
 
 @dataclass(slots=True)
 class Names:
-    """Fresh names within one program."""
+    """Fresh names within one program: of tensors and variables, and of versions."""
 
     taken: dict[str, int] = field(default_factory=dict)
+    versions: int = 0
+
+    def version(self, tensor: str) -> Version:
+        """A version of its own, of what is computed under this name."""
+        self.versions += 1
+        return Version(f"{tensor}@{self.versions}")
 
     def fresh(self, base: str) -> str:
         """``base``, or ``base_2`` and so on when that is taken."""
@@ -135,15 +143,20 @@ def lower_step(
     declaration = alternative.rule.declaration
     origin = Origin(alternative.rule.name, declaration.name_span)
     known = {str(position): view for position, view in enumerate(views)}
-    return _Lowering(names, origin, page, leaf).node(step, known)
+    return _Lowering(names, origin, page, leaf, _reused(step)).node(step, known)
 
 
 class _Lowering:
-    def __init__(self, names: Names, origin: Origin, page: int, leaf: Leaves) -> None:
+    def __init__(
+        self, names: Names, origin: Origin, page: int, leaf: Leaves, reused: Set[str]
+    ) -> None:
         self.names = names
+        self.reused = reused
         self.origin = origin
         self.page = page
         self.leaf = leaf
+        self.held: dict[str, Version] = {}
+        """What lies in a tensor for now, by key, where that is not its own."""
 
     def node(self, step: Step, views: Mapping[str, View]) -> Node:
         match step:
@@ -152,7 +165,7 @@ class _Lowering:
                     views[t.key] if t.seen is None else views[t.key].seen(t.seen.sight, extents)
                     for t, extents in zip(tensors, step.extents, strict=True)
                 )
-                node = self.leaf(step, operands)
+                node = self.leaf(step, self._with_versions(step, operands))
                 if step.ordered:
                     return Ordered(node)
                 return Ahead(operands[0].tensor, node) if step.ahead else node
@@ -162,6 +175,24 @@ class _Lowering:
                 return self._placed(step, views)
             case Tiled():
                 return self._tiled(step, views)
+
+    def _with_versions(self, leaf: Leaf, operands: tuple[View, ...]) -> tuple[View, ...]:
+        """Operands that say what is meant to lie there, where several tensors share memory.
+
+        What computes an intermediate leaves a version of its own, which is there until what reads
+        it has written its output in the same place.
+        """
+        place, last = leaf.intermediate, len(operands) - 1
+        output = leaf.tensors[last].key
+        if place == last and output in self.reused:
+            self.held[output] = self.names.version(leaf.family.operation.operator.name)
+        elif place is not None and leaf.tensors[place].key in self.reused:
+            own = self.held.pop(output, PLAIN)
+            return _with_version(operands, place, own)
+        for position, tensor in enumerate(leaf.tensors):
+            if tensor.key in self.held:
+                operands = _with_version(operands, position, self.held[tensor.key])
+        return operands
 
     def _placed(self, step: Placed, views: Mapping[str, View]) -> Node:
         operand = step.tensor.operand
@@ -207,6 +238,25 @@ class _Lowering:
         if step.staggered:
             return staggered(loop)
         return loop if tail is None else Block((loop, tail))
+
+
+def _reused(step: Step) -> frozenset[str]:
+    """Keys of intermediate tensors that what reads them overwrites."""
+    match step:
+        case Leaf(tensors=tensors, intermediate=place):
+            aliased = place is not None and tensors[place].operand.aliased
+            return frozenset({tensors[place].key} if aliased and place is not None else ())
+        case Sequence(steps=steps):
+            return frozenset[str]().union(*map(_reused, steps))
+        case Placed(body=body):
+            return _reused(body)
+        case Tiled(full=full):
+            return _reused(full)
+
+
+def _with_version(operands: tuple[View, ...], place: int, version: Version) -> tuple[View, ...]:
+    view = replace(operands[place], version=version)
+    return (*operands[:place], view, *operands[place + 1 :])
 
 
 def _copies_first(step: Placed) -> bool:

@@ -10,6 +10,7 @@ Which loops may be staggered is checked where a rule is declared (`morello.check
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from dataclasses import replace
 
 from morello.program.tree import (
@@ -24,6 +25,8 @@ from morello.program.tree import (
     Ordered,
     ParallelLoop,
     Resident,
+    Tensor,
+    Version,
     View,
 )
 
@@ -33,7 +36,9 @@ def staggered(loop: Loop) -> Node:
 
     Buffers of an iteration live as long as the whole.
     """
-    buffers, (first, *middle, last) = _iteration(loop.body)
+    buffers, steps = _iteration(loop.body)
+    own = {buffer.tensor for buffer in buffers}
+    first, *middle, last = (_of_iteration(step, own, loop.variable) for step in steps)
     start, following = Affine(), Affine(loop.step, ((loop.variable, 1),))
     end = Affine((loop.count - 1) * loop.step)
 
@@ -77,27 +82,40 @@ def _together(last: Node, first: Node) -> Node:
     return Block((loop, *end, *begin)) if end else loop
 
 
+def _of_iteration(node: Node, buffers: Set[Tensor], variable: str) -> Node:
+    """A step whose views of these buffers say which iteration they are for."""
+    version = Version(iteration=Affine(0, ((variable, 1),)))
+
+    def marked(view: View) -> View:
+        return replace(view, version=version) if view.tensor in buffers else view
+
+    return _changed(node, marked)
+
+
 def _with(node: Node, variable: str, value: Affine) -> Node:
     """A node of its own, with something in the place of a variable."""
+
+    def moved(view: View) -> View:
+        offsets = tuple(offset.with_value(variable, value) for offset in view.offsets)
+        return replace(view, offsets=offsets, version=view.version.at(variable, value))
+
+    return _changed(node, moved)
+
+
+def _changed(node: Node, change: Callable[[View], View]) -> Node:
+    """A node with other views."""
     match node:
         case Block(steps=steps):
-            return Block(tuple(_with(step, variable, value) for step in steps))
+            return Block(tuple(_changed(step, change) for step in steps))
         case Loop(body=body) | Ordered(body=body) | Ahead(body=body):
-            return replace(node, body=_with(body, variable, value))
+            return replace(node, body=_changed(body, change))
         case ParallelLoop(body=body, tail=tail):
-            rest = None if tail is None else _with(tail, variable, value)
-            return replace(node, body=_with(body, variable, value), tail=rest)
+            rest = None if tail is None else _changed(tail, change)
+            return replace(node, body=_changed(body, change), tail=rest)
         case Allocate(body=body, copied=copied):
-            source = None if copied is None else _part(copied, variable, value)
-            return replace(node, body=_with(body, variable, value), copied=source)
+            source = None if copied is None else change(copied)
+            return replace(node, body=_changed(body, change), copied=source)
         case Resident(view=view, body=body):
-            return replace(
-                node, view=_part(view, variable, value), body=_with(body, variable, value)
-            )
+            return replace(node, view=change(view), body=_changed(body, change))
         case KernelCall(operands=operands) | Apply(operands=operands):
-            return replace(node, operands=tuple(_part(v, variable, value) for v in operands))
-
-
-def _part(view: View, variable: str, value: Affine) -> View:
-    offsets = tuple(offset.with_value(variable, value) for offset in view.offsets)
-    return replace(view, offsets=offsets)
+            return replace(node, operands=tuple(map(change, operands)))

@@ -8,7 +8,7 @@ no kernel was chosen for; the reference executes those from the operator's decla
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from morello.language.source import Span
 from morello.spec.dtypes import DType
@@ -59,13 +59,37 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """What is meant to lie in memory where a view reads or writes: see `morello.program.verifier`.
+
+    ``name``: that of a tensor which is computed where another one will be; else empty.
+    ``iteration``: the value of a loop's variable in the iteration that this is computed for, where
+    iterations overlap.
+    """
+
+    name: str = ""
+    iteration: Affine | None = None
+
+    def at(self, variable: str, value: Affine) -> Version:
+        """With something in the place of a variable."""
+        if self.iteration is None:
+            return self
+        return Version(self.name, self.iteration.with_value(variable, value))
+
+
+PLAIN = Version()
+"""What a tensor holds by its own name."""
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """A rectangular part of a tensor.
 
     It begins at ``offsets``, one along each dimension of the tensor. Its own dimensions, of these
     ``sizes``, are the tensor's; or run along ``axes``, one each, and along all others it has one
     element. ``level`` is where it is known to be: a part of a tensor in memory may be held by a
-    cache.
+    cache. ``version`` is what the program means to find or leave there; views of equal elements are
+    equal.
     """
 
     tensor: Tensor
@@ -73,6 +97,7 @@ class View:
     sizes: tuple[int, ...]
     level: str
     axes: tuple[Axis, ...] | None = None
+    version: Version = field(default=PLAIN, compare=False)
 
     def axis(self, position: int) -> Axis:
         """What its dimension at this position runs along."""

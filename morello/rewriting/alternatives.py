@@ -18,6 +18,7 @@ from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.instantiate import Instantiation, instantiate
 from morello.rewriting.kernels import KernelMatch, match_kernel, operation_refusal
+from morello.rewriting.lifetimes import read_too_late
 from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.rule import Rule
@@ -309,6 +310,10 @@ class _Enumeration:
         flat = flatten(step)
         if any(required is False for required in flat.required):
             self._refuse(variables, "an operand cannot be seen like this, or a scalar not be given")
+            return
+        late = read_too_late(self.f, step)
+        if late is not None:
+            self._refuse(variables, f"'{late}' lies where the output does, and is read too late")
             return
         uses = flat.uses
         places = self.rule.places

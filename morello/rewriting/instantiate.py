@@ -22,6 +22,7 @@ from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope, is_unrolled
+from morello.rewriting.lifetimes import places_of
 from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed
 from morello.rewriting.references import (
     INTERMEDIATE,
@@ -91,13 +92,14 @@ class Instantiation:
         bound = {n: v for n, v in variables.items() if isinstance(v, TensorRef)}
         tensors = {t.key: t for t in (*self.f.tensors, *bound.values())}
         aliases = {n: v.key for n, v in bound.items()}
-        state = _State(self.f, tensors, aliases, dict(variables), self.sizes, self.used)
+        places = places_of(self.f)
+        state = _State(self.f, tensors, aliases, dict(variables), self.sizes, self.used, places)
         return self._block(block, state)
 
     def applied(self, node: ast.Apply, variables: Mapping[str, Any]) -> Leaf:
         """What one application in the result becomes, outside of loops and buffers."""
         tensors = {t.key: t for t in self.f.tensors}
-        return self._apply(node, _State(self.f, tensors, {}, dict(variables), {}, {}))
+        return self._apply(node, _State(self.f, tensors, {}, dict(variables), {}, {}, {}))
 
     def _block(self, block: ast.Block, state: _State) -> Step:
         steps = [s for node in block.steps if (s := self._node(node, state)) is not None]
@@ -137,7 +139,7 @@ class Instantiation:
                 operation.operator, operation.group_rank, True, operation.scalars
             )
         threads = 1 if node.serial else family.threads
-        child = Family(operation, tuple(t.operand for t in tensors), threads)
+        tensors, child = self._child(operation, tensors, threads, state)
         right = self._computes_alike(renamed, state)
         if self.structural:
             return Leaf(node, child, tensors, None, None, required=right)
@@ -183,11 +185,13 @@ class Instantiation:
             for own in part.tensors
         )
         threads = 1 if node.serial else family.threads
-        child = Family(part.operation, tuple(t.operand for t in tensors), threads)
+        tensors, child = self._child(part.operation, tensors, threads, state)
+        leaf = partial(Leaf, node, child, tensors)
+        place = part.tensors.index(name)
         if self.structural:
-            return Leaf(node, child, tensors, None, None, required=required)
+            return leaf(None, None, required=required, intermediate=place)
         sizes = _direct_sizes(part.operation, tensors, state)
-        return Leaf(node, child, tensors, sizes, self._used(state), required=required)
+        return leaf(sizes, self._used(state), required=required, intermediate=place)
 
     def _rearranged(self, name: str, operand: TensorRef, state: _State) -> tuple[TensorRef, Any]:
         """An intermediate as it is seen in an operand, and what must hold for that."""
@@ -198,6 +202,20 @@ class Instantiation:
         assert seen is not None, "a guard of the rule says that it can be"
         seen = replace(seen, indices=composition.locals[name])
         return view_of(operand, seen, self.target, None if self.structural else state.sizes)
+
+    def _child(
+        self, operation: Operation, tensors: tuple[TensorRef, ...], threads: int, state: _State
+    ) -> tuple[tuple[TensorRef, ...], Family]:
+        """The family of a sub-Spec, and its tensors; inputs where its output lies are marked."""
+        *inputs, output = tensors
+        place = state.places.get(output.key, output.key)
+        marked = (
+            t.with_operand(operand) if operand is not t.operand else t
+            for t in inputs
+            if (operand := t.operand.changed(aliased=state.places.get(t.key, t.key) == place))
+        )
+        tensors = (*marked, output)
+        return tensors, Family(operation, tuple(t.operand for t in tensors), threads)
 
     def _used(self, state: _State) -> tuple[Size, ...]:
         return tuple(state.used[level.name] for level in self.target.bounded)
@@ -217,7 +235,7 @@ class Instantiation:
         operation = operation_at(operator, rank, node.accumulating, scalars)
         alone = node.ahead or node.ordered or state.divided
         threads = 1 if alone else self.f.family.threads
-        child = Family(operation, tuple(t.operand for t in tensors), threads)
+        tensors, child = self._child(operation, tensors, threads, state)
         sizes, used = None, None
         if not self.structural:
             sizes, used = _direct_sizes(operation, tensors, state), self._used(state)
@@ -256,6 +274,9 @@ class Instantiation:
         packing = self._packing(source, operand, layout, state.sizes)
         tensor = TensorRef(node.variable, node.variable, operand, indices, packing)
         inside = state.bind(node.variable, tensor)
+        if not copied:
+            place = state.places.get(source.key, source.key)
+            inside.places = {**state.places, tensor.key: place}
         inside.whole = state.whole and (source.intermediate or level == source.operand.level)
         taken: Size = 0
         fits = fits & (copied or not source.intermediate)
@@ -406,7 +427,8 @@ class _State:
 
     ``whole``: no loop and no nearer level is around, so that a weight may still be packed ahead.
     ``divided``: a parallel loop is around, so that one thread does what is here. ``counting``: the
-    dimensions that count steps of loops.
+    dimensions that count steps of loops. ``places``: the tensors in whose memory others lie, by
+    key.
     """
 
     f: SpecRef
@@ -415,6 +437,7 @@ class _State:
     variables: dict[str, Any]
     sizes: Sizes
     used: Mapping[str, Size]
+    places: Mapping[str, str]
     whole: bool = True
     divided: bool = False
     counting: frozenset[str] = frozenset()

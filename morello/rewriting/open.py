@@ -46,6 +46,7 @@ OF_OPERANDS: dict[str, Callable[[Target, Operand, int], object]] = {
     "order": lambda _, operand, __: operand.order,
     "vector": lambda _, operand, __: operand.vector,
     "weight": lambda _, operand, __: operand.weight,
+    "aliased": lambda _, operand, __: operand.aliased,
     "packing": lambda _, __, packing: packing,
     "panel": lambda _, __, packing: panel(packing),
 }
@@ -137,6 +138,10 @@ class OpenOperand(Operand):
     @property
     def weight(self) -> bool:
         return self._answer("weight")  # type: ignore[no-any-return]
+
+    @property
+    def aliased(self) -> bool:
+        return self._answer("aliased")  # type: ignore[no-any-return]
 
     @property
     def addressable(self) -> bool:

@@ -24,7 +24,8 @@ class Leaf:
 
     ``ahead``: it is computed once, before all calls. ``ordered``: threads compute it one after the
     other. ``required`` must hold for operands that are views to be what they are seen as.
-    ``node`` is what yields it in the rule's result.
+    ``node`` is what yields it in the rule's result. ``intermediate``: in a part of a graph, the
+    place of the operand that is computed on the way.
     """
 
     node: ast.Reapply | ast.Apply
@@ -35,6 +36,7 @@ class Leaf:
     ahead: bool = False
     ordered: bool = False
     required: Any = True
+    intermediate: int | None = None
 
     @property
     def extents(self) -> Iterator[tuple[int, ...]]:

@@ -26,7 +26,8 @@ class Operand:
     """What an operand is and where.
 
     ``order`` is that of its layout; ``vector`` the register width in bytes, 0 in memory. A
-    ``weight`` is a whole argument that is the same in all calls, so that it may be packed ahead.
+    ``weight`` is a whole argument that is the same in all calls, so that it may be packed ahead. An
+    ``aliased`` input lies where the output does, element for element: writing one ends the other.
     """
 
     dtype: DType
@@ -34,6 +35,7 @@ class Operand:
     order: Order
     vector: int = 0
     weight: bool = False
+    aliased: bool = False
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -45,7 +47,13 @@ class Operand:
             self.order,
             self.vector,
             self.weight,
+            self.aliased,
         )
+
+    @property
+    def marks(self) -> str:
+        """What it is marked as, in texts."""
+        return " weight" * self.weight + " aliased" * self.aliased
 
     @property
     def lanes(self) -> int:
@@ -75,7 +83,7 @@ class Operand:
         return hash(self.key)
 
     def __str__(self) -> str:
-        text = f"{self.dtype} {self.level}{' weight' if self.weight else ''}"
+        text = f"{self.dtype} {self.level}{self.marks}"
         if self.order != tuple(range(len(self.order))):
             text += f" layout {self.order}"
         return f"{text} vector {self.vector}" if self.vector else text
