@@ -9,7 +9,7 @@ import numpy as np
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, expect
 from morello.language import ast, spec_ast
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.evaluate import Value, evaluate
+from morello.language.evaluate import BOUNDED, MAX_INTEGER, Value, evaluate
 from morello.language.functions import ARITHMETIC
 from morello.language.places import within
 from morello.language.source import Span
@@ -97,7 +97,13 @@ class Sizes:
     def _defined(self, name: str, value: object, span: Span) -> int | None:
         """A value from Python, which may be of any type."""
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
-            return int(value)
+            whole = int(value)
+            if abs(whole) <= MAX_INTEGER:
+                return whole
+            message = f"the value of parameter '{name}' is too large"
+            help = f"the most is {MAX_INTEGER}"  # to write out its digits could take long
+            self.collector.error("S005", message, span, help=help)
+            return None
         message = f"parameter '{name}' must be a whole number, found {value!r}"
         help = f"give an integer: defines={{'{name}': 512}}"
         self.collector.error("S005", message, span, f"defined as {value!r}", help)
@@ -117,10 +123,10 @@ class Sizes:
             return None
         try:
             with np.errstate(all="ignore"):
-                return evaluate(expr, _Known(self.values))
+                return evaluate(expr, _Known(self.values), BOUNDED)
         except ZeroDivisionError:
             self.collector.error("S005", f"{what} divides by zero", expr.span)
-        except (OverflowError, TypeError):  # numpy takes no integer of more than 64 bits
+        except (OverflowError, TypeError, ValueError):  # the bound of integers; numpy's; no number
             self.collector.error("S005", f"{what} is too large to compute", expr.span)
         return None
 

@@ -103,7 +103,6 @@ class _SpecChecker:
 
     def goal(self, target: str | None) -> Goal | None:
         """The goal, or none after errors."""
-        before = len(self.collector.diagnostics)
         threads = self._threads()
         for node in self.spec.tensors:
             self._tensor(node)
@@ -111,8 +110,8 @@ class _SpecChecker:
             self.spec, self.declared, self.tensors, self.operators, self.sizes
         ).check()
         self._unused_parameters()
-        if not statements or threads is None or len(self.collector.diagnostics) > before:
-            return None
+        if not statements or threads is None or self.collector.diagnostics:
+            return None  # parameters without a value are errors, too
         known = [self.tensors[name] for name in self.declared]
         arguments = [t for t in known if t.role != "local"]
         outputs = [t.name for t in arguments if t.role == "output"]

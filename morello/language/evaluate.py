@@ -139,6 +139,28 @@ OPERATIONS: Operations = {
 }
 """Of numbers and arrays."""
 
+MAX_INTEGER = (1 << 63) - 1
+"""The largest integer that an expression may have on the way to a size or a parameter."""
+
+
+def _within_bound(operation: Callable[..., Value]) -> Callable[..., Value]:
+    """An operation that raises `OverflowError` for a large integer, before the next one grows it.
+
+    Repeated squaring doubles the digits each time.
+    """
+
+    def apply(*values: Value) -> Value:
+        result = operation(*values)
+        if isinstance(result, int) and abs(result) > MAX_INTEGER:
+            raise OverflowError
+        return result
+
+    return apply
+
+
+BOUNDED: Operations = {name: _within_bound(operation) for name, operation in OPERATIONS.items()}
+"""The same where texts of anyone are evaluated: no integer has more than 63 bits and a sign."""
+
 
 def evaluate(
     expr: ast.Expr, environment: Environment, operations: Operations = OPERATIONS

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from morello.language import ast
-from morello.language.evaluate import Value, evaluate
+from morello.language.evaluate import BOUNDED, Value, evaluate
 
 MIRRORED = {">": "<", ">=": "<="}
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -42,7 +42,7 @@ def constant(expr: ast.Expr) -> Value | None:
     """Value of an expression that depends on nothing, else none."""
     try:
         with np.errstate(all="ignore"):
-            return evaluate(expr, _Nothing())
+            return evaluate(expr, _Nothing(), BOUNDED)
     except (_NotConstantError, ArithmeticError, TypeError):  # numpy: integers of over 64 bits
         return None
 

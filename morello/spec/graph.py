@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from morello.spec.dtypes import DType
 from morello.spec.operators import Operation
+
+
+class _Reader(Protocol):
+    """What computes a tensor from others."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -114,20 +122,33 @@ def graph_of(nodes: Iterable[Node], output: str, dtypes: Mapping[str, DType]) ->
     Tensors keep their names. Nodes are in an order that depends on what reads what alone.
     """
     by_output = {node.output: node for node in nodes}
-    ordered: dict[str, Node] = {}
-
-    def visit(name: str) -> None:
-        node = by_output.get(name)
-        if node is None or name in ordered:
-            return
-        for read in node.inputs:
-            visit(read)
-        ordered[name] = node
-
-    visit(output)
-    found = tuple(ordered.values())
+    found = tuple(by_output[name] for name in in_order(by_output, output))
     named = dict.fromkeys(name for node in found for name in node.tensors)
     return Graph(found, tuple((name, dtypes[name]) for name in named))
+
+
+def in_order(
+    by_output: Mapping[str, _Reader], output: str, known: Collection[str] = ()
+) -> list[str]:
+    """The tensors that an output needs, and itself, each after those that it is computed from.
+
+    Args:
+        by_output: What computes a tensor, and says what it reads.
+        output: The last of them.
+        known: Tensors that are left out, with all that only they need.
+    """
+    ordered: dict[str, None] = {}
+    pending = [(output, False)]
+    while pending:  # not by recursion: there may be thousands
+        name, ready = pending.pop()
+        if name in ordered or name in known or name not in by_output:
+            continue
+        if ready:
+            ordered[name] = None
+        else:
+            pending.append((name, True))
+            pending += [(read, False) for read in reversed(by_output[name].inputs)]
+    return list(ordered)
 
 
 def expanded(node: Node) -> tuple[Node, ...]:

@@ -42,6 +42,9 @@ class Indexing:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.span = graph.nodes[-1].operation.operator.statement.span
+        self._by_tensor: dict[str, list[tuple[int, Access]]] = {}
+        for name, position, access in self._uses():
+            self._by_tensor.setdefault(name, []).append((position, access))
         self._names = self._named(self._classes())
         self._values: dict[str, OperandIndex] = {}
         self._follow_rows()
@@ -134,8 +137,8 @@ class Indexing:
         """How nodes index one dimension of a tensor that they read."""
         return {
             self._in_own(i, access[place])
-            for name, i, access in self._uses()
-            if name == tensor and self.graph.nodes[i].output != tensor
+            for i, access in self._by_tensor.get(tensor, ())
+            if self.graph.nodes[i].output != tensor
         }
 
     def _may_follow(self, name: str, window: set[OperandIndex]) -> bool:
@@ -162,9 +165,8 @@ class Indexing:
     def _seen(self, tensor: str, place: int) -> list[OperandIndex]:
         """The different ways in which one dimension of a tensor is indexed, the writer's first."""
         found = [
-            (self.graph.nodes[i].output != name, self._in_own(i, access[place]))
-            for name, i, access in self._uses()
-            if name == tensor
+            (self.graph.nodes[i].output != tensor, self._in_own(i, access[place]))
+            for i, access in self._by_tensor[tensor]
         ]
         return list(dict.fromkeys(index for _, index in sorted(found, key=lambda f: f[0])))
 
@@ -241,7 +243,7 @@ class Indexing:
 
         An input on which nodes do not agree has a dimension of its own there.
         """
-        rank = next(len(access) for name, _, access in self._uses() if name == tensor)
+        rank = len(self._by_tensor[tensor][0][1])
         found = []
         for place in range(rank):
             first, *others = self._seen(tensor, place)

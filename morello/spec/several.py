@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from morello.spec.composition import Part, operation_of
 from morello.spec.dtypes import DType
-from morello.spec.graph import Graph, Node, graph_of
+from morello.spec.graph import Graph, Node, graph_of, in_order
+from morello.spec.partition import tensors_to_keep
 
 MOST_SUMS = 4
 """Of one graph: as many as attention has. With each, ways to take a graph apart are multiplied."""
@@ -36,21 +37,14 @@ def parts_for(
         elements: How many each of them has.
     """
     network = _Network(tuple(nodes), dtypes, elements)
-    results = dict.fromkeys(outputs)
+    results = dict.fromkeys([*outputs, *tensors_to_keep(network.nodes, outputs)])
     while more := network.shared_sums(results) or network.cut(results):
         results |= dict.fromkeys(more)
     graphs = network.graphs(results)
     ordered: dict[str, Part] = {}
-
-    def visit(name: str) -> None:
-        for read in graphs[name].inputs:
-            if read in graphs and read not in ordered:
-                visit(read)
-        ordered[name] = operation_of(graphs[name])
-
-    for name in outputs:
-        if name not in ordered:
-            visit(name)
+    for output in outputs:
+        for name in in_order(graphs, output, ordered):
+            ordered[name] = operation_of(graphs[name])
     return tuple(ordered.values())
 
 
@@ -61,19 +55,19 @@ class _Network:
         self, nodes: tuple[Node, ...], dtypes: Mapping[str, DType], elements: Mapping[str, int]
     ) -> None:
         self.nodes = nodes
+        self._by_output = {node.output: node for node in nodes}
         self.dtypes = dtypes
         self.elements = elements
 
     def graphs(self, results: Collection[str]) -> dict[str, Graph]:
         """What computes each result, where the others are given."""
-        return {
-            name: graph_of(
-                (n for n in self.nodes if n.output == name or n.output not in results),
-                name,
-                self.dtypes,
-            )
-            for name in results
-        }
+        found, given = {}, set(results)
+        for name in results:
+            given.discard(name)
+            needed = in_order(self._by_output, name, given)
+            found[name] = graph_of((self._by_output[n] for n in needed), name, self.dtypes)
+            given.add(name)
+        return found
 
     def shared_sums(self, results: Collection[str]) -> list[str]:
         """The last tensors that several graphs would compute, a sum among what that takes.
@@ -104,25 +98,25 @@ class _Network:
         ]
 
     def cut(self, results: Collection[str]) -> list[str]:
-        """The tensor to keep of a graph with too many sums, if there is one: the smallest.
+        """The tensor to keep of each graph with too many sums: the smallest.
 
         Of those that are as small, the last. A sum is on either side of it, and none on both.
         """
-        for graph in self.graphs(results).values():
-            if _sums(graph) <= MOST_SUMS:
-                continue
-            found: list[tuple[int, int, str]] = []
-            for place, node in enumerate(graph.nodes[:-1]):
-                name = node.output
-                before = graph_of(graph.nodes, name, self.dtypes)
-                others = (n for n in graph.nodes if n.output != name)
-                after = graph_of(others, graph.output, self.dtypes)
-                kept = _sums(before) + _sums(after) == _sums(graph)
-                if kept and _sums(before) and _sums(after):
-                    found.append((self.elements[name], -place, name))
-            if found:
-                return [min(found)[-1]]
-        return []
+        graphs = self.graphs(results).values()
+        kept = (self._least(graph) for graph in graphs if _sums(graph) > MOST_SUMS)
+        return list(dict.fromkeys(name for name in kept if name is not None))
+
+    def _least(self, graph: Graph) -> str | None:
+        """Of the tensors that divide the sums of a graph, the one to keep."""
+        sums = {n.output for n in graph.nodes if n.operation.operator.reduction is not None}
+        found: list[tuple[int, int, str]] = []
+        for place, node in enumerate(graph.nodes[:-1]):
+            name = node.output
+            before = sums.intersection(in_order(graph.computed, name))
+            after = sums.intersection(in_order(graph.computed, graph.output, (name,)))
+            if before and after and not before & after:
+                found.append((self.elements[name], -place, name))
+        return min(found)[-1] if found else None
 
 
 def _sums(graph: Graph) -> int:

@@ -179,7 +179,7 @@ def test_missing_parameter() -> None:
     assert "-D M=512" in diagnostic.help
 
 
-@pytest.mark.parametrize("value", [0, -4, 2**24 + 1, 10**30])
+@pytest.mark.parametrize("value", [0, -4, 2**24 + 1, 2**62])
 def test_sizes_out_of_range(value: int) -> None:
     """Zero, negative and huge sizes are refused with the limit."""
     text = "spec s(N) { input x: f32[N]; output y: f32[N]; y = relu(x) }"
@@ -201,8 +201,8 @@ def test_largest_tensor() -> None:
 
 def test_overflow_is_an_error() -> None:
     """A number that cannot be computed is a diagnostic."""
-    text = "spec s(N) { input x: f32[N / 3]; output y: f32[exp(N)]; y = relu(x) }"
-    assert [d.code for d in errors_of(text, N=10**400)] == ["S005", "S005"]
+    text = "spec s(N) { input x: f32[N * N]; output y: f32[exp(N)]; y = relu(x) }"
+    assert [d.code for d in errors_of(text, N=2**62)] == ["S005", "S005"]
 
 
 TWO = """

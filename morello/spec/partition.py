@@ -1,0 +1,83 @@
+"""Where long graphs are cut, so that the time and memory they take grow with their length only.
+
+Statements are inlined into each other, so an operation that reads a tensor twice doubles what is
+written for it: forty of them in a chain would be a million million terms. A tensor that would make
+an expression or a graph too large is therefore kept in memory. Where sums are cut is in
+`morello.spec.several`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from morello.language import ast
+from morello.language.traverse import subexpressions
+from morello.spec.graph import Node
+from morello.spec.operators import Operator
+
+MOST_NODES = 128
+"""Operations of one graph."""
+
+MOST_TERMS = 200
+"""Parts of one expression, with everything inlined. Walks over it take a few frames for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """What computes a tensor: the terms of its expression, and the operations of its graph."""
+
+    terms: int
+    nodes: frozenset[str]
+
+
+_READ = _Growth(1, frozenset())
+"""Of a tensor that is in memory."""
+
+
+def tensors_to_keep(nodes: Sequence[Node], outputs: Collection[str]) -> list[str]:
+    """The tensors to keep so that no graph is too large, besides the outputs.
+
+    Args:
+        nodes: Operations, each after those whose results it reads.
+        outputs: Tensors that are kept in any case.
+    """
+    kept: dict[str, None] = dict.fromkeys(outputs)
+    known: dict[str, _Growth] = {}
+    for node in nodes:
+        inputs = {name: known[name] for name in node.inputs if name in known and name not in kept}
+        grown = _grown(node, inputs)
+        for name in sorted(inputs, key=lambda n: (-inputs[n].terms, -len(inputs[n].nodes), n)):
+            if grown.terms <= MOST_TERMS and len(grown.nodes) <= MOST_NODES:
+                break
+            kept[name] = None
+            del inputs[name]
+            grown = _grown(node, inputs)
+        known[node.output] = grown
+    return [name for name in kept if name not in outputs]
+
+
+def _grown(node: Node, inputs: dict[str, _Growth]) -> _Growth:
+    """What computes the output of a node, where these inputs are not in memory."""
+    own, reads = _terms(node.operation.operator)
+    found = [inputs.get(name, _READ) for name in node.inputs]
+    inlined = sum(
+        reads.get(n, 1) * g.terms for n, g in zip(node.operation.names, found, strict=False)
+    )
+    within = frozenset([node.output]).union(*(growth.nodes for growth in found))
+    # A sum is not inlined: what reads it reads an element.
+    return _Growth(1 if node.operation.operator.reduction else own + inlined, within)
+
+
+@lru_cache(maxsize=4096)
+def _terms(operator: Operator) -> tuple[int, dict[str, int]]:
+    """The parts of an operator's expression that read no tensor, and how often each is read."""
+    reads: dict[str, int] = {}
+    own = 0
+    for part in subexpressions(operator.statement.value):
+        if isinstance(part, ast.Element):
+            reads[part.tensor] = reads.get(part.tensor, 0) + 1
+        else:
+            own += 1
+    return own, reads
