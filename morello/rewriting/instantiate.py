@@ -33,6 +33,7 @@ from morello.rewriting.references import (
     TensorRef,
     elements_in_memory,
     inner_and_outer,
+    operation_sizes,
     registers,
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
@@ -50,7 +51,6 @@ from morello.spec.layout import (
 from morello.spec.machine import Level, Target
 from morello.spec.operators import OperandIndex, Operation, Operator, is_whole
 from morello.spec.rearranged import rearranged
-from morello.spec.sizes import sizes_from
 from morello.spec.spec import Family, Operand
 from morello.spec.views import Sight, sight
 
@@ -190,7 +190,8 @@ class Instantiation:
         place = part.tensors.index(name)
         if self.structural:
             return leaf(None, None, required=required, intermediate=place)
-        sizes = _direct_sizes(part.operation, tensors, state)
+        sizes, possible = operation_sizes(part.operation, tensors, state.sizes)
+        required = required & possible
         return leaf(sizes, self._used(state), required=required, intermediate=place)
 
     def _rearranged(self, name: str, operand: TensorRef, state: _State) -> tuple[TensorRef, Any]:
@@ -238,7 +239,8 @@ class Instantiation:
         tensors, child = self._child(operation, tensors, threads, state)
         sizes, used = None, None
         if not self.structural:
-            sizes, used = _direct_sizes(operation, tensors, state), self._used(state)
+            sizes, possible = operation_sizes(operation, tensors, state.sizes)
+            used, required = self._used(state), required & possible
         for _, condition in seen:
             required = required & condition
         return Leaf(node, child, tensors, sizes, used, node.ahead, node.ordered, required)
@@ -468,22 +470,6 @@ def _not_ahead(tensor: TensorRef) -> TensorRef:
     """Of which nothing more can be done ahead of all calls."""
     operand = tensor.operand.changed(weight=False)
     return tensor if operand is tensor.operand else tensor.with_operand(operand)
-
-
-def _direct_sizes(
-    operation: Operation, tensors: tuple[TensorRef, ...], state: _State
-) -> tuple[Size, ...]:
-    """Sizes of an operation's dimensions: from the shapes of its operands, or from like sums.
-
-    Where an index is a sum, that of the operand is the same sum of the matched one's dimensions.
-    """
-    found = sizes_from(operation, [t.extents(state.sizes) for t in tensors])
-    for indices, tensor in zip(operation.operands, tensors, strict=True):
-        for index, own in zip(indices, tensor.indices, strict=True):
-            if len(index.terms) == len(own.terms):
-                for (dim, _), (matched, _) in zip(index.terms, own.terms, strict=True):
-                    found.setdefault(dim, state.sizes[matched])
-    return tuple(found[d] for d in operation.dims)
 
 
 def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: int) -> Size:

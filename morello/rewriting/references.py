@@ -15,8 +15,8 @@ import numpy as np
 
 from morello.spec.layout import Packing, contiguity, cuts, packed, panel
 from morello.spec.machine import Target
-from morello.spec.operators import OperandIndex
-from morello.spec.sizes import with_hidden
+from morello.spec.operators import OperandIndex, Operation
+from morello.spec.sizes import sizes_from, with_hidden
 from morello.spec.spec import Family, Operand, Variant
 from morello.spec.subgraphs import Match
 from morello.spec.views import Sight
@@ -169,6 +169,28 @@ def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Poin
         {level.name: grains for level, grains in zip(target.bounded, used, strict=True)},
         variant.packing,
     )
+
+
+def operation_sizes(
+    operation: Operation, tensors: tuple[TensorRef, ...], sizes: Sizes
+) -> tuple[tuple[Size, ...], Any]:
+    """Sizes of an operation's dimensions: from the shapes of its operands, or from like sums.
+
+    Where an index is a sum, that of the operand is the same sum of the matched one's dimensions.
+    A box also has sizes that do not go together: a window that is larger than what it is over. So
+    what must hold for there to be an operation is given as well.
+    """
+    found = sizes_from(operation, [t.extents(sizes) for t in tensors])
+    for indices, tensor in zip(operation.operands, tensors, strict=True):
+        for index, own in zip(indices, tensor.indices, strict=True):
+            if len(index.terms) == len(own.terms):
+                for (dim, _), (matched, _) in zip(index.terms, own.terms, strict=True):
+                    found.setdefault(dim, sizes[matched])
+    possible: Any = True
+    for dim in (d for d in operation.dims if np.any(np.less(found[d], 1))):
+        possible = possible & np.greater_equal(found[dim], 1)
+        found[dim] = np.maximum(found[dim], 1)
+    return tuple(found[d] for d in operation.dims), possible
 
 
 def inner_and_outer(tensor: TensorRef, sizes: Sizes) -> tuple[Size, Size]:

@@ -1,0 +1,42 @@
+"""Windows over pictures with a frame: sizes that go together, of boxes that have others, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morello
+from tests.end_to_end.kernels import runnable, small_machines
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+TEXT = """spec pooled() {{
+  input  x: {dtype}[1, {height}, {width}, {channels}]
+  output y: {dtype}[1, {height}, {width}, {channels}]
+  p = pad2d_nhwc(x, top = 1, bottom = 1, left = 1, right = 1, value = 0)
+  y = max_pool2d_nhwc(p, window = 3, stride = 1)
+}}
+"""
+
+
+def _pooled(x: Array) -> Array:
+    framed = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(framed, (3, 3), axis=(1, 2))
+    return np.asarray(windows.max(axis=(-2, -1)))
+
+
+@pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
+@pytest.mark.parametrize("dtype", ["f32", "s8"])
+@pytest.mark.parametrize("shape", [(5, 5, 7), (1, 3, 1)])
+def test_maxima_of_windows_over_a_frame(
+    shape: tuple[int, int, int], dtype: str, target: str
+) -> None:
+    """A picture keeps its size, and every element is the largest of its neighbours."""
+    height, width, channels = shape
+    text = TEXT.format(dtype=dtype, height=height, width=width, channels=channels)
+    kernel = runnable(morello.compile(text, target=target, definitions=small_machines()))
+    elements = np.arange(height * width * channels) * 37 % 101 - 50
+    x = elements.reshape(1, *shape).astype(kernel.goal.outputs[0].dtype.numpy)
+    np.testing.assert_array_equal(kernel(x), _pooled(x))
