@@ -56,6 +56,7 @@ def compile_spec(
     memo: Memo | None = None,
     budget: str | Budget | None = None,
     measure: int | None = None,
+    name: str | None = None,
 ) -> Kernel:
     """Compile a spec. It may be called from several threads at once.
 
@@ -78,20 +79,24 @@ def compile_spec(
         measure: How many programs to build, verify and time: the cheapest by prediction that are
             not alike (see `morello.search.likeness`, and `Writer.distinct` for several outputs),
             or all, where there are fewer. The fastest is returned. None trusts the prediction.
+        name: Name of the C function, by default the spec's: programs of one spec for several sizes
+            or targets, under names of their own, can be linked together.
 
     Raises:
         DiagnosticsError: The spec is wrong, with every place.
         UsageError: An option makes no sense, or is of another type; no target is named, or one that
-            is not there.
+            is not there; or the function cannot have the name.
         NoImplementationError: Nothing implements it, with what refused.
         MorelloError: The file cannot be read, or the budget is too small. Where programs are to be
             measured: there is no C compiler, this machine cannot run them, or one is wrong.
     """
     started = time.perf_counter()
-    _check_kinds(spec, defines, target, definitions, progress, memo, budget, measure)
+    _check_kinds(spec, defines, target, definitions, progress, memo, budget, measure, name)
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
     goal, chosen = _goal(_source(source), spec, defines or {}, target, definitions)
+    if name is not None:
+        goal = replace(goal, name=name)
     if measure is not None:
         # Imported here: whoever only wants the C source imports no compiler driver.
         from morello.measure import check_contest, hold_contest  # noqa: PLC0415
@@ -118,6 +123,7 @@ def compile_spec(
     solved = [(answers(spec), spec) for spec in wanted]
     writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
     found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure)
+    _check_name(name, found[0][2].name)
     statistics = SearchStatistics(
         sum(counted.families for counted in counts),
         sum(counted.cells for counted in counts),
@@ -142,6 +148,7 @@ def _check_kinds(
     memo: object,
     budget: object,
     measure: object,
+    name: object,
 ) -> None:
     """Refuse arguments of other types than `compile_spec` says."""
     wanted: list[tuple[str, object, Any, str]] = [
@@ -153,15 +160,24 @@ def _check_kinds(
         ("memo", memo, Memo, "an open one: morello.Memo.open(path)"),
         ("budget", budget, (str, Budget), "a text such as '10 s'"),
         ("measure", measure, int, "how many programs"),
+        ("name", name, str, "that of the C function"),
     ]
-    for name, value, kinds, expected in wanted:
+    for option, value, kinds, expected in wanted:
         if value is not None and not isinstance(value, kinds):
-            found = f"{name}={value!r} is of type {type(value).__name__}"
+            found = f"{option}={value!r} is of type {type(value).__name__}"
             raise UsageError(found, help=f"expected {expected}")
     names = defines if isinstance(defines, Mapping) else ()
-    for name in names:
-        if not isinstance(name, str):
-            raise UsageError(f"defines={defines!r} has a name that is no text: {name!r}")
+    for parameter in names:
+        if not isinstance(parameter, str):
+            raise UsageError(f"defines={defines!r} has a name that is no text: {parameter!r}")
+
+
+def _check_name(wanted: str | None, given: str) -> None:
+    """Refuse a name for the function that what writes C had to change."""
+    if wanted not in (None, given):
+        raise UsageError(
+            f"no function in C can be called '{wanted}' everywhere", help=f"such as '{given}'"
+        )
 
 
 def _silent(_: Progress) -> None:

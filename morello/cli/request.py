@@ -73,6 +73,7 @@ def compile_request(
     *,
     annotate: bool = False,
     measure: int | None = None,
+    name: str | None = None,
     memo: Memo | None = None,
 ) -> Kernel:
     """Compile what was asked for, with a progress bar; warns if the search was coarsened.
@@ -97,6 +98,7 @@ def compile_request(
             memo=memo,
             budget=request.budget,
             measure=measure,
+            name=name,
         )
     if kernel.statistics.coarsening is not None:
         session.warn(f"the search was {kernel.statistics.coarsening}")

@@ -28,6 +28,10 @@ from .statements import (
 )
 
 
+STANDARD = "-std=c11"
+"""What is written is C11; compilers allow more without, and their headers then define more."""
+
+
 class CEmitter:
     """Writes C11 with intrinsics for the targets whose ``.mtarget`` says ``emitter x86_c``."""
 
@@ -69,7 +73,7 @@ class CEmitter:
             "packers": [_packer(p, writer) for p in packers],
             "threads": program.threads if parallel else 1,
             "flushes": program.flushes,
-            "flags": " ".join(flags),
+            "flags": " ".join((STANDARD, *flags)),
             "functions": _functions(program, body, packers, options),
             "thread_index": any(THREAD_INDEX in line for line in body),
         }

@@ -1,5 +1,10 @@
 """C identifiers: legal, not reserved, and unlike any other in scope.
 
+Which names are reserved does not depend on the machine: a header defines more macros under one
+compiler, standard or system than under another. A name in the form of a macro, such as ``M_PI``,
+is changed whether there is such a macro or not; the other macros are listed. A single capital, or
+one with numbers only, such as ``A_2``, is the name of no macro but complex.h's ``I``.
+
 No name from here begins or ends with an underscore. Names that end with one belong to the local
 variables of kernel templates, which therefore never hide an argument, a buffer or a loop variable.
 """
@@ -36,11 +41,17 @@ RESERVED = frozenset(_RESERVED_WORDS.split())
 """Words of C and C++, and what the headers that a source includes may define."""
 
 
+_MACRO = re.compile(r"I|[A-Z](?!(_\d+)*$)[A-Z0-9_]\w*", flags=re.ASCII)
+"""A capital, and another one, a digit or an underscore: ``M_PI``, ``INT8_C``, ``L_tmpnam``."""
+
+
 def identifier(text: str) -> str:
     """A C (and C++) identifier that resembles ``text``."""
     word = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_")
     if not word or word[0].isdigit():
         word = f"v{word}"
+    if _MACRO.fullmatch(word):
+        return f"v_{word}"
     return f"{word}_0" if word in RESERVED else word
 
 

@@ -75,12 +75,12 @@ def test_header_says_how_to_call() -> None:
         " *   y  output  f32[40, 40]  column-major",
         " * Workspace: 6400 bytes, aligned to 64 bytes, for one call at a time; its contents mean",
         " * Threads: one.",
-        " * Flags for the C compiler: -fno-math-errno",
+        " * Flags for the C compiler: -std=c11 -fno-math-errno",
     ):
         assert line in code.header.splitlines()
     threads = CEmitter().emit(parallel_rows(targets()["x86.scalar"], 7, 2, 3), EmitOptions())
     assert "up to 2 where it is compiled with OpenMP" in threads.header
-    assert "Flags for the C compiler: -fno-math-errno -fopenmp\n" in threads.header
+    assert "Flags for the C compiler: -std=c11 -fno-math-errno -fopenmp\n" in threads.header
 
 
 def test_a_thread_does_what_is_next_to_each_other() -> None:
