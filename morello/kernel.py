@@ -66,6 +66,7 @@ class Kernel:
         statistics: What the search did.
         measurements: Those of the contest that it has won, if there was one, in the order of
             prediction.
+        verification: What the last `verify` found, if it was called.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Kernel:
         self.plan = plan
         self.statistics = statistics
         self.measurements: tuple[Measurement, ...] = ()
+        self.verification: VerificationReport | None = None
         self._source = source
         self._building = threading.Lock()
         self._function: CompiledFunction | None = None
@@ -179,13 +181,23 @@ class Kernel:
     def verify(self) -> VerificationReport:
         """Run the function on random and on nasty inputs and compare with the reference.
 
+        Of large outputs a sample is compared, so that it takes some ten seconds; the report says
+        how many elements. It is kept in ``verification``.
+
         Raises:
             MismatchError: A result is wrong; the worst element is named.
+            MorelloError: An element is not written, or as `function`.
         """
         from morello.verify.program import verify_function  # noqa: PLC0415
 
-        flushes = self.flushes_subnormals
-        return verify_function(self.goal, self.signature, self.function, flushes=flushes)
+        self.verification = verify_function(
+            self.goal,
+            self.signature,
+            self.function,
+            body=self.program.body,
+            flushes=self.flushes_subnormals,
+        )
+        return self.verification
 
     def time(self, *, repeats: int = 21, warmup: int = 2, min_seconds: float = 0.002) -> Timing:
         """Measure how many seconds a call takes, on random inputs, weights packed before.

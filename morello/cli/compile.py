@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +21,11 @@ from morello.cli.outputs import (
 from morello.cli.request import Request, compile_request, statistics_json, statistics_text
 from morello.cli.session import Session
 from morello.compiler import Kernel
+from morello.errors import MorelloError
+from morello.toolchain.host import host_lacks
+
+if TYPE_CHECKING:
+    from morello.verify.program import VerificationReport
 
 
 @click.command(
@@ -28,6 +34,7 @@ from morello.compiler import Kernel
         "morello compile matmul.mspec",
         "morello compile matmul.mspec -D M=100 -D N=64 -o build/ --verify",
         "morello compile matmul.mspec -t native --measure 8",
+        "morello compile matmul.mspec -D M=8 --name matmul_8",
         "morello compile - --target NAME < matmul.mspec",
     ),
 )
@@ -38,7 +45,16 @@ from morello.compiler import Kernel
     metavar="PATH",
     help="A directory that exists, or a prefix: out/mm gives out/mm.c and out/mm.h.",
 )
-@click.option("--verify", is_flag=True, help="Run the program and compare it with the reference.")
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Name of the C function, and of the files where -o names none; default: the spec's.",
+)
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Run the program and compare it with the reference; of a large one, a sample.",
+)
 @click.option(
     "--measure",
     metavar="COUNT",
@@ -54,6 +70,7 @@ def compile_(
     session: Session,
     /,
     output: str | None,
+    name: str | None,
     verify: bool,
     measure: int | None,
     annotate: bool,
@@ -65,7 +82,9 @@ def compile_(
     FILE is a .mspec file, or - for the standard input. Nothing is written unless all went well,
     and no file is overwritten that this program did not generate.
     """
-    kernel = compile_request(session, Request(**request), annotate=annotate, measure=measure)
+    kernel = compile_request(
+        session, Request(**request), annotate=annotate, measure=measure, name=name
+    )
     source, header = output_paths(kernel.name, output)
     texts = {source: marked(kernel.source), header: marked(kernel.header)}
     measured = measured_document(kernel) if measure is not None else None
@@ -77,19 +96,57 @@ def compile_(
     if verify and measured is None:  # what was measured was verified
         kernel.verify()  # a program that is wrong is not written
     write_together(texts)
+    known = _known(kernel)
     if session.json:
-        _document(session, kernel, list(texts), verify, measured)
+        _document(session, kernel, list(texts), known, measured)
         return
     if measure is not None:
         show_measurements(session, kernel, measure)
-    _summary(session, kernel, list(texts), verify or measured is not None)
+    _summary(session, kernel, list(texts), known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a program that was written. ``reason``: of what was not verified, why."""
+
+    report: VerificationReport | None
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        if self.report is None:
+            return f"not verified: {self.reason}"
+        return f"verified: {self.report}"
+
+    def to_json(self) -> dict[str, Any]:
+        """For tools; elements are counted over all kinds of inputs."""
+        if self.report is None:
+            return {"verified": False, "verification": {"reason": self.reason}}
+        report = self.report
+        details = {"kinds": list(report.kinds), "elements": report.total}
+        details |= {"compared": report.elements, "sample": report.sampled}
+        return {"verified": True, "verification": details}
+
+
+def _known(kernel: Kernel) -> _Known:
+    """What the verification found, or what it takes to have one."""
+    if kernel.verification is not None:
+        return _Known(kernel.verification)
+    try:
+        lacking = host_lacks(kernel.c_source.flags)
+    except MorelloError:  # nobody to ask
+        lacking = []
+    if lacking:
+        names = ", ".join(flag[2:] for flag in lacking)
+        reason = f"this processor lacks {names}; add --verify on one that has them"
+        return _Known(None, reason)
+    return _Known(None, "add --verify to run it against the reference")
 
 
 def _document(
     session: Session,
     kernel: Kernel,
     paths: Sequence[Path],
-    verified: bool,
+    known: _Known,
     measured: dict[str, Any] | None,
 ) -> None:
     document = {
@@ -97,16 +154,15 @@ def _document(
         "target": kernel.program.target.name,
         "files": [str(path) for path in paths],
         "cycles": kernel.cost,
-        "verified": verified or measured is not None,
+        **known.to_json(),
         **statistics_json(kernel),
     }
     session.document(document if measured is None else {**document, "measured": measured})
 
 
-def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], verified: bool) -> None:
+def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], known: _Known) -> None:
     *first, last = map(str, paths)
     session.say(f"wrote {', '.join(first)} and {last}")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
     session.say(statistics_text(kernel))
-    if verified:
-        session.say("verified: equal to the reference")
+    session.say(str(known))

@@ -71,8 +71,20 @@ def reference(
     return result
 
 
-def check_close(actual: Array, expected: Bounded, *, name: str = "output") -> None:
+def check_close(
+    actual: Array,
+    expected: Bounded,
+    *,
+    name: str = "output",
+    selection: Sequence[Array] | None = None,
+) -> None:
     """Demand that an array is a result within its bound.
+
+    Args:
+        actual: The array.
+        expected: What it should be.
+        name: What it is called.
+        selection: Along each axis the indices in the whole result, where these are some elements.
 
     Raises:
         MismatchError: It is not; the worst element is named.
@@ -93,7 +105,10 @@ def check_close(actual: Array, expected: Bounded, *, name: str = "output") -> No
     pair = _number(actual[index]), _number(values[index])
     count = f"{wrong} of {actual.size} elements are wrong"
     bound = float(np.broadcast_to(expected.error, values.shape)[index])
-    raise MismatchError(name, index, pair, bound, count)
+    place = index
+    if selection is not None:
+        place = tuple(int(along[i]) for along, i in zip(selection, index, strict=True))
+    raise MismatchError(name, place, pair, bound, count)
 
 
 def _number(element: Any) -> int | float:

@@ -121,6 +121,12 @@ KINDS: Mapping[str, Generator] = {
 For one operation there is `MASKED` as well.
 """
 
+PERIOD = 2**20 - 3
+"""Elements after which large inputs repeat: to draw them takes longer than most programs do.
+
+A prime, so that rows and tiles are at other places of it.
+"""
+
 MASKED = "masked"
 """Positive, but for one input: some of its leading elements along a dimension that is reduced.
 
@@ -133,6 +139,9 @@ def make(kind: str, shape: Sequence[int], dtype: DType, rng: np.random.Generator
     """A C-contiguous array of one of the `KINDS`, in the dtype's numpy type."""
     if kind not in KINDS:
         raise UsageError(f"there are no inputs called '{kind}'", help=suggestion(kind, KINDS))
+    if prod(shape) > PERIOD and kind != "uneven":  # that is about rows
+        period = convert(np.asarray(KINDS[kind](rng, (PERIOD,), dtype)), dtype)
+        return np.resize(period, shape)
     values = np.asarray(KINDS[kind](rng, shape, dtype))
     return np.ascontiguousarray(convert(values, dtype)).reshape(shape)
 

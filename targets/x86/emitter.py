@@ -27,7 +27,6 @@ from .statements import (
     workspace_extent,
 )
 
-
 STANDARD = "-std=c11"
 """What is written is C11; compilers allow more without, and their headers then define more."""
 

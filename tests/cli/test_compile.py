@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -99,15 +100,53 @@ def test_json_is_one_document(run: Run, small_spec: Path, target: str) -> None:
     assert document["files"] == ["product.c", "product.h"]
     assert document["cycles"] > 0
     assert document["verified"] is True
+    details = document["verification"]
+    assert details["compared"] == details["elements"] > 0
+    assert details["sample"] is False
     assert document["cells"] > 0
+    document = json.loads(run("compile", small_spec, "--json").stdout)
+    reason = "add --verify to run it against the reference"
+    assert (document["verified"], document["verification"]) == (False, {"reason": reason})
 
 
 def test_it_verifies_on_request(run: Run, small_spec: Path) -> None:
     """The program is compiled by the C compiler and compared with the reference."""
     result = run("compile", small_spec, "--verify")
     assert result.exit_code == 0, result.stderr
-    assert "verified" in result.stdout
-    assert "verified" not in run("compile", small_spec).stdout
+    last = result.stdout.splitlines()[-1]
+    assert re.fullmatch(
+        r"verified: equal to the reference: all \d+ elements, 8 kinds of inputs", last
+    )
+
+
+def test_what_was_not_verified_says_so(run: Run, small_spec: Path) -> None:
+    """With what would verify it."""
+    last = run("compile", small_spec).stdout.splitlines()[-1]
+    assert last == "not verified: add --verify to run it against the reference"
+
+
+def test_what_cannot_be_verified_here_says_why(
+    run: Run, small_spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program for another machine: which instructions this one lacks."""
+    monkeypatch.setattr("morello.cli.compile.host_lacks", lambda flags: ["-mavx9", "-mfoo"])
+    last = run("compile", small_spec).stdout.splitlines()[-1]
+    assert last == (
+        "not verified: this processor lacks avx9, foo; add --verify on one that has them"
+    )
+
+
+def test_a_name_of_its_own(run: Run, small_spec: Path) -> None:
+    """Function and files have it; what C reserves, or a spec's syntax has not, is refused."""
+    assert run("compile", small_spec, "--name", "other").exit_code == 0
+    assert _written() == {"other.c", "other.h"}
+    assert "void other(" in Path("other.h").read_text()
+    assert run("compile", small_spec, "--name", "other", "-o", "file").exit_code == 0
+    assert "void other(" in Path("file.c").read_text()
+    for wrong in ("double", "a-b", "M_PI"):
+        refused = run("compile", small_spec, "--name", wrong)
+        assert refused.exit_code == 2
+        assert f"'{wrong}'" in refused.stderr
 
 
 def test_annotations_name_rules_and_places(

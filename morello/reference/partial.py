@@ -1,0 +1,158 @@
+"""Some elements of a goal's outputs: each step executed for what is needed of its output alone.
+
+A *selection* of a tensor has the indices that are needed along each axis, in order. What is read of
+an operand follows from what is wanted of the output: the same indices where both have a dimension,
+all where it is reduced. Where an index is a sum, as in a window, what it reaches from its first
+element to its last; the dimensions of such a sum are then selected without gaps. An axis of the
+output that has margins, or that goes through rows, is needed whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial as bind
+
+import numpy as np
+
+from morello.reference.bounded import Bounded, mapped
+from morello.reference.errors import Errors
+from morello.reference.meaning import Meaning, Tensor
+from morello.reference.steps import Step, Steps
+from morello.spec.conversion import Array
+from morello.spec.operators import OperandIndex
+
+Indices = Array
+"""Indices along an axis, or of a dimension: int64, they rise."""
+
+Selection = tuple[Indices, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A step for a part of its dimensions."""
+
+    step: Step
+    dims: Mapping[str, Indices]
+
+    @property
+    def work(self) -> float:
+        """See `Step.work`."""
+        return self.step.work({dim: indices.size for dim, indices in self.dims.items()})
+
+    def needed(self, position: int) -> Selection:
+        """What the operand at this position has of it."""
+        return tuple(_reached(i, self.dims) for i in self.step.operation.operands[position])
+
+
+@dataclass(frozen=True, slots=True)
+class PartialGoal:
+    """What has to be computed for some elements of outputs.
+
+    Attributes:
+        wanted: Names of the outputs.
+        parts: The steps that are needed, in order.
+        needed: The selection of each tensor that they read or compute.
+    """
+
+    wanted: tuple[str, ...]
+    parts: tuple[Part, ...]
+    needed: Mapping[str, Selection]
+
+    @staticmethod
+    def of(steps: Steps, wanted: Mapping[str, Selection]) -> PartialGoal:
+        """For selections of outputs, by name. More is selected where steps cannot do with less."""
+        needed = dict(wanted)
+        parts: list[Part] = []
+        for step in reversed(steps.steps):
+            if step.output not in needed:
+                continue
+            part = Part(step, _dims(step, needed[step.output]))
+            parts.append(part)
+            needed[step.output] = part.needed(len(step.tensors) - 1)
+            for position, name in enumerate(step.tensors[:-1]):
+                needed[name] = _union(needed.get(name), part.needed(position))
+        return PartialGoal(tuple(wanted), tuple(reversed(parts)), needed)
+
+    @property
+    def work(self) -> float:
+        """Operations of all parts."""
+        return sum(part.work for part in self.parts)
+
+    def run(self, inputs: Mapping[str, Tensor], *, flushes: bool = False) -> dict[str, Bounded]:
+        """What is computed, by name: as `graph_reference`, but of what is needed alone.
+
+        Args:
+            inputs: Inputs and weights by name, whole.
+            flushes: Subnormal numbers may have been taken for 0.
+        """
+        known: dict[str, Tensor] = {
+            name: taken(inputs[name], selection)
+            for name, selection in self.needed.items()
+            if name in inputs
+        }
+        for part in self.parts:
+            step = part.step
+            operands = [
+                self._operand(known[name], name, part.needed(position))
+                for position, name in enumerate(step.tensors[:-1])
+            ]
+            meaning = Meaning(step.operation, step.dtype, Errors(step.dtype, flushes=flushes))
+            sizes = [part.dims[d].size for d in step.operation.dims]
+            known[step.output] = meaning.execute(sizes, operands)
+        return {p.step.output: known[p.step.output] for p in self.parts}  # type: ignore[misc]
+
+    def _operand(self, tensor: Tensor, name: str, wanted: Selection) -> Tensor:
+        """What one step reads of what is selected for all."""
+        selected = self.needed[name]
+        if all(map(np.array_equal, selected, wanted)):
+            return tensor
+        return taken(tensor, tuple(map(np.searchsorted, selected, wanted)))
+
+
+def taken(tensor: Tensor, selection: Selection) -> Tensor:
+    """The selected elements of a tensor; a copy, but where all are."""
+    whole = all(i.size == n for i, n in zip(selection, tensor.shape, strict=True))
+    found: Tensor = tensor if whole else mapped(bind(_take, selection), tensor)
+    return found
+
+
+def whole(shape: Sequence[int]) -> Selection:
+    """All elements of a tensor."""
+    return tuple(np.arange(n) for n in shape)
+
+
+def _take(selection: Selection, array: Array) -> Array:
+    for axis, indices in enumerate(selection):
+        if indices.size < array.shape[axis]:
+            array = np.take(array, indices, axis)
+    return array
+
+
+def _dims(step: Step, selection: Selection) -> dict[str, Indices]:
+    """What of each dimension is needed for a selection of the output."""
+    dims = {dim: np.arange(size) for dim, size in step.size.items()}
+    *inputs, output = step.operation.operands
+    for index, indices in zip(output, selection, strict=True):
+        if index.alone is not None:
+            dims[index.alone] = indices
+    summed = (i for access in inputs for i in access if i.alone is None)
+    for dim in {d for index in summed for d in index.dims}:
+        dims[dim] = np.arange(dims[dim][0], dims[dim][-1] + 1)
+    return dims
+
+
+def _reached(index: OperandIndex, dims: Mapping[str, Indices]) -> Indices:
+    """What an index reaches along its axis, with its margins."""
+    if index.alone is not None:
+        return dims[index.alone]
+    low = sum(factor * int(dims[dim][0]) for dim, factor in index.terms)
+    return low + np.arange(index.extent({dim: dims[dim].size for dim in index.dims}))
+
+
+def _union(known: Selection | None, more: Selection) -> Selection:
+    if known is None:
+        return more
+    return tuple(
+        a if np.array_equal(a, b) else np.union1d(a, b) for a, b in zip(known, more, strict=True)
+    )

@@ -1,0 +1,105 @@
+"""A goal as single statements, each on tensors by name, with all shapes known.
+
+What `morello.reference.composed` executes as a graph is several steps here; what it executes as one
+statement is one. So a step can be executed for some elements of its output alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from morello.language import ast
+from morello.language.traverse import subexpressions
+from morello.reference.expressions import factors
+from morello.spec.dtypes import DType
+from morello.spec.goal import Computation, Goal
+from morello.spec.operators import Operation
+from morello.spec.sizes import sizes_from, with_hidden
+
+Shape = tuple[int, ...]
+
+PRODUCTS_AT_ONCE = 128
+"""So many products are summed, by numpy's contractions, in the time of one other operation."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement.
+
+    Attributes:
+        operation: What is computed.
+        dtype: Element type of the output.
+        tensors: Names of the operands, inputs first, the output last.
+        size: Size of each dimension of the operation.
+    """
+
+    operation: Operation
+    dtype: DType
+    tensors: tuple[str, ...]
+    size: Mapping[str, int]
+
+    @property
+    def output(self) -> str:
+        """The tensor that it computes."""
+        return self.tensors[-1]
+
+    @cached_property
+    def operations(self) -> float:
+        """How many operations an iteration takes, roughly: a step in memory is one."""
+        value = self.operation.operator.statement.value
+        multiplied = sum(isinstance(factor, ast.Element) for factor in factors(value))
+        if self.operation.operator.reduction == "+" and multiplied > 1:
+            return 1 / PRODUCTS_AT_ONCE
+        steps = (ast.Unary, ast.Binary, ast.Call, ast.Conditional)
+        return 1.0 + sum(isinstance(e, steps) for e in subexpressions(value))
+
+    def work(self, size: Mapping[str, int]) -> float:
+        """Operations where the dimensions have these sizes."""
+        return self.operations * prod(size[d] for d in self.operation.dims)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """All steps of a goal, in order, and the shapes of all tensors."""
+
+    steps: tuple[Step, ...]
+    shapes: Mapping[str, Shape]
+
+    @staticmethod
+    def of(goal: Goal) -> Steps:
+        """What computes the outputs of a goal."""
+        shapes = {tensor.name: tensor.shape for tensor in goal.tensors}
+        found: list[Step] = []
+        for computation in goal.computations:
+            shapes.setdefault(computation.output.name, computation.output.shape)
+            found += _steps(computation, shapes)
+        return Steps(tuple(found), shapes)
+
+    @property
+    def work(self) -> float:
+        """Operations of all steps."""
+        return sum(step.work(step.size) for step in self.steps)
+
+
+def _steps(computation: Computation, shapes: dict[str, Shape]) -> Iterator[Step]:
+    """The steps of a computation; shapes of what is computed on the way are added."""
+    operation, output = computation.operation, computation.output
+    composition = operation.operator.composition
+    sizes = dict(zip(operation.dims, computation.sizes, strict=True))
+    names = tuple(tensor.name for tensor in computation.operands)
+    if composition is None or (composition.complete and not composition.mixed):
+        yield Step(operation, output.dtype, names, sizes)
+        return
+    graph, size = composition.graph, with_hidden(operation, sizes)
+    own = dict(zip((*graph.inputs, graph.output), names, strict=True))
+    for tensor in graph.locals:
+        own[tensor] = f"{output.name}.{tensor}"
+        shapes[own[tensor]] = tuple(i.extent(size) for i in composition.locals[tensor])
+    for node in graph.nodes:
+        tensors = tuple(own[tensor] for tensor in node.tensors)
+        found = sizes_from(node.operation, [shapes[tensor] for tensor in tensors])
+        dtype = output.dtype if node.output == graph.output else graph.dtype(node.output)
+        yield Step(node.operation, dtype, tensors, found)
