@@ -113,13 +113,13 @@ def _run(
             _bytes(output)[...] = filling
         results = function.results(*passed, out=outputs)
         runs.append([o.unpack(r) for o, r in zip(signature.outputs, results, strict=True)])
-    for output, first, last in zip(signature.outputs, runs[0], runs[-1], strict=True):
+    for argument, first, last in zip(signature.outputs, runs[0], runs[-1], strict=True):
         differ = first.view(_unsigned(first)) != last.view(_unsigned(last))
         if twice and differ.any():
             index = [int(i) for i in np.unravel_index(np.argmax(differ), differ.shape)]
             count = f"{np.count_nonzero(differ)} of {differ.size} elements"
             raise MorelloError(
-                f"{output.name}{index} is not the same in two runs, or not written ({count})"
+                f"{argument.name}{index} is not the same in two runs, or not written ({count})"
             )
     return {o.name: result for o, result in zip(signature.outputs, runs[0], strict=True)}
 
@@ -134,9 +134,9 @@ def _expected(
         ):
             yield output.name, whole(output.shape), right
     for part in sample.goals:
-        right = part.run(given, flushes=flushes)
+        found = part.run(given, flushes=flushes)
         for name in part.wanted:
-            yield name, part.needed[name], right[name]
+            yield name, part.needed[name], found[name]
 
 
 def _boundaries(body: Node | None) -> list[int]:

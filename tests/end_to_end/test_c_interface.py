@@ -206,3 +206,24 @@ class TestThreads:
         """Work enough to divide costs less with two threads than with one."""
         alone = compiled("matmul", self.SIZES, "x86.scalar")
         assert compiled("threads", self.SIZES, "x86.scalar").cost < alone.cost
+
+
+def test_two_programs_of_one_spec_are_linked_together(tmp_path: Path) -> None:
+    """Each under a name of its own: all functions of both are there, and compute their own."""
+    text = "spec relu(N) { input x: f32[N] output y: f32[N] y = relu(x) }"
+    for n in (3, 5):
+        kernel = morello.compile(text, defines={"N": n}, target="x86.scalar", name=f"relu_{n}")
+        assert kernel.name == f"relu_{n}"
+        _write(kernel, tmp_path)
+    (tmp_path / "caller.c").write_text(
+        '#include "relu_3.h"\n#include "relu_5.h"\n'
+        "int main(void) {\n"
+        "  const float x[5] = {-1, 2, -3, 4, 5};\n"
+        "  float y[5] = {9, 9, 9, 9, 9}, z[5] = {9, 9, 9, 9, 9};\n"
+        "  if (relu_3_run(x, y) != 0 || relu_5_run(x, z) != 0) return 2;\n"
+        "  return !(y[1] == 2 && y[3] == 9 && y[4] == 9 && z[2] == 0 && z[3] == 4 && z[4] == 5);\n"
+        "}\n"
+    )
+    sources = [tmp_path / name for name in ("caller.c", "relu_3.c", "relu_5.c")]
+    _run(*find_compiler().command, *STRICT, *sources, "-o", tmp_path / "caller", "-lm")
+    _run(tmp_path / "caller")

@@ -15,10 +15,11 @@ from morello.errors import MorelloError
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
+from morello.reference.bounded import Bounded
 from morello.reference.compare import MismatchError
 from morello.reference.goals import goal_reference
 from morello.reference.inputs import KINDS, make_all
-from morello.reference.partial import PartialGoal, taken
+from morello.reference.partial import PartialGoal, Selection, taken
 from morello.reference.steps import Steps
 from morello.spec.conversion import Array
 from morello.spec.goal import Goal
@@ -62,7 +63,7 @@ def test_some_elements_are_as_of_the_whole(name: str, kind: str) -> None:
     part = PartialGoal.of(Steps.of(goal), wanted)
     found = part.run(given)
     for tensor, right in zip(goal.outputs, outputs, strict=True):
-        some, selected = found[tensor.name], taken(right, part.needed[tensor.name])
+        some, selected = found[tensor.name], _selected(right, part.needed[tensor.name])
         assert some.shape == selected.shape
         errors = [np.broadcast_to(b.error, b.shape) for b in (some, selected)]
         np.testing.assert_allclose(errors[0], errors[1], rtol=1e-6)
@@ -71,6 +72,12 @@ def test_some_elements_are_as_of_the_whole(name: str, kind: str) -> None:
         assert np.array_equal(known, np.isfinite(some.values))
         off = np.abs(some.values[known] - selected.values[known])
         assert (off <= margin[known]).all()
+
+
+def _selected(tensor: Bounded, selection: Selection) -> Bounded:
+    found = taken(tensor, selection)
+    assert isinstance(found, Bounded)
+    return found
 
 
 def _given(goal: Goal, kind: str) -> dict[str, Array]:
@@ -100,7 +107,7 @@ class _Product:
     def results(self, *inputs: Array, out: tuple[Array, ...]) -> tuple[Array, ...]:
         (c,) = out
         with np.errstate(all="ignore"):
-            np.matmul(*inputs, out=c)
+            np.matmul(inputs[0], inputs[1], out=c)
         self._fault(c, self._runs)
         self._runs += 1
         return out
