@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from morello.cli.executed import executed_json, show_executed
+from morello.cli.executed import executed_json, show_executed, unexecuted
 from morello.cli.options import (
     budget_option,
     define_option,
@@ -32,6 +32,8 @@ from morello.plugins import DEFINITION_SUFFIXES
 from morello.verify.declared import Verdict, verify_declared
 
 SPEC_SUFFIX = ".mspec"
+
+ALLOWED = "nobody knows whether it is right; '--allow-unexecuted' accepts that"
 
 
 class _Findings:
@@ -80,6 +82,11 @@ class _Findings:
     help="Also execute the rules and kernels of the files, and compare with the reference.",
 )
 @click.option(
+    "--allow-unexecuted",
+    is_flag=True,
+    help="For --execute: what cannot be executed here is a warning, and no error.",
+)
+@click.option(
     "--use",
     is_flag=True,
     help="Also compile the specs of the files, or the plugins' for calibration if there are none; "
@@ -102,7 +109,13 @@ class _Findings:
 @json_option
 @click.pass_context
 def check(
-    context: click.Context, /, files: Sequence[str], execute: bool, use: bool, **options: Any
+    context: click.Context,
+    /,
+    files: Sequence[str],
+    execute: bool,
+    allow_unexecuted: bool,
+    use: bool,
+    **options: Any,
 ) -> None:
     """Report every error in files.
 
@@ -111,9 +124,10 @@ def check(
     any error.
 
     With --execute, what a rule or kernel does is compared with what it is to do, and the shapes
-    that were tried are shown. With --use, specs are compiled: a rule or kernel fires in a spec if
-    it applies somewhere in its search, and wins if the program has it. What is of no use is a note,
-    and no error.
+    that were tried are shown. What was not executed is an error too: no size that was tried passes
+    its guards, the machine lacks its instructions, or the C compiler refuses it. With --use, specs
+    are compiled: a rule or kernel fires in a spec if it applies somewhere in its search, and wins
+    if the program has it. What is of no use is a note, and no error.
     """
     session: Session = context.obj
     wanted = Wanted(**options)
@@ -122,12 +136,17 @@ def check(
             "nothing is to be compiled: --target, --budget, --memo and --no-memo belong to --use",
             help="add --use, or leave them out",
         )
+    if allow_unexecuted and not execute:
+        raise UsageError(
+            "nothing is to be executed: --allow-unexecuted belongs to --execute",
+            help="add --execute, or leave it out",
+        )
     findings = _Findings()
     sources = list(_read(files, findings))
     definitions = _check(session, sources, wanted.defines, findings)
     document: dict[str, Any] = {}
     if execute and definitions is not None and not findings.count:
-        document |= _execute(session, definitions, sources, findings)
+        document |= _execute(session, definitions, sources, findings, allow=allow_unexecuted)
     if use and definitions is not None and not findings.count:
         document |= _use(session, definitions, sources, wanted, findings)
     for error in findings.errors():
@@ -175,7 +194,12 @@ def _check(
 
 
 def _execute(
-    session: Session, definitions: Definitions, sources: Sequence[Source], findings: _Findings
+    session: Session,
+    definitions: Definitions,
+    sources: Sequence[Source],
+    findings: _Findings,
+    *,
+    allow: bool,
 ) -> dict[str, Any]:
     """Both sides of the rules, and the kernels, on small sizes; what of it is for tools."""
     verdicts: list[Verdict] = []
@@ -186,15 +210,18 @@ def _execute(
     for verdict in verdicts:
         if verdict.error is not None:
             findings.others.append(verdict.error)
-        if verdict.untried:
-            session.warn(f"{verdict.what} was not executed: {verdict.untried}")
+    for message in unexecuted(verdicts):
+        if allow:
+            session.warn(message)
+        else:
+            findings.others.append(MorelloError(message, help=ALLOWED))
     if verdicts and not session.json:
         show_executed(session, verdicts)
     executed = [v for v in verdicts if not v.untried]
     instances = sum(v.instances for v in executed)
     if not findings.count:
         session.say(f"executed {len(executed)} rules and kernels on {instances} instances")
-    return {"executed": executed_json(verdicts)}
+    return {"executed": executed_json(verdicts), "allow_unexecuted": allow}
 
 
 def _use(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from morello.cli.session import Session
@@ -22,6 +22,16 @@ MOST_SIZES = 12
 def show_executed(session: Session, verdicts: Sequence[Verdict]) -> None:
     """A table with a line for each rule and kernel."""
     show_table(session, "executed", COLUMNS, [_row(verdict) for verdict in verdicts])
+
+
+def unexecuted(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """What was not executed, in a sentence for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.untried:
+            by_reason.setdefault(verdict.untried, []).append(verdict.what)
+    for reason, names in by_reason.items():
+        yield f"{_some(names)} {'was' if len(names) == 1 else 'were'} not executed: {reason}"
 
 
 def executed_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:

@@ -108,4 +108,6 @@ def _of_kernel(kernel: Kernel, report: KernelReport | None, untried: str = "") -
         return Verdict("kernel", kernel.name, span, untried=untried)
     tried = report.instances or report.failure
     untried = "" if tried else NO_INSTANCE
+    if report.unbuilt:
+        untried = f"the C compiler cannot build it here: {report.unbuilt}"
     return Verdict("kernel", kernel.name, span, report.tried, report.failure, untried)

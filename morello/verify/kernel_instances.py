@@ -2,7 +2,8 @@
 
 Families are shuffled, always alike, the operators and their operations taking turns, and paired
 with shapes along diagonals: family i with shape i, i + 1, ... So a small budget already sees every
-operator and every shape, and as many operations and families as it can.
+operator and every shape, and as many operations and families as it can. What is wrong beyond a
+threshold shows at large sizes only: of each free dimension one instance has one.
 """
 
 from __future__ import annotations
@@ -14,23 +15,18 @@ from random import Random
 from typing import TypeVar
 
 from morello.language import ast
-from morello.language.evaluate import evaluate
-from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch, match_kernel
 from morello.rewriting.patterns import implements, pattern_order
-from morello.rewriting.references import Point, Sizes, TensorRef, registers
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, Order, packed, panel_of
+from morello.spec.layout import Order
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.rows import ROW_KINDS
 from morello.spec.spec import Family, Operand, Variant
 from morello.verify.families import dtype_choices, operations
+from morello.verify.kernel_sizes import LARGE, free_dims, large_shapes, small_shapes
 
 _Item = TypeVar("_Item")
-
-LANES_OF_MEMORY = 8
-"""Around which sizes a kernel is tried that has no operand in registers."""
 
 BUDGET = 40
 """Instances of a kernel that are tried, unless the caller says otherwise."""
@@ -38,11 +34,8 @@ BUDGET = 40
 TURNS = 1
 """How often an operation is tried at least, if that is of a kernel for any of them."""
 
-ROWS = (9, 22, 48, 2300)
-"""How many vectors are in long rows: the longest are more than the nearest cache holds."""
-
-MULTIPLES = 3
-"""How many multiples are tried of what a guard says that a size is a multiple of."""
+LARGE_FAMILIES = 12
+"""In so many families a dimension is tried to be large, until the guards of a kernel accept it."""
 
 GROUP_RANKS = 2
 """How many ranks of an operator's group are tried, the smallest that the pattern accepts."""
@@ -99,10 +92,26 @@ def instances_of(
         possible: set[Operation] = set()
         for match in families:
             operation = match.f.family.operation
-            if operation not in possible and any(True for _ in _shapes(target, match)):
+            if operation not in possible and any(True for _ in small_shapes(target, match)):
                 possible.add(operation)
         budget = max(BUDGET, TURNS * len(possible))
-    return list(islice(_diagonals(target, families), budget))
+    found = list(islice(_diagonals(target, families), budget))
+    return [*found, *_large(target, families, found)]
+
+
+def _large(
+    target: Target, families: Sequence[KernelMatch], found: Sequence[KernelInstance]
+) -> Iterator[KernelInstance]:
+    """Of each free dimension that is nowhere large yet, an instance where it is."""
+    dims = dict.fromkeys(dim for match in families for dim in free_dims(match))
+    known = {dim for one in found for dim, size in one.by_dim.items() if size in LARGE}
+    for dim in (dim for dim in dims if dim not in known):
+        having = (match for match in families if dim in free_dims(match))
+        for match in islice(having, LARGE_FAMILIES):
+            if shapes := large_shapes(target, match, dim):
+                in_memory = any(not o.vector for o in match.f.family.operands)
+                yield from (KernelInstance(match, *shape, not in_memory) for shape in shapes)
+                break
 
 
 def _diagonals(target: Target, families: Sequence[KernelMatch]) -> Iterator[KernelInstance]:
@@ -111,8 +120,8 @@ def _diagonals(target: Target, families: Sequence[KernelMatch]) -> Iterator[Kern
     for match in families:
         in_memory = any(not o.vector for o in match.f.family.operands)
         placed = (True, False) if in_memory else (True,)
-        shapes = product(_shapes(target, match), placed)
-        queue = [KernelInstance(match, *shape, whole) for shape, whole in shapes]
+        placements = product(small_shapes(target, match), placed)
+        queue = [KernelInstance(match, *shape, whole) for shape, whole in placements]
         if queue:
             yield queue[len(queues) % len(queue)]
             queues.append(queue)
@@ -226,138 +235,3 @@ def _vectors(pattern: ast.KernelOperand, level: Level, dtype: DType) -> tuple[in
         return (0,)
     width = pattern.width(dtype.bytes)
     return tuple(v for v in level.vectors if width in (None, v))
-
-
-# ------------------------------------------------------------------------------- sizes
-
-
-def _shapes(
-    target: Target, match: KernelMatch
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Sizes that satisfy the pattern, the guards, and the capacity of the registers.
-
-    With each of them, every packing of whole operands that the pattern accepts.
-    """
-    dims = match.f.family.operation.dims
-    fixed = _fixed_dims(match)
-    around = _sizes_around([o.lanes for o in match.f.family.operands if o.vector])
-    if match.patterns.rows is not None:
-        around = _sizes_of_rows(match.lanes)
-    panels = [_panels(match, p) for p in range(len(match.f.tensors))]
-    past = _past_panels(panels, max(around))
-    sizes_of = {d: sorted({*around, *past.get(d, ())}) for d in dims}
-    steps = _steps(match)
-    tried = {d: _multiples(n, steps[d]) if d in steps else n for d, n in sizes_of.items()}
-    for sizes in product(*(tried[d] if d not in fixed else (fixed[d],) for d in dims)):
-        by_dim = dict(zip(dims, sizes, strict=True))
-        for packing in product(*(_packings(t, w, by_dim) for t, w in panels)):
-            if _accepted(target, match, by_dim, packing):
-                yield sizes, packing
-
-
-def _panels(match: KernelMatch, position: int) -> tuple[TensorRef, tuple[int, ...]]:
-    """An operand, and the panels that it may be in, if it may."""
-    tensor = match.f.tensors[position]
-    written = () if tensor.operand.vector else match.patterns.of[position].panels
-    return tensor, tuple(map(panel_of, written))
-
-
-def _past_panels(
-    panels: Iterable[tuple[TensorRef, tuple[int, ...]]], largest: int
-) -> dict[str, set[int]]:
-    """By dimension, one more than is in panels that are as large as the largest other size."""
-    found: dict[str, set[int]] = {}
-    for tensor, own in panels:
-        for one in own:
-            for position, extent in Layout(tensor.operand.order, one).cuts.items():
-                terms = tensor.indices[position].terms
-                if extent >= largest and len(terms) == 1:
-                    found.setdefault(terms[0][0], set()).add(extent + 1)
-    return found
-
-
-def _packings(tensor: TensorRef, panels: tuple[int, ...], sizes: Sizes) -> Iterator[int]:
-    """Of a whole operand: plain, and in every kind of panels of which it fills more than one.
-
-    That is along each dimension that they cut.
-    """
-    order = tensor.operand.order
-    yield packed(len(order))
-    extents = tensor.extents(sizes) if panels else ()
-    for own in panels:
-        cuts = Layout(order, own).cuts
-        if cuts and all(extent < extents[d] for d, extent in cuts.items()):
-            yield packed(len(order), own)
-
-
-def _fixed_dims(match: KernelMatch) -> dict[str, int]:
-    """Dimensions whose size the pattern states."""
-    fixed: dict[str, int] = {}
-    for position, dimension, wanted in match.fixed:
-        terms = match.f.tensors[position].indices[dimension].terms
-        if wanted == 1:  # an extent of 1 is one index: whatever it is a sum of has size 1
-            fixed |= {dim: 1 for dim, _ in terms}
-        elif len(terms) == 1:
-            fixed[terms[0][0]] = wanted
-    return fixed
-
-
-def _steps(match: KernelMatch) -> dict[str, int]:
-    """Dimensions that are a multiple of a number because a guard says so, and that number."""
-    places = dict(match.variables)
-    steps: dict[str, int] = {}
-    for name, step in filter(None, map(_multiple, match.kernel.guards)):
-        for position, dimension in places.get(name, ()):
-            terms = match.f.tensors[position].indices[dimension].terms
-            if len(terms) == 1:
-                steps[terms[0][0]] = step
-    return steps
-
-
-def _multiple(guard: ast.Expr) -> tuple[str, int] | None:
-    """Name and number of ``name % number == 0``; none of any other guard."""
-    match guard:
-        case ast.Binary(
-            operator="==",
-            left=ast.Binary(
-                operator="%", left=ast.Name(id=name), right=ast.Number(value=int(step))
-            ),
-            right=ast.Number(value=0),
-        ):
-            return name, step
-        case _:
-            return None
-
-
-def _multiples(sizes: Sequence[int], step: int) -> list[int]:
-    """Those of the sizes that are multiples, and the first ones."""
-    every = {*sizes, *(turn * step for turn in range(1, MULTIPLES + 1))}
-    return sorted(size for size in every if size % step == 0)
-
-
-def _sizes_around(lanes: Sequence[int]) -> list[int]:
-    """1, 2, and the neighbours of one and two vectors."""
-    sizes = {1, 2}
-    for width in lanes or [LANES_OF_MEMORY]:
-        sizes |= {n for k in (width, 2 * width) for n in (k - 1, k, k + 1) if n > 0}
-    return sorted(sizes)
-
-
-def _sizes_of_rows(lanes: int) -> list[int]:
-    """As above; and rows that may be a loop with vectors and a part of one after it."""
-    return sorted({*_sizes_around([lanes]), *(n * lanes + 1 for n in ROWS), ROWS[-1] * lanes})
-
-
-def _accepted(target: Target, match: KernelMatch, sizes: Sizes, packing: tuple[int, ...]) -> bool:
-    used = {level.name: 0 for level in target.bounded}
-    for tensor in match.f.tensors:
-        if tensor.operand.vector:
-            used[tensor.operand.level.name] += registers(tensor, sizes)
-    fits = all(used[v.name] <= v.capacity for v in target.bounded if v.capacity is not None)
-    at = Point(sizes, used, packing)
-    if not fits or not all(holds for _, holds in match.conditions(at)):
-        return False
-    if not match.kernel.guards:  # what they may name is not worked out either
-        return True
-    scope = Scope(target, match.scope_variables(at), sizes, used, match)
-    return all(evaluate(guard, scope) for guard in match.kernel.guards)

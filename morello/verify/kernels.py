@@ -32,7 +32,8 @@ class KernelReport:
     """What a kernel was tried on.
 
     ``elements`` counts what was compared with the reference. No instances: nothing was verified.
-    ``failure`` says what is wrong, if anything is. ``tried``: all shapes.
+    ``failure`` says what is wrong, if anything is. ``tried``: all shapes. ``unbuilt``: the first
+    error of the C compiler, where it refuses the kernel; then nothing was executed either.
     """
 
     kernel: str
@@ -42,6 +43,7 @@ class KernelReport:
     elements: int
     failure: WrongKernelError | None = None
     tried: tuple[Tried, ...] = ()
+    unbuilt: str = ""
 
 
 class WrongKernelError(MorelloError):
@@ -112,7 +114,7 @@ def verify_kernels(
     trials = [found for found in prepared if isinstance(found, list)]
     outcomes = iter(_outcomes(trials, target.flags, chosen))
     return [
-        _compare(target, kernel, found, next(outcomes))
+        _report(target, kernel, found, next(outcomes))
         if isinstance(found, list)
         else KernelReport(kernel.name, target.name, 0, 0, 0, found)
         for kernel, found in zip(kernels, prepared, strict=True)
@@ -140,16 +142,29 @@ def _prepare(
 
 def _outcomes(
     trials: Sequence[list[Trial]], flags: Sequence[str], compiler: Compiler
-) -> list[list[Outcome]]:
+) -> list[list[Outcome] | NotBuiltError]:
     """Run the trials of several kernels; where C does not compile, find out whose it is."""
     flat = [(number, trial.case) for number, group in enumerate(trials) for trial in group]
     try:
         outcomes = iter(run_cases([c for _, c in flat], [n for n, _ in flat], flags, compiler))
     except NotBuiltError as error:
         if len(trials) == 1:
-            return [[str(error)] * len(trials[0])]
-        return [_outcomes([group], flags, compiler)[0] for group in trials]
+            return [error]
+        half = len(trials) // 2
+        parts = (trials[:half], trials[half:])
+        return [found for part in parts for found in _outcomes(part, flags, compiler)]
     return [[next(outcomes) for _ in group] for group in trials]
+
+
+def _report(
+    target: Target,
+    kernel: Kernel,
+    trials: Sequence[Trial],
+    outcomes: Sequence[Outcome] | NotBuiltError,
+) -> KernelReport:
+    if isinstance(outcomes, NotBuiltError):
+        return KernelReport(kernel.name, target.name, 0, 0, 0, unbuilt=outcomes.reason)
+    return _compare(target, kernel, trials, outcomes)
 
 
 def _compare(

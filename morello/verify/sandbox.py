@@ -23,6 +23,9 @@ RUN_SECONDS = 30.0
 """How long all functions together may take: they are small."""
 
 REPORT_LINES = 12
+_ERROR = "error: "
+"""What compilers write before an error's message."""
+
 WROTE_BEFORE = 4
 """Exit status of the harness: a function wrote before one of its arguments."""
 
@@ -121,6 +124,13 @@ class Case:
 
 class NotBuiltError(MorelloError):
     """The C compiler refuses some function."""
+
+    @property
+    def reason(self) -> str:
+        """The first error that the compiler prints, or the first line of what was said."""
+        lines = str(self).splitlines()
+        errors = (line.removeprefix("  | ") for line in lines if _ERROR in line)
+        return next(errors, lines[0])
 
 
 Outcome = list[tuple[bytes, ...]] | str

@@ -87,6 +87,16 @@ def test_kernels_for_another_machine_say_so(monkeypatch: pytest.MonkeyPatch) -> 
     assert found == {"kernel 'one'": (True, "this machine lacks wings, fins")}
 
 
+def test_kernels_that_the_compiler_refuses_say_so() -> None:
+    """With its error; those beside them are executed."""
+    refused = KERNELS.replace("kernel one", "kernel other").replace("X[0] }};", "X[0] }} }")
+    found = _executed(Source("a.mtarget", KERNELS), Source("b.mtarget", refused))
+    assert found["kernel 'one'"] == (True, "")
+    right, why = found["kernel 'other'"]
+    assert right
+    assert why.startswith("the C compiler cannot build it here: other_0.h:")
+
+
 def test_a_compiler_without_sanitizers_is_an_error() -> None:
     """Rather than kernels that are blamed for it."""
     source = Source("a.mtarget", KERNELS)
@@ -132,12 +142,38 @@ def test_the_shapes_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.usefixtures("_soon_missed")
 def test_the_command_executes(folder: Path) -> None:
-    """On request, after all checks; what was not tried is a warning."""
+    """On request, after all checks; what was not tried is a warning where that is allowed."""
     (folder / "mine.mrules").write_text(RULES + HUGE)
-    result = CliRunner().invoke(main, ["check", "--execute", "mine.mrules"])
+    command = ["check", "--execute", "--allow-unexecuted", "mine.mrules"]
+    result = CliRunner().invoke(main, command)
     assert result.exit_code == 0
     assert "executed 1 rules and kernels on 280 instances" in result.stdout
     assert "warning: rule 'tile_huge' was not executed" in result.stderr
+    document = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
+    assert (document["errors"], document["allow_unexecuted"]) == ([], True)
+
+
+@pytest.mark.usefixtures("_soon_missed")
+def test_what_is_not_executed_is_an_error(folder: Path) -> None:
+    """Nobody looked at it; one error for each reason, which says what accepts that."""
+    (folder / "mine.mrules").write_text(HUGE + HUGE.replace("tile_huge", "tile_vast"))
+    result = CliRunner().invoke(main, ["check", "--execute", "--json", "mine.mrules"])
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert [v["result"] for v in document["executed"]] == ["not executed", "not executed"]
+    assert document["allow_unexecuted"] is False
+    (error,) = document["errors"]
+    named = "rule 'tile_huge', rule 'tile_vast' were not executed: "
+    assert error["message"] == named + NO_INSTANCE
+    assert "'--allow-unexecuted' accepts that" in error["help"]
+
+
+def test_what_may_be_unexecuted_is_to_be_executed(folder: Path) -> None:
+    """The option is refused where it says nothing."""
+    (folder / "mine.mrules").write_text(RULES)
+    result = CliRunner().invoke(main, ["check", "--allow-unexecuted", "mine.mrules"])
+    assert result.exit_code == 2
+    assert "belongs to --execute" in result.stderr
 
 
 def test_the_command_fails_where_something_is_wrong(folder: Path) -> None:

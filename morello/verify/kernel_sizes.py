@@ -1,0 +1,202 @@
+"""Sizes that kernels are tried at: around the vectors', in long rows, past panels, and large ones.
+
+Each with every packing of whole operands that the kernel's pattern accepts there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
+
+from morello.language import ast
+from morello.language.evaluate import evaluate
+from morello.rewriting.functions import Scope
+from morello.rewriting.kernels import KernelMatch
+from morello.rewriting.references import Point, Sizes, TensorRef, registers
+from morello.spec.layout import Layout, packed, panel_of
+from morello.spec.machine import Target
+
+Shape = tuple[tuple[int, ...], tuple[int, ...]]
+"""Sizes of the dimensions, and how each operand is packed."""
+
+LANES_OF_MEMORY = 8
+"""Around which sizes a kernel is tried that has no operand in registers."""
+
+ROWS = (9, 22, 48, 2300)
+"""How many vectors are in long rows: the longest are more than the nearest cache holds."""
+
+MULTIPLES = 3
+"""How many multiples are tried of what a guard says that a size is a multiple of."""
+
+LARGE = range(100, 1101)
+"""Every free size is tried at one of these at least, if the guards accept any."""
+
+LARGE_SIZES = (1021, 517, 259, 131, 101)
+"""Those that are tried, in turn, until one is accepted; each without its remainder by a step."""
+
+LARGE_DRAWS = 32
+"""How many combinations with small sizes of the other dimensions are tried of each."""
+
+
+def small_shapes(target: Target, match: KernelMatch) -> Iterator[Shape]:
+    """Sizes that satisfy the pattern, the guards, and the capacity of the registers.
+
+    With each of them, every packing of whole operands that the pattern accepts.
+    """
+    yield from _accepted_of(target, match, _tried(match))
+
+
+def large_shapes(target: Target, match: KernelMatch, dim: str) -> list[Shape]:
+    """One shape with a `LARGE` size of a dimension, in every packing; none if none is accepted.
+
+    The other sizes are as small as they may be.
+    """
+    tried = _tried(match)
+    step = _steps(match).get(dim, 1)
+    for size in dict.fromkeys(large - large % step for large in LARGE_SIZES):
+        if size in LARGE:
+            accepted = _accepted_of(target, match, tried | {dim: [size]}, LARGE_DRAWS)
+            if first := next(accepted, None):
+                return [first, *(shape for shape in accepted if shape[0] == first[0])]
+    return []
+
+
+def free_dims(match: KernelMatch) -> list[str]:
+    """Dimensions whose size the pattern does not state."""
+    fixed = _fixed_dims(match)
+    return [dim for dim in match.f.family.operation.dims if dim not in fixed]
+
+
+def _tried(match: KernelMatch) -> dict[str, list[int]]:
+    """Sizes of each dimension, in rising order, whatever the guards say of them together."""
+    dims = match.f.family.operation.dims
+    fixed = _fixed_dims(match)
+    around = _sizes_around([o.lanes for o in match.f.family.operands if o.vector])
+    if match.patterns.rows is not None:
+        around = _sizes_of_rows(match.lanes)
+    panels = [_panels(match, p) for p in range(len(match.f.tensors))]
+    past = _past_panels(panels, max(around))
+    sizes_of = {d: sorted({*around, *past.get(d, ())}) for d in dims}
+    steps = _steps(match)
+    tried = {d: _multiples(n, steps[d]) if d in steps else n for d, n in sizes_of.items()}
+    return {d: [fixed[d]] if d in fixed else tried[d] for d in dims}
+
+
+def _accepted_of(
+    target: Target, match: KernelMatch, tried: Mapping[str, Sequence[int]], most: int | None = None
+) -> Iterator[Shape]:
+    """What is accepted of all combinations of sizes, or of the first so many."""
+    panels = [_panels(match, p) for p in range(len(match.f.tensors))]
+    for sizes in islice(product(*tried.values()), most):
+        by_dim = dict(zip(tried, sizes, strict=True))
+        for packing in product(*(_packings(t, w, by_dim) for t, w in panels)):
+            if _accepted(target, match, by_dim, packing):
+                yield sizes, packing
+
+
+def _panels(match: KernelMatch, position: int) -> tuple[TensorRef, tuple[int, ...]]:
+    """An operand, and the panels that it may be in, if it may."""
+    tensor = match.f.tensors[position]
+    written = () if tensor.operand.vector else match.patterns.of[position].panels
+    return tensor, tuple(map(panel_of, written))
+
+
+def _past_panels(
+    panels: Iterable[tuple[TensorRef, tuple[int, ...]]], largest: int
+) -> dict[str, set[int]]:
+    """By dimension, one more than is in panels that are as large as the largest other size."""
+    found: dict[str, set[int]] = {}
+    for tensor, own in panels:
+        for one in own:
+            for position, extent in Layout(tensor.operand.order, one).cuts.items():
+                terms = tensor.indices[position].terms
+                if extent >= largest and len(terms) == 1:
+                    found.setdefault(terms[0][0], set()).add(extent + 1)
+    return found
+
+
+def _packings(tensor: TensorRef, panels: tuple[int, ...], sizes: Sizes) -> Iterator[int]:
+    """Of a whole operand: plain, and in every kind of panels of which it fills more than one.
+
+    That is along each dimension that they cut.
+    """
+    order = tensor.operand.order
+    yield packed(len(order))
+    extents = tensor.extents(sizes) if panels else ()
+    for own in panels:
+        cuts = Layout(order, own).cuts
+        if cuts and all(extent < extents[d] for d, extent in cuts.items()):
+            yield packed(len(order), own)
+
+
+def _fixed_dims(match: KernelMatch) -> dict[str, int]:
+    """Dimensions whose size the pattern states."""
+    fixed: dict[str, int] = {}
+    for position, dimension, wanted in match.fixed:
+        terms = match.f.tensors[position].indices[dimension].terms
+        if wanted == 1:  # an extent of 1 is one index: whatever it is a sum of has size 1
+            fixed |= {dim: 1 for dim, _ in terms}
+        elif len(terms) == 1:
+            fixed[terms[0][0]] = wanted
+    return fixed
+
+
+def _steps(match: KernelMatch) -> dict[str, int]:
+    """Dimensions that are a multiple of a number because a guard says so, and that number."""
+    places = dict(match.variables)
+    steps: dict[str, int] = {}
+    for name, step in filter(None, map(_multiple, match.kernel.guards)):
+        for position, dimension in places.get(name, ()):
+            terms = match.f.tensors[position].indices[dimension].terms
+            if len(terms) == 1:
+                steps[terms[0][0]] = step
+    return steps
+
+
+def _multiple(guard: ast.Expr) -> tuple[str, int] | None:
+    """Name and number of ``name % number == 0``; none of any other guard."""
+    match guard:
+        case ast.Binary(
+            operator="==",
+            left=ast.Binary(
+                operator="%", left=ast.Name(id=name), right=ast.Number(value=int(step))
+            ),
+            right=ast.Number(value=0),
+        ):
+            return name, step
+        case _:
+            return None
+
+
+def _multiples(sizes: Sequence[int], step: int) -> list[int]:
+    """Those of the sizes that are multiples, and the first ones."""
+    every = {*sizes, *(turn * step for turn in range(1, MULTIPLES + 1))}
+    return sorted(size for size in every if size % step == 0)
+
+
+def _sizes_around(lanes: Sequence[int]) -> list[int]:
+    """1, 2, and the neighbours of one and two vectors."""
+    sizes = {1, 2}
+    for width in lanes or [LANES_OF_MEMORY]:
+        sizes |= {n for k in (width, 2 * width) for n in (k - 1, k, k + 1) if n > 0}
+    return sorted(sizes)
+
+
+def _sizes_of_rows(lanes: int) -> list[int]:
+    """As above; and rows that may be a loop with vectors and a part of one after it."""
+    return sorted({*_sizes_around([lanes]), *(n * lanes + 1 for n in ROWS), ROWS[-1] * lanes})
+
+
+def _accepted(target: Target, match: KernelMatch, sizes: Sizes, packing: tuple[int, ...]) -> bool:
+    used = {level.name: 0 for level in target.bounded}
+    for tensor in match.f.tensors:
+        if tensor.operand.vector:
+            used[tensor.operand.level.name] += registers(tensor, sizes)
+    fits = all(used[v.name] <= v.capacity for v in target.bounded if v.capacity is not None)
+    at = Point(sizes, used, packing)
+    if not fits or not all(holds for _, holds in match.conditions(at)):
+        return False
+    if not match.kernel.guards:  # what they may name is not worked out either
+        return True
+    scope = Scope(target, match.scope_variables(at), sizes, used, match)
+    return all(evaluate(guard, scope) for guard in match.kernel.guards)
