@@ -37,7 +37,8 @@ def check_value(
             return f"'{name}...' stands for any number of dimensions"
         return ""
 
-    dims = occurrences(operator, operator.parameters)
+    # The size of a dimension can be told by any input, also where the statement reads none of it.
+    dims = occurrences(operator, (*operator.parameters, *operator.declaration.inputs))
     known = {d: Typed("dim") for d, i in dims if not i.group}
     known |= dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
     functions = {**ARITHMETIC, SIZE: SPEC[SIZE]}

@@ -94,18 +94,23 @@ def computes_in(target: Target, operation: Operation, dtype: DType) -> bool:
 
 def row_primitives(family: Family, lanes: int, rows: Rows) -> set[tuple[str, str]]:
     """Primitives that a kernel for rows needs beside those of the meaning, with element types."""
+
+    def partly(primitive: str) -> set[str]:
+        """What is for some of the lanes: there are none such of one."""
+        return {primitive} if lanes > 1 else set()
+
     needed: set[tuple[str, str]] = set()
     operation = family.operation
     for position, (operand, along) in enumerate(zip(family.operands, rows.along, strict=True)):
         reads, names = operation.reads(position), {TYPE}
         if along and not operand.vector:
-            names |= {LOAD, LOAD_FIRST} if reads else set()
-            names |= {STORE, STORE_FIRST} if operation.writes(position) else set()
+            names |= {LOAD, *partly(LOAD_FIRST)} if reads else set()
+            names |= {STORE, *partly(STORE_FIRST)} if operation.writes(position) else set()
         elif not along and reads:
             names.add(CONSTANT)
         needed |= {(operand.dtype.name, name) for name in names}
     if rows.kind == REDUCTION:
-        extra = {SELECT_FIRST, FIRST_LANE, *exchanges(lanes)}
+        extra = {*partly(SELECT_FIRST), FIRST_LANE, *exchanges(lanes)}
         needed |= {(family.operands[-1].dtype.name, name) for name in extra}
     return needed
 

@@ -23,6 +23,11 @@ def size_name(dimension: str) -> str:
     return f"size({dimension})"
 
 
+def sized_dimension(scalar: str) -> str | None:
+    """The dimension whose size a scalar stands for; none if it is a declared one."""
+    return scalar[len("size(") : -1] if scalar.endswith(")") else None
+
+
 @dataclass(frozen=True)
 class Operator:
     """A checked operator declaration, or what a graph of several operations is as one operator.
@@ -59,8 +64,7 @@ class Operator:
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """Dimensions whose size is one of the scalars."""
-        dims = dict.fromkeys(d for p in self.parameters for i in p.indices for d, _ in i.terms)
-        return tuple(d for d in dims if size_name(d) in self.scalars)
+        return tuple(d for scalar in self.scalars if (d := sized_dimension(scalar)) is not None)
 
     @cached_property
     def given_scalars(self) -> tuple[str, ...]:

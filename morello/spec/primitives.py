@@ -38,6 +38,7 @@ TYPE = "type"
 CONSTANT = "constant"
 """One number in all lanes."""
 
+ADD = PRIMITIVE_OF_OPERATOR["+"]
 NEGATION = "neg"
 SELECTION = "select"
 

@@ -23,8 +23,9 @@ from morello.spec.rows import ROW_KINDS
 
 from .meaning import MeaningWriter
 from .operands import COperand
-from .rows import RowWriter, row_writer
+from .rows import RowWriter
 from .scope import Scope
+from .streamed import row_writer
 
 _LOCAL = re.compile(r"[\w*)]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
 """A declaration; the type may end in attributes."""

@@ -10,16 +10,15 @@ do not wait for each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from morello.errors import MorelloError
 from morello.language import ast
-from morello.program.tree import KernelCall, Node, walk
+from morello.program.tree import KernelCall
 from morello.spec.machine import Target
 from morello.spec.primitives import (
+    ADD,
     CONSTANT,
-    FENCE,
     FIRST_LANE,
     FUNCTION_ULPS,
     LOAD,
@@ -28,12 +27,11 @@ from morello.spec.primitives import (
     SELECT_FIRST,
     STORE,
     STORE_FIRST,
-    STREAM,
     TYPE,
     exchanges,
     update_primitive,
 )
-from morello.spec.rows import REDUCTION, Rows, rows_of
+from morello.spec.rows import REDUCTION, Rows
 
 from .meaning import MeaningWriter, PrimitiveTable, without_parentheses
 from .operands import COperand, view_fastest
@@ -45,6 +43,16 @@ PARTIAL_BYTES = 256
 """Of partial results: four vectors of 64 bytes, one a cycle, or eight of 32, two a cycle.
 
 A sum is ready after 3.9 cycles (measured, see avx512.mtarget).
+"""
+
+MOST_RESULTS = 8
+"""Of partial results, however narrow vectors are: enough that none waits for the one before."""
+
+BLOCK_STEPS = 128
+"""So many steps of a loop are added up by themselves, as are so many blocks of them, and so on.
+
+The error of a sum then grows with the number of levels, which a factor of 128 in length makes one
+more of. A step begins no more than 8 vectors, so that a block of 128 hides what its end takes.
 """
 
 VARIABLE = "j_"
@@ -71,7 +79,7 @@ SKEW_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """A vector of the row: ``start`` is its first element, beyond ``variable`` if that is given.
 
     ``lanes`` of it are in the row, a number or a C expression.
@@ -82,32 +90,21 @@ class _Place:
     variable: str = ""
 
 
-def row_writer(target: Target, call: KernelCall, operands: Sequence[COperand]) -> RowWriter:
-    """What writes the statements of a kernel call for rows.
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """What a loop goes over, in elements: C expressions of its ends, and at most how many."""
 
-    Raises:
-        MorelloError: The operands are no rows, or the target lacks a primitive.
-    """
-    orders = tuple(operand.view.order for operand in operands)
-    rows = rows_of(call.kernel.match.kind, call.operation, orders)
-    vector = call.kernel.match.operands[0].width(operands[-1].view.tensor.dtype.bytes)
-    if rows is None or vector is None:
-        raise MorelloError(
-            f"'{call.operation}' cannot be written in vectors along a dimension",
-            help="the program tree is malformed; report the kernel that was called",
+    begin: str
+    end: str
+    most: int
+    step: int
+
+    def head(self, variable: str) -> str:
+        """The head of the loop."""
+        return (
+            f"for (ptrdiff_t {variable} = {self.begin}; {variable} < {self.end}; "
+            f"{variable} += {self.step}) {{"
         )
-    writer = StreamedWriter if call.kernel.streamed else RowWriter
-    return writer(target, call, operands, rows, vector)
-
-
-def fence(target: Target, node: Node) -> list[str]:
-    """A statement that waits until what a node stores past the caches can be seen, if it does."""
-    for call in walk(node):
-        if isinstance(call, KernelCall) and call.kernel.streamed:
-            dtype = call.operands[-1].tensor.dtype
-            vector = call.kernel.match.operands[0].width(dtype.bytes) or 0
-            return [f"{PrimitiveTable(target, dtype, vector // dtype.bytes).text(FENCE)};"]
-    return []
 
 
 class RowWriter(MeaningWriter):
@@ -125,7 +122,7 @@ class RowWriter(MeaningWriter):
         self._is_along = dict(zip(call.operation.names, rows.along, strict=True))
         super().__init__(target, call, operands, lanes)
         self._rows = rows
-        self._partial_results = PARTIAL_BYTES // vector
+        self._partial_results = min(PARTIAL_BYTES // vector, MOST_RESULTS)
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
         self._update = update_primitive(call.operation.operator)
         self._output = call.operation.names[-1]
@@ -134,7 +131,7 @@ class RowWriter(MeaningWriter):
         )
         self._broadcast: dict[str, str] = {}
         self._loaded: dict[str, str] = {}
-        self._place = _Place(0, lanes)
+        self._place = Place(0, lanes)
         self._size = self._sizes[rows.dim]
         self._base = ""
         self._store = STORE
@@ -173,7 +170,7 @@ class RowWriter(MeaningWriter):
             self._vectors(UNROLLED, self.vector)
             return
         along = next(o for name, o in self._operands.items() if self._is_along[name])
-        if self._begun and along.view.tensor.role != "buffer":
+        if self._lanes > 1 and self._begun and along.view.tensor.role != "buffer":
             self._aligned(along, self._partial_results, self.vector)
         else:
             self._vectors(self._partial_results, self.vector)
@@ -197,9 +194,9 @@ class RowWriter(MeaningWriter):
             starts = [begin + number * lanes for number in range(unrolled)]
             self._loop(starts, looped * lanes, lanes * unrolled, body)
         for number in range(looped, whole):
-            self._at(_Place(begin + number * lanes, lanes), number, body)
+            self._at(Place(begin + number * lanes, lanes), number, body)
         if rest:
-            self._at(_Place(begin + whole * lanes, rest), whole, body)
+            self._at(Place(begin + whole * lanes, rest), whole, body)
 
     def _aligned(self, operand: COperand, unrolled: int, body: Callable[[int], None]) -> None:
         """Write the body for each vector that is aligned in memory, where an operand lies.
@@ -212,16 +209,16 @@ class RowWriter(MeaningWriter):
         self._lines.append(
             f"const int {HEAD} = (int)((0 - {address}) % {lanes * element} / {element});"
         )
-        self._if(f"{HEAD} > 0", _Place(0, HEAD), body)
+        self._if(f"{HEAD} > 0", Place(0, HEAD), body)
         whole = (size - lanes + 1) // lanes * lanes
         self._base, self._size = HEAD, whole
         self._vectors(unrolled, body)
         self._lines.append(f"const int {REST} = {size - whole} - {HEAD};")
-        self._if(f"{REST} >= {lanes}", _Place(whole, lanes), body)
-        self._if(f"{REST} > 0 && {REST} < {lanes}", _Place(whole, REST), body)
-        self._if(f"{REST} > {lanes}", _Place(whole + lanes, f"({REST} - {lanes})"), body)
+        self._if(f"{REST} >= {lanes}", Place(whole, lanes), body)
+        self._if(f"{REST} > 0 && {REST} < {lanes}", Place(whole, REST), body)
+        self._if(f"{REST} > {lanes}", Place(whole + lanes, f"({REST} - {lanes})"), body)
 
-    def _if(self, condition: str, place: _Place, body: Callable[[int], None]) -> None:
+    def _if(self, condition: str, place: Place, body: Callable[[int], None]) -> None:
         """A vector of which some lanes are in the row, if any are."""
         outer, self._lines = self._lines, []
         self._at(place, 0, body)
@@ -232,12 +229,51 @@ class RowWriter(MeaningWriter):
         self, starts: Sequence[int], end: int, step: int, body: Callable[[int], None]
     ) -> None:
         """A loop at run time, of which each iteration does a vector from each of these places."""
+        if self._blocks and end > step * BLOCK_STEPS:
+            self._block(starts, _Range("0", str(end), end, step), body)
+        else:
+            self._plain_loop(starts, _Range("0", str(end), end, step), body)
+
+    def _plain_loop(self, starts: Sequence[int], over: _Range, body: Callable[[int], None]) -> None:
         outer, self._lines = self._lines, []
         for number, start in enumerate(starts):
-            self._at(_Place(start, self._lanes, VARIABLE), number, body)
+            self._at(Place(start, self._lanes, VARIABLE), number, body)
+        self._enclose(outer, over.head(VARIABLE))
+
+    def _block(self, starts: Sequence[int], over: _Range, body: Callable[[int], None]) -> None:
+        """A loop over blocks, each of which is added up by itself before it counts."""
+        length, level = over.step * BLOCK_STEPS, 1
+        while length * BLOCK_STEPS < over.most:
+            length, level = length * BLOCK_STEPS, level + 1
+        block, end = f"block{self._mark}{level}_", f"end{self._mark}{level}_"
+        outer, self._lines = self._lines, []
+        self._lines.append(
+            f"const ptrdiff_t {end} = {block} < {over.end} - {length} "
+            f"? {block} + {length} : {over.end};"
+        )
+        within = _Range(block, end, length, over.step)
+        totals, self._begun = self._begun, []
+        for number in range(self._partial_results if level == 1 else 1):
+            self._begin_result(number, self._identity, f"{level}_")
+        if level == 1:
+            self._plain_loop(starts, within, body)
+        else:
+            self._block(starts, within, body)
+        result, self._begun = self._combined(), totals
+        assert self._update is not None
+        value = self._apply(self._update, (totals[0], result))
+        self._lines.append(f"{totals[0]} = {without_parentheses(value)};")
+        self._enclose(outer, replace(over, step=length).head(block))
+
+    def _enclose(self, outer: list[str], head: str) -> None:
+        """Put the lines that were written since then into a loop behind those before."""
         inner, self._lines = self._lines, outer
-        head = f"for (ptrdiff_t {VARIABLE} = 0; {VARIABLE} < {end}; {VARIABLE} += {step}) {{"
         self._lines += [head, *(f"  {line}" for line in inner), "}"]
+
+    @cached_property
+    def _blocks(self) -> bool:
+        """Whether what is added up is rounded."""
+        return self._rows.kind == REDUCTION and self._update == ADD and self._dtype.floating
 
     def _looped(self, begin: int, unrolled: int) -> int:
         """How many vectors a loop at run time does; registers cannot be chosen at run time."""
@@ -260,7 +296,7 @@ class RowWriter(MeaningWriter):
         )
         return count, next(parts, 0)
 
-    def _at(self, place: _Place, number: int, body: Callable[[int], None]) -> None:
+    def _at(self, place: Place, number: int, body: Callable[[int], None]) -> None:
         self._place, self._loaded = place, {}
         body(number)
 
@@ -290,8 +326,9 @@ class RowWriter(MeaningWriter):
         assert self._operation.identity is not None
         return self._constant(self._operation.identity, self._dtype.name)
 
-    def _begin_result(self, number: int, value: str) -> None:
-        result, kind = f"a{self._mark}{number}_", self._of(self._dtype.name).text(TYPE)
+    def _begin_result(self, number: int, value: str, level: str = "") -> None:
+        result = f"a{self._mark}{level}{number}_"
+        kind = self._of(self._dtype.name).text(TYPE)
         self._lines.append(f"{kind} {result} = {value};")
         self._begun.append(result)
 
@@ -435,46 +472,3 @@ class RowWriter(MeaningWriter):
         """What stands after the loop."""
         self.end()
         return self._lines
-
-
-class StreamedWriter(RowWriter):
-    """Writes one kernel call along a row whose output is stored past the caches.
-
-    Such stores are of whole vectors that are aligned in memory. Where that begins is known when the
-    row is there; what comes before, and after the last whole vector, is stored as usual. Other
-    threads see them after a `fence`.
-    """
-
-    def _whole_row(self) -> None:
-        if self._size < self._lanes:
-            super()._whole_row()
-        else:
-            self._stream(self.vector)
-
-    def with_others(self, others: Sequence[RowWriter]) -> list[str]:
-        """All vectors of the row, each followed by the same vector of others."""
-
-        def every(number: int) -> None:
-            self.vector(number)
-            for other in others:
-                other.at_place_of(self, number)
-
-        self._stream(every)
-        lines, self._lines = self._lines, []
-        return lines
-
-    def _stream(self, body: Callable[[int], None]) -> None:
-        self._store = STREAM
-        self._aligned(self._operands[self._output], UNROLLED, body)
-
-    def _pointwise(self, number: int) -> None:
-        if self._place.lanes == HEAD:
-            self._fetch_end()
-        super()._pointwise(number)
-
-    def _fetch_end(self) -> None:
-        """Fetch the line in which the row ends: stores in it would wait, and all after them."""
-        if PREFETCH in self._of(self._dtype.name):
-            operand, last = self._operands[self._output], self._sizes[self._rows.dim] - 1
-            address = f"(uintptr_t)({operand.pointer(*self._index(operand, last))})"
-            self._lines.append(f"{self._apply(PREFETCH, (address,))};")

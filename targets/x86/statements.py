@@ -30,8 +30,9 @@ from .ahead import fetching, next_tiles
 from .beside import Beside, beside
 from .kernels import kernel_lines, writer_of_rows
 from .meaning import PrimitiveTable
-from .rows import RowWriter, StreamedWriter, fence
+from .rows import RowWriter
 from .scope import ALIGNMENT, Registers, Scope, size_in_bytes
+from .streamed import StreamedWriter, fence
 
 THREAD_INDEX = "thread_index()"
 

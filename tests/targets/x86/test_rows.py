@@ -31,12 +31,17 @@ def _code(name: str, kernel: str, *shapes: tuple[int, ...], rank: int = 1) -> li
 
 
 def _loops(lines: list[str]) -> list[tuple[int, int, int]]:
-    """Where loops end, their steps, and how many vectors are stored or added in one iteration."""
+    """Where loops end, their steps, and how many vectors are stored or added in one iteration.
+
+    A loop over one block of a long sum ends where that of the blocks does.
+    """
+    ends = dict(re.findall(r"const ptrdiff_t (end\w+) = .* : (\d+);", "\n".join(lines)))
     found = []
     for number, line in enumerate(lines):
-        if head := re.search(r"j_ < (\d+); j_ \+= (\d+)\) \{", line):
+        if head := re.search(r"j_ < (\w+); j_ \+= (\d+)\) \{", line):
             body = lines[number + 1 : lines.index(line[: len(line) - len(line.lstrip())] + "}")]
-            found.append((int(head[1]), int(head[2]), len(body)))
+            end = str(head[1])
+            found.append((int(ends.get(end, end)), int(head[2]), len(body)))
             lines = [*lines[:number], "", *lines[number + len(body) + 2 :]]
     return found
 
