@@ -12,6 +12,7 @@ from morello.program.ahead import split_ahead
 from morello.program.keeping import keeping
 from morello.program.source import CSource, EmitOptions, Emitter
 from morello.program.tree import Program
+from morello.program.verifier import verify_program, verify_tree
 from morello.search.answers import Answers
 from morello.search.reconstruct import PlanNode, reconstruct
 from morello.spec.goal import Goal
@@ -46,11 +47,17 @@ class Writer:
         arguments, outputs = arguments_of(self.target, self.goal), self.goal.computations
         heading, threads = title(self.goal), self.goal.threads
         for roots in plans:
-            lowered = keeping(lower_goal(self.target, self.goal, tuple(roots)))
-            body, packings = split_ahead(lowered)
+            lowered = lower_goal(self.target, self.goal, tuple(roots))
+            verify_tree(lowered, arguments)
+            filled = keeping(lowered)
+            if filled != lowered:
+                verify_tree(filled, arguments)
+            body, packings = split_ahead(filled)
             program = Program(
                 self.goal.name, arguments, body, threads, self.target, heading, packings
             )
+            if packings:
+                verify_program(program)
             trees = tuple(
                 Tree(computation.output.name, root, answers)
                 for computation, root, (answers, _) in zip(outputs, roots, solved, strict=True)
