@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class MorelloError(Exception):
     """Base of all errors that this package raises on purpose.
@@ -13,6 +15,15 @@ class MorelloError(Exception):
     def __init__(self, message: str, *, help: str = "") -> None:
         super().__init__(message)
         self.help = help
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied by its state: a subclass's arguments are not those of `Exception`."""
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[MorelloError], args: tuple[object, ...]) -> MorelloError:
+    """An error whose ``__init__`` is not called: all that it has set is in its state."""
+    return kind.__new__(kind, *args)
 
 
 class InternalError(MorelloError):
