@@ -67,17 +67,38 @@ def load_definitions(
     Raises:
         DiagnosticsError: All errors of the first stage, parsing or checking, that has any, but for
             those in plugins of other distributions: they are left out, and in ``broken``.
-        UsageError: A file is of neither kind.
+        UsageError: A file is of neither kind, or is no file.
         MorelloError: A file or the profile cannot be read.
     """
     if isinstance(extra_files, str | Path):
         raise UsageError(f"'{extra_files}' is one file", help=f"pass a list: ['{extra_files}']")
-    extra = tuple(f if isinstance(f, Source) else load_source(f) for f in extra_files)
+    extra = tuple(_extra(extra_files))
     if plugins is None and not extra:
         with _LOADING:
             return _installed_fitted(*profile_version()) if fitted else _installed()
     found = _load(extra, _installed_plugins() if plugins is None else plugins)
     return _fitted(found) if fitted else found
+
+
+def _extra(files: Iterable[Source | str | Path]) -> Iterator[Source]:
+    """The texts of files that the user adds.
+
+    Raises:
+        UsageError: They are no list of files.
+    """
+    if not isinstance(files, Iterable):
+        raise _no_file(files)
+    for file in files:
+        if not isinstance(file, Source | str | Path):
+            raise _no_file(file)
+        yield file if isinstance(file, Source) else load_source(file)
+
+
+def _no_file(found: object) -> UsageError:
+    return UsageError(
+        f"{found!r} ({type(found).__name__}) is no file of definitions",
+        help="pass a list of paths, or of morello.Source",
+    )
 
 
 def calibration_specs(definitions: Definitions) -> list[Source]:

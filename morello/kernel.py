@@ -208,7 +208,8 @@ class Kernel:
             min_seconds: How long a batch takes at least; that makes its number of calls.
 
         Raises:
-            UsageError: ``repeats`` is below 1, or ``warmup`` below 0.
+            UsageError: ``repeats`` is below 1, ``warmup`` below 0, or ``min_seconds`` not between 0
+                and 3,600; or one is no number.
             MorelloError: As `function`.
         """
         from morello.toolchain.timing import time_call  # noqa: PLC0415

@@ -19,6 +19,7 @@ from morello.toolchain.host import fixed_clock, require_host
 from morello.toolchain.library import CompiledFunction
 from morello.toolchain.signature import Array
 from morello.toolchain.timing import Timing, contender, time_alternately
+from morello.writer import MOST_PROGRAMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,14 @@ def check_contest(count: int, name: str, flags: Sequence[str]) -> None:
         flags: What its target needs of the compiler.
 
     Raises:
-        UsageError: There are to be fewer than 1.
+        UsageError: There are to be fewer than 1, or more than `MOST_PROGRAMS`.
         MorelloError: There is no C compiler, or this machine cannot run the target's programs.
     """
-    if count < 1:
-        raise UsageError(f"cannot measure {count} programs", help="measure at least 1")
+    if not 1 <= count <= MOST_PROGRAMS:
+        shown = "so many" if count > MOST_PROGRAMS else str(count)
+        raise UsageError(
+            f"cannot measure {shown} programs", help=f"measure from 1 to {MOST_PROGRAMS:,}"
+        )
     require_host(flags, f"'{name}'", find_compiler())
 
 

@@ -1,4 +1,4 @@
-"""What this process may use of the machine: its processor, cores, and memory.
+"""What this process may use of the machine: its processor, cores, memory, and files of the user.
 
 Memory is what is left to the machine, or to the control group that this process is in, read from
 where Linux says it; elsewhere nothing is known. It is read once a search, before the large arrays
@@ -12,11 +12,31 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from morello.errors import UsageError
+
 DEFAULT_BYTES = 4 << 30
 """Memory that a search may take where it is not known how much there is."""
 
 SHARE = 0.75
 """Of what is left, what a search may take: other programs want some too."""
+
+
+def path_in(variable: str) -> Path | None:
+    """The path that an environment variable names, if it is set; ``~`` is a home directory.
+
+    Raises:
+        UsageError: There is no such home directory.
+    """
+    named = os.environ.get(variable)
+    if not named:
+        return None
+    try:
+        return Path(named).expanduser()
+    except RuntimeError:
+        raise UsageError(
+            f"{variable} is '{named}', and there is no home directory of that name",
+            help="write the directory out",
+        ) from None
 
 
 def processor(root: Path = Path("/")) -> str | None:

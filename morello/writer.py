@@ -19,6 +19,9 @@ from morello.spec.goal import Goal
 from morello.spec.machine import Target
 from morello.spec.spec import Spec
 
+MOST_PROGRAMS = 1_000
+"""Programs that can be asked for: each takes some tenths of a second to build and to verify."""
+
 PLANS_PER_PROGRAM = 25
 """Plans that are looked at for every program that is wanted."""
 

@@ -21,7 +21,7 @@ from typing import Any
 from platformdirs import user_data_path
 
 from morello.errors import MorelloError
-from morello.resources import processor
+from morello.resources import path_in, processor
 from morello.spec.machine import Coefficient, Target
 
 VARIABLE = "MORELLO_PROFILE"
@@ -71,11 +71,11 @@ class Profile:
 
 def profile_path() -> Path | None:
     """Where this machine's profile is, whether it exists or not; none if there is to be none."""
-    named = os.environ.get(VARIABLE)
-    if named == OFF:
+    if os.environ.get(VARIABLE) == OFF:
         return None
-    if named:
-        return Path(named).expanduser()
+    named = path_in(VARIABLE)
+    if named is not None:
+        return named
     return user_data_path("morello", appauthor=False) / "profiles" / f"{_own_word()}.json"
 
 

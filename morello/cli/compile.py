@@ -23,6 +23,7 @@ from morello.cli.session import Session
 from morello.compiler import Kernel
 from morello.errors import MorelloError
 from morello.toolchain.host import host_lacks
+from morello.writer import MOST_PROGRAMS
 
 if TYPE_CHECKING:
     from morello.verify.program import VerificationReport
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 @click.option(
     "--measure",
     metavar="COUNT",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST_PROGRAMS),
     help="Build, verify and time this many of the cheapest programs; the fastest is written, and "
     "NAME.measured.json with what was measured.",
 )

@@ -14,10 +14,12 @@ What the rows mean is known to ``store.py``.
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from morello.errors import UsageError
@@ -27,6 +29,9 @@ from morello.memo.schema import FAILURES, Kind, connect, is_empty, is_intact, ki
 Warn = Callable[[str], None]
 Rows = list[tuple[Any, ...]]
 Statement = tuple[str, Sequence[Any]]
+
+_NO_PATH = {errno.ELOOP, errno.ENAMETOOLONG}
+"""What the system says of a path that no file can have."""
 
 _DAMAGE = {
     sqlite3.SQLITE_CORRUPT,
@@ -151,9 +156,14 @@ class Database:
 
     def _has_place(self) -> bool:
         """Whether the path is, or may become, a file in a directory."""
-        if self._path.exists() and not self._path.is_file():
-            self._refuse("is not a file")
-            return False
+        try:
+            if not S_ISREG(self._path.stat().st_mode):
+                self._refuse("is not a file")
+                return False
+        except OSError as error:
+            if error.errno in _NO_PATH:
+                self._refuse(f"leads nowhere ({error.strerror})")
+                return False
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):

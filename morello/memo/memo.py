@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cachetools import Cache, LRUCache
 
+from morello.errors import UsageError
 from morello.memo.database import Warn
 from morello.memo.pages import Pages
 from morello.memo.place import is_off
@@ -62,7 +63,11 @@ class Memo:
 
         ``alone``: for one goal, without a store. Fewer Specs are solved then, and only the same
         goal is sure to be answered later.
+
+        Raises:
+            UsageError: The budget is no number of bytes.
         """
+        _check_budget(budget)
         self._nothing = Nothing(alone=alone)
         self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
         self._pages = None if store is None else Pages(store)
@@ -83,10 +88,16 @@ class Memo:
             budget: Bytes of tables that are kept in memory.
 
         Raises:
-            UsageError: The path holds something else.
+            UsageError: The path holds something else, or is none; or the budget is no number.
         """
+        if not isinstance(path, str | Path | None) or "\0" in str(path):
+            raise UsageError(
+                f"{path!r} cannot be the path of a memo",
+                help="pass the path of a file, or None for the user's memo",
+            )
         if path is None and is_off():
             return cls(budget=budget)
+        _check_budget(budget)
         named = None if path is None else Path(path)
         return cls(Store.open(named, warn=warn or _warn), budget)
 
@@ -210,6 +221,14 @@ class Memo:
     def solutions(self) -> int:
         """Number of searches whose tables are kept in memory."""
         return len(self._solutions)
+
+
+def _check_budget(budget: object) -> None:
+    if not isinstance(budget, int) or budget < 0:
+        raise UsageError(
+            f"a memo cannot keep budget={budget!r} in memory",
+            help="give a number of bytes, such as 1 << 30, or 0",
+        )
 
 
 def process_memo() -> Memo:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from morello.resources import path_in
+
 VARIABLE = "MORELLO_MEMO"
 """Environment variable that may name the file."""
 
@@ -21,9 +23,12 @@ def is_off() -> bool:
 
 
 def named_path() -> Path | None:
-    """The file that the environment names, if it does."""
-    name = os.environ.get(VARIABLE)
-    return Path(name).expanduser() if name else None
+    """The file that the environment names, if it does.
+
+    Raises:
+        UsageError: It is in the home directory of nobody.
+    """
+    return path_in(VARIABLE)
 
 
 def default_path() -> Path:

@@ -26,6 +26,9 @@ WARMUP = 2
 MIN_SECONDS = 0.002
 """Seconds that one batch takes at least: far above the clock's resolution."""
 
+LONGEST_BATCH = 3600
+"""Seconds that may be asked for: more is a mistake."""
+
 MAX_GROWTH = 100
 """How many times larger the next trial batch may be: short first measurements are noisy."""
 
@@ -108,10 +111,10 @@ def time_alternately(
             their size too, and not timed.
 
     Raises:
-        UsageError: ``repeats`` is below 1, or ``warmup`` below 0.
+        UsageError: ``repeats`` is below 1, ``warmup`` below 0, ``min_seconds`` not between 0 and
+            `LONGEST_BATCH`; or one is no number.
     """
-    if repeats < 1 or warmup < 0:
-        raise UsageError(f"cannot time {repeats} batches after {warmup}: expected at least 1 and 0")
+    _check_numbers(repeats, warmup, min_seconds)
     clock = clock or time.perf_counter_ns
 
     def timed(name: str, count: int) -> float:
@@ -131,6 +134,19 @@ def time_alternately(
             if turn >= warmup:
                 runs[name].append(seconds)
     return {name: Timing(tuple(runs[name]), batches[name]) for name in names}
+
+
+def _check_numbers(repeats: object, warmup: object, min_seconds: object) -> None:
+    if not (isinstance(repeats, int) and isinstance(warmup, int) and repeats > 0 <= warmup):
+        raise UsageError(
+            f"cannot time {repeats!r} batches after {warmup!r}",
+            help="expected whole numbers: 'repeats' at least 1, 'warmup' at least 0",
+        )
+    if not (isinstance(min_seconds, int | float) and 0 <= min_seconds <= LONGEST_BATCH):
+        raise UsageError(
+            f"no batch can take min_seconds={min_seconds!r}",
+            help=f"expected a number of seconds from 0 to {LONGEST_BATCH:g}",
+        )
 
 
 def _batch_size(timed: Callable[[int], float], min_seconds: float) -> int:

@@ -70,7 +70,7 @@ def test_fewer_programs_than_wanted_are_said(run: Run, target: str) -> None:
     assert "not 50: no more were found that differ" in result.stdout
 
 
-@pytest.mark.parametrize("count", ["0", "-3", "many"])
+@pytest.mark.parametrize("count", ["0", "-3", "many", "1001", "9" * 23])
 def test_a_count_that_makes_no_sense_is_a_usage_error(
     count: str, run: Run, small_spec: Path
 ) -> None:

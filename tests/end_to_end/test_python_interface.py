@@ -318,7 +318,7 @@ class TestInterface:
             ({"defines": [("N", 3)]}, "is of type list", "{'N': 512}"),
             ({"defines": {1: 3, "N": 3}}, "a name that is no text: 1", ""),
             ({"measure": "8"}, "measure='8' is of type str", "how many programs"),
-            ({"measure": 0}, "cannot measure 0 programs", "at least 1"),
+            ({"measure": 0}, "cannot measure 0 programs", "from 1 to 1,000"),
             ({"definitions": "mine.mrules"}, "is of type str", "load_definitions([...])"),
             ({"progress": 3}, "progress=3 is of type int", "morello.Progress"),
             ({"target": 3}, "target=3 is of type int", "the name of one"),
