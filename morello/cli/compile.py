@@ -12,10 +12,10 @@ import click
 from morello.cli.measured import measured_document, measured_text, show_measurements
 from morello.cli.options import examples, json_option, spec_options
 from morello.cli.outputs import (
+    check_outputs,
     marked,
     measured_path,
     output_paths,
-    refuse_foreign,
     write_together,
 )
 from morello.cli.request import Request, compile_request, statistics_json, statistics_text
@@ -27,6 +27,10 @@ from morello.writer import MOST_PROGRAMS
 
 if TYPE_CHECKING:
     from morello.verify.program import VerificationReport
+
+
+UNNAMED = ".morello-unnamed"
+"""Stands for a function's name that is not known yet: no file is called so."""
 
 
 @click.command(
@@ -83,17 +87,29 @@ def compile_(
     FILE is a .mspec file, or - for the standard input. Nothing is written unless all went well,
     and no file is overwritten that this program did not generate.
     """
+
+    def check_places(expected: str | None) -> list[Path]:
+        """The files of a function of this name; an unknown name still has a directory."""
+        places = [*output_paths(expected or UNNAMED, output)]
+        if measure is not None:
+            places.append(measured_path(places[0]))
+        check_outputs(places, force=force)
+        return places
+
     kernel = compile_request(
-        session, Request(**request), annotate=annotate, measure=measure, name=name
+        session,
+        Request(**request),
+        annotate=annotate,
+        measure=measure,
+        name=name,
+        before=check_places,
     )
-    source, header = output_paths(kernel.name, output)
-    texts = {source: marked(kernel.source), header: marked(kernel.header)}
+    places = check_places(kernel.name)  # what writes C may have changed the name
+    contents = [marked(kernel.source), marked(kernel.header)]
     measured = measured_document(kernel) if measure is not None else None
     if measured is not None:
-        texts[measured_path(source)] = measured_text(measured)
-    if not force:
-        for path in texts:
-            refuse_foreign(path)
+        contents.append(measured_text(measured))
+    texts = dict(zip(places, contents, strict=True))
     if verify and measured is None:  # what was measured was verified
         kernel.verify()  # a program that is wrong is not written
     write_together(texts)

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -44,6 +44,35 @@ def output_paths(name: str, output: str | Path | None) -> tuple[Path, Path]:
 def measured_path(source: Path) -> Path:
     """Where the measurements are kept that belong to a C file."""
     return source.with_name(f"{source.name.removesuffix('.c')}.measured.json")
+
+
+def check_outputs(paths: Iterable[Path], *, force: bool) -> None:
+    """Demand that files can be written, before there is anything to write.
+
+    Args:
+        paths: The files, in directories that exist.
+        force: Whether what somebody else wrote may be overwritten.
+
+    Raises:
+        MorelloError: A directory cannot be written, or what is in a file's place must stay.
+    """
+    for path in paths:
+        directory = path.resolve().parent
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise MorelloError(
+                f"cannot write to the directory '{directory}'", help="choose another with -o"
+            )
+        if force:
+            _demand_regular(path)
+        else:
+            refuse_foreign(path)
+
+
+def _demand_regular(path: Path) -> None:
+    try:
+        _check_regular(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def refuse_foreign(path: Path) -> None:

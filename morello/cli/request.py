@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from morello.compiler import Budget, Kernel, compile_spec
 from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
 from morello.language.load import load_source, source_from_bytes
+from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.local import named_sources, project_sources
 from morello.memo.memo import Memo
@@ -75,14 +76,18 @@ def compile_request(
     measure: int | None = None,
     name: str | None = None,
     memo: Memo | None = None,
+    before: Callable[[str | None], object] | None = None,
 ) -> Kernel:
     """Compile what was asked for, with a progress bar; warns if the search was coarsened.
 
     Without a memo, the one that is asked for is opened. It stays open until the command ends: plans
-    ask it for what they are to show.
+    ask it for what they are to show. ``before`` is called ahead of the search, with the name that
+    the function will have, or none where the text leaves that open.
     """
     source = read_source(request.file)
     definitions = definitions_for(session)
+    if before is not None:
+        before(name or request.spec or _only_spec(source))
     if memo is None:
         memo = open_memo(session, request.memo, off=request.no_memo)
         click.get_current_context().call_on_close(memo.close)
@@ -103,6 +108,12 @@ def compile_request(
     if kernel.statistics.coarsening is not None:
         session.warn(f"the search was {kernel.statistics.coarsening}")
     return kernel
+
+
+def _only_spec(source: Source) -> str | None:
+    """The name of a file's spec, where it has one; what is wrong with the file is an error."""
+    names = {spec.name for spec in parse_spec(source).specs}
+    return names.pop() if len(names) == 1 else None
 
 
 def statistics_json(kernel: Kernel) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -90,6 +91,62 @@ def test_a_place_that_cannot_be_written_is_an_error(place: str, run: Run, small_
     assert result.exit_code == 1
     assert result.stderr.startswith("error: ")
     assert [path.name for path in Path().iterdir()] == [small_spec.name]
+
+
+@pytest.fixture
+def _no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever begins one here has gone too far."""
+
+    def fail(*_: object, **__: object) -> None:
+        pytest.fail("the search began")
+
+    monkeypatch.setattr("morello.cli.request.compile_spec", fail)
+
+
+@pytest.mark.usefixtures("_no_search")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "gone/x"], "there is no directory 'gone' to write to"),
+        (["-o", "mine.c/"], "there is no directory 'mine.c' to write to"),
+        (["-o", "mine"], "'mine.c' exists and was not generated"),
+        (["-o", "taken"], "cannot write 'taken.c': is a directory"),
+        (["-o", "taken", "--force"], "cannot write 'taken.c': is a directory"),
+        (["-o", "x" * 300], "file name too long"),
+        ([], "'product.h' exists and was not generated"),
+        (["--name", "mine"], "'mine.c' exists and was not generated"),
+        (["--name", "f", "--measure", "2"], "'f.measured.json' exists and was not generated"),
+        (["-o", "shut"], "cannot write to the directory"),
+        (["-o", "shut/x", "--force"], "cannot write to the directory"),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
+)
+def test_a_place_is_checked_before_the_search(
+    arguments: list[str],
+    message: str,
+    run: Run,
+    small_spec: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody waits for a program that cannot be written."""
+    for name in ("mine.c", "product.h", "f.measured.json"):
+        Path(name).write_text("mine")
+    for name in ("taken.c", "shut"):
+        Path(name).mkdir()
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path.name != "shut" and access(path, mode))
+    result = run("compile", small_spec, *arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert message in result.stderr
+
+
+def test_a_file_of_several_specs_has_its_directory_checked(run: Run, target: str) -> None:
+    """With ``--spec``, or a single one, the files too; what is written elsewhere is no obstacle."""
+    one = "spec {}() {{ input x: f32[2] output y: f32[2] y = relu(x) }}"
+    Path("two.mspec").write_text(f"target {target} {one.format('f')} {one.format('g')}")
+    Path("g.c").write_text("mine")
+    assert "'g.c' exists" in run("compile", "two.mspec", "--spec", "g").stderr
+    assert run("compile", "two.mspec", "--spec", "f").exit_code == 0
 
 
 def test_json_is_one_document(run: Run, small_spec: Path, target: str) -> None:
