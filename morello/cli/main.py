@@ -1,6 +1,7 @@
 """The command ``morello``: the group of sub-commands, and what becomes of errors.
 
-Exit status: 0 when it worked, 1 for an error, 2 for a wrong use, 130 when interrupted.
+Exit status: 0 when it worked, 1 for an error, 2 for a wrong use, 130 when interrupted, 143 when
+terminated.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import click
 
 from morello import __version__
 from morello.cli.session import Session, error_json
-from morello.cli.startup import INTERRUPTED
+from morello.cli.startup import INTERRUPTED, Terminated
 from morello.commands import SUMMARIES
 from morello.entry_points import points_of_others
 from morello.errors import MorelloError, UsageError
@@ -83,6 +84,9 @@ class _Group(click.Group):
             raise
         except (click.exceptions.Exit, click.Abort):
             raise
+        except Terminated as error:
+            click.echo("terminated", err=True)
+            raise click.exceptions.Exit(error.status) from None
         except (KeyboardInterrupt, EOFError):
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None

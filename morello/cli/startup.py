@@ -1,8 +1,9 @@
-"""What holds while the command is being imported, and ends when it runs.
+"""What holds while the command is being imported, and what signals do from then on.
 
 * Ctrl-C ends the process at once and says so in one line. Modules of others turn an exception in
   the middle of an import into errors of all kinds, and there is nothing to clean up yet. Later it
-  is a `KeyboardInterrupt`, as everywhere.
+  is a `KeyboardInterrupt`, as everywhere. SIGTERM and SIGHUP then end the command in the same way,
+  so that it removes its temporary files and stops what it has started.
 * Garbage is not collected. Nearly all that imports make stays, and to look through it time and
   again takes a tenth of the start. It is never looked at later either.
 * The BLAS in numpy is told to start no threads, which would take as long as the rest of numpy. The
@@ -18,11 +19,23 @@ import gc
 import os
 import signal
 from collections.abc import Callable
+from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit status of a process that was interrupted, as shells have it."""
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that ask a process to end; one that is ignored stays so."""
+
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+class Terminated(KeyboardInterrupt):
+    """Like Ctrl-C, for another signal; ``status`` is the exit status that shells expect."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.status = 128 + number
 
 
 def begin() -> Callable[[], None]:
@@ -42,6 +55,9 @@ def begin() -> Callable[[], None]:
             os.environ.pop(BLAS_THREADS, None)
         if interruptible:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ENDING:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _terminate)
 
     return finish
 
@@ -49,3 +65,9 @@ def begin() -> Callable[[], None]:
 def _end_at_once(_signal: int, _frame: object) -> None:
     os.write(2, b"interrupted\n")
     os._exit(INTERRUPTED)
+
+
+def _terminate(number: int, _frame: object) -> NoReturn:
+    """Unwind; the same signal again must not interrupt that."""
+    signal.signal(number, signal.SIG_IGN)
+    raise Terminated(number)

@@ -6,9 +6,12 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from morello.errors import MorelloError
 
@@ -55,15 +58,35 @@ def run_command(
     Args:
         command: Program and arguments.
         timeout: Seconds after which it is killed with all that it started.
-        directory: Where it runs; none is here.
+        directory: Where it runs, and has its temporary files; none is here.
         environment: Variables to set besides those of this process.
 
     Raises:
         MorelloError: It cannot be started, or takes too long.
     """
-    variables = {**os.environ, "LC_ALL": "C", **(environment or {})}
+    own = {} if directory is None else {"TMPDIR": str(directory)}
+    variables = {**os.environ, "LC_ALL": "C", **own, **(environment or {})}
+    process: subprocess.Popen[bytes] | None = None
     try:
-        process = subprocess.Popen(
+        with _signals_held():
+            process = _start(command, directory, variables)
+        output = process.communicate(timeout=timeout)[0]
+    except subprocess.TimeoutExpired:
+        raise MorelloError(
+            f"'{shlex.join(command)}' did not end within {timeout:g} seconds",
+            help="try another C compiler: set CC",
+        ) from None
+    finally:  # also when the user interrupts
+        if process is not None:
+            _stop(process)
+    return Completed(tuple(command), process.returncode, output.decode(errors="replace"))
+
+
+def _start(
+    command: Sequence[str], directory: Path | None, variables: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
             command,
             cwd=directory,
             env=variables,
@@ -77,19 +100,33 @@ def run_command(
             f"cannot run '{command[0]}': {error.strerror}",
             help="check that it is a program for this machine",
         ) from error
-    with process:
-        output = _wait(process, command, timeout)
-    return Completed(tuple(command), process.returncode, output.decode(errors="replace"))
 
 
-def _wait(process: subprocess.Popen[bytes], command: Sequence[str], timeout: float) -> bytes:
-    try:
-        return process.communicate(timeout=timeout)[0]
-    except subprocess.TimeoutExpired:
-        raise MorelloError(
-            f"'{shlex.join(command)}' did not end within {timeout:g} seconds",
-            help="try another C compiler: set CC",
-        ) from None
-    finally:  # also when the user interrupts
-        if process.poll() is None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Kill it with all that it started, unless it has ended."""
+    if process.returncode is None:  # nobody else can have its number yet
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """What would interrupt this thread comes after the block: it has the new process then."""
+    pending: list[int] = []
+    held: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            handler = signal.getsignal(ending)
+            if callable(handler):
+                held[ending] = handler
+                signal.signal(ending, lambda caught, _frame: pending.append(caught))
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for number in pending:
+            signal.raise_signal(number)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -151,6 +153,82 @@ def test_an_interrupt_that_is_ignored_stays_ignored() -> None:
     finished = _interrupted_import("numpy", "SIG_IGN")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert finished.stdout.startswith("Usage: morello compile")
+
+
+SLOW_COMPILER = """#!/bin/sh
+case "$*" in *--version*) echo 'gcc, Free Software Foundation'; exit 0;; esac
+sleep 300 &
+mktemp > /dev/null
+echo $$ $! > {pids}.new && mv {pids}.new {pids}
+wait
+"""
+
+SIGNALLED = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where the tests run
+sys.argv = ["morello", *sys.argv[1:]]
+from morello.__main__ import main
+main()
+"""
+
+
+def _numbers(path: Path) -> list[int]:
+    """What the slow compiler writes, once it has."""
+    end = time.monotonic() + SECONDS
+    while not path.exists():
+        assert time.monotonic() < end, "the compiler was never called"
+        time.sleep(0.05)
+    return [int(word) for word in path.read_text().split()]
+
+
+def _is_running(process: int) -> bool:
+    """Whether there is such a process, but for one that has ended and is not waited for."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "message"),
+    [
+        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, 129, "terminated"),
+        (signal.SIGINT, 130, "interrupted"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [["compile", "--verify"], ["bench"]], ids=lambda a: a[0])
+def test_a_signal_leaves_no_file_and_no_process(
+    arguments: list[str],
+    number: signal.Signals,
+    status: int,
+    message: str,
+    tmp_path: Path,
+    quick_spec: Path,
+) -> None:
+    """While a C compiler runs that has a process and a temporary file of its own."""
+    compiler, pids, scratch = tmp_path / "slow", tmp_path / "pids", tmp_path / "scratch"
+    compiler.write_text(SLOW_COMPILER.format(pids=pids))
+    compiler.chmod(0o755)
+    scratch.mkdir()
+    command = subprocess.Popen(
+        [sys.executable, "-c", SIGNALLED, *arguments, quick_spec.name, "--no-memo"],
+        cwd=tmp_path,
+        env={**os.environ, "CC": str(compiler), "TMPDIR": str(scratch)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    started = _numbers(pids)
+    assert all(map(_is_running, started))
+    assert len(list(scratch.glob("**/tmp.*"))) == 1
+    command.send_signal(number)
+    printed, said = command.communicate(timeout=SECONDS)
+    assert (command.returncode, printed, said) == (status, "", f"{message}\n")
+    assert [] == list(scratch.iterdir())
+    assert [] == [process for process in started if _is_running(process)]
+    assert {"slow", "pids", "scratch", quick_spec.name} == {p.name for p in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["--frob"]])
