@@ -30,7 +30,8 @@ class InternalError(MorelloError):
     """This package was about to do something wrong, and noticed it. No input should cause that."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"internal error: {message}", help="please report it, with the input")
+        help = "if no rule is wrong ('morello check --execute' tries them), please report it"
+        super().__init__(f"internal error: {message}", help=help)
 
 
 class UsageError(MorelloError):

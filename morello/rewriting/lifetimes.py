@@ -19,6 +19,7 @@ from collections.abc import Mapping
 
 from morello.rewriting.references import SpecRef, TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.spec.operators import Operation
 
 
 def places_of(f: SpecRef) -> dict[str, str]:
@@ -39,19 +40,23 @@ def read_too_late(f: SpecRef, step: Step) -> str | None:
 def overwrites_as_it_reads(leaf: Leaf) -> bool:
     """Whether a sub-Spec is done with each element of an aliased input before it writes it."""
     *inputs, output = leaf.tensors
-    operation = leaf.family.operation
-    for name, tensor, access in zip(operation.names, inputs, operation.operands, strict=False):
-        if not tensor.operand.aliased:
-            continue
-        if _sight(tensor) != _sight(output):
-            return False
-        composition = operation.operator.composition
-        if composition is not None:
-            if operation.accumulating or not composition.may_be_overwritten(name):
-                return False
-        elif operation.operator.reduction is not None or access != operation.operands[-1]:
-            return False
-    return True
+    return all(
+        _sight(tensor) == _sight(output) and may_alias(leaf.family.operation, position)
+        for position, tensor in enumerate(inputs)
+        if tensor.operand.aliased
+    )
+
+
+def may_alias(operation: Operation, position: int) -> bool:
+    """Whether each element of an input is read before that of the output is written."""
+    access, written = operation.operands[position], operation.operands[-1]
+    composition = operation.operator.composition
+    if access != written:
+        return False
+    if composition is None:
+        return operation.operator.reduction is None
+    name = operation.names[position]
+    return not operation.accumulating and composition.may_be_overwritten(name)
 
 
 def _sight(tensor: TensorRef) -> object:

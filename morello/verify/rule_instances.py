@@ -17,6 +17,8 @@ from random import Random
 import numpy as np
 
 from morello.definitions import Definitions
+from morello.language import ast
+from morello.language.canonical import nodes
 from morello.reference.views import extents
 from morello.rewriting.alternatives import (
     Context,
@@ -26,6 +28,7 @@ from morello.rewriting.alternatives import (
     tiles_below,
 )
 from morello.rewriting.bind import bind
+from morello.rewriting.lifetimes import may_alias
 from morello.rewriting.rule import Rule
 from morello.search.box import one_cell
 from morello.spec.dtypes import DTYPES, DType
@@ -43,8 +46,20 @@ SIZES = (1, 2, 3, 4, 5, 7, 9, 17, 33)
 PAGE_ROW = 1024
 """A size whose rows of 4-byte elements are a multiple of the usual page apart."""
 
+LARGE = (101, 131, 259, 517, 1021)
+"""Sizes beyond what a threshold in a rule may be."""
+
+SMALL = (1, 2, 3)
+"""Sizes of the other dimensions where one is large."""
+
 MAX_VOLUME = 1 << 13
-"""Iterations of the largest Spec."""
+"""Iterations of the largest Spec, but where a guard asks for more."""
+
+MAX_ASKED = 1 << 22
+"""The largest size that is tried because a guard names it."""
+
+MAX_TOTAL = 1 << 15
+"""Iterations of all Specs with sizes that guards name; the one that reaches it is the last."""
 
 PANELS = (0, 2, 4, 16)
 """Widths and heights of panels; 0 is none."""
@@ -61,9 +76,13 @@ RARE_GRAPHS = 2000
 THREADS = 4
 """They can be divided again, among the rows of a grid."""
 
+ALIASED = 0.5
+"""How often an input lies where the output does, if one may."""
+
 ALTERNATIVES_OF_A_FAMILY = 2
 SHAPES_OF_AN_ALTERNATIVE = 6
 MISSES = 40_000
+LATE_MISSES = 10_000
 """After so many strata without a new instance, one after the other, no more are looked for: some
 rules are for one place of each operand alone."""
 
@@ -103,19 +122,38 @@ def rule_instances(definitions: Definitions, rule: Rule, budget: int) -> Iterato
     random = Random(rule.name)
     seen: set[tuple[object, ...]] = set()
     unmet = {o.name for o in definitions.operators.values() if not o.parts and rule.may_match(o)}
-    misses = 0
+    misses, asked_total = 0, 0
+    asked = _asked_sizes(rule)
     for stratum in cycle(_strata(definitions, rule, random)):
         misses += 1
         name = stratum.operation.operator.name
+        exhausted = asked_total >= MAX_TOTAL
         if len(seen) < budget or name in unmet:
-            for instance in _draw(stratum, random):
+            for instance in _draw(stratum, random, () if exhausted else asked):
                 if instance.key not in seen and (len(seen) < budget or name in unmet):
                     seen.add(instance.key)
                     unmet.discard(name)
                     misses = 0
+                    if max(instance.spec.sizes, default=1) in asked:
+                        asked_total += prod(instance.spec.sizes)
                     yield instance
-        if misses == MISSES or (len(seen) >= budget and not unmet):
+        most = LATE_MISSES if exhausted else MISSES
+        if misses >= most or (len(seen) >= budget and not unmet):
             return
+
+
+def _asked_sizes(rule: Rule) -> tuple[int, ...]:
+    """Sizes at which guards of a rule may begin or cease to hold, beyond those that are drawn.
+
+    A number in a guard is taken for a size, for elements, or for bytes of elements.
+    """
+    guards = rule.declaration.guards
+    named = {
+        node.value for guard in guards for node in nodes(guard) if isinstance(node, ast.Number)
+    }
+    elements = {int(n) // size for n in named for size in (1, 2, 4)}
+    around = {size for n in elements for size in (n - 1, n, n + 1, 2 * n)}
+    return tuple(sorted(size for size in around if max(SIZES) < size <= MAX_ASKED))
 
 
 def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_Stratum]:
@@ -186,16 +224,29 @@ def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:
     drawn = random_graphs(operators, dtype, random, count, last=last or None, split=rare)
     found = (o for o in drawn if rule.may_match(o.operator) and _sizes(o, Random(rule.name)))
     yield from islice(found, GRAPHS)
+    if rule.intermediates and rule.pattern is None:
+        more = random_graphs(operators, dtype, Random(rule.name), RARE_GRAPHS, last=last or None)
+        kept = (o for o in more if rule.may_match(o.operator) and _rereads(o))
+        yield from islice((o for o in kept if _sizes(o, Random(rule.name))), GRAPHS)
 
 
-def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
+def _rereads(operation: Operation) -> bool:
+    """Whether the output may take the place of an input that several operations of a graph read."""
+    composition = operation.operator.composition
+    if composition is None:
+        return False
+    places = _overwritten(operation, [DTYPES["f32"]] * len(operation.operands))
+    return any(len(composition.occurrences(operation.names[p])) > 1 for p in places)
+
+
+def _draw(stratum: _Stratum, random: Random, asked: Sequence[int] = ()) -> Iterator[Instance]:
     """Instances of one stratum: a family, a few alternatives, one shape of each."""
     context, operation = stratum.context, stratum.operation
     family = _family(stratum, random)
     found = [a for a in alternatives(context, family) if isinstance(a, RuleAlternative)]
     for alternative in random.sample(found, min(len(found), ALTERNATIVES_OF_A_FAMILY)):
         for _ in range(SHAPES_OF_AN_ALTERNATIVE):
-            sizes = _sizes(operation, random)
+            sizes = _sizes(operation, random, asked)
             if sizes is None:
                 return
             shapes = (extents(operation, sizes, p) for p in range(len(family.operands)))
@@ -204,6 +255,10 @@ def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
                 for operand, shape in zip(family.operands, shapes, strict=True)
             )
             used = _used(context.target, random)
+            packing = tuple(
+                packing[-1] if operand.aliased else own
+                for operand, own in zip(family.operands, packing, strict=True)
+            )
             spec = Spec(family, sizes, used, packing)
             legal = _legal_tiles(context, spec, alternative)
             if legal:
@@ -212,13 +267,27 @@ def _draw(stratum: _Stratum, random: Random) -> Iterator[Instance]:
 
 
 def _family(stratum: _Stratum, random: Random) -> Family:
-    """Element types, layouts and vectors at random; about half of the inputs are weights."""
+    """Element types, layouts and vectors at random; about half of the inputs are weights.
+
+    An input that may lie where the output does is there now and then.
+    """
     operation = stratum.operation
     dtypes = random.choice(dtype_choices(operation.operator))
     drawn = zip(dtypes, stratum.levels, operation.operands, strict=True)
     *inputs, output = (_operand(dtype, level, len(rank), random) for dtype, level, rank in drawn)
     marked = [replace(o, weight=not o.vector and random.random() < 0.5) for o in inputs]
+    reused = _overwritten(operation, dtypes)
+    if reused and random.random() < ALIASED:
+        marked[random.choice(reused)] = replace(output, aliased=True)
     return Family(operation, (*marked, output), stratum.threads)
+
+
+def _overwritten(operation: Operation, dtypes: Sequence[DType]) -> list[int]:
+    """Positions of inputs that the output may take the place of."""
+    if operation.accumulating:
+        return []
+    places = range(len(operation.operands) - 1)
+    return [p for p in places if dtypes[p] == dtypes[-1] and may_alias(operation, p)]
 
 
 def _operand(dtype: DType, level: Level, rank: int, random: Random) -> Operand:
@@ -245,16 +314,27 @@ def _packing(operand: Operand, shape: Sequence[int], random: Random) -> int:
     return int(pack(together, aliased, panels))
 
 
-def _sizes(operation: Operation, random: Random) -> tuple[int, ...] | None:
-    """Sizes that go together; none where no draw is found, as rows in rows may ask for much."""
+def _sizes(
+    operation: Operation, random: Random, asked: Sequence[int] = ()
+) -> tuple[int, ...] | None:
+    """Sizes that go together; none where no draw is found, as rows in rows may ask for much.
+
+    ``asked``: sizes that guards name, of which one dimension has one now and then.
+    """
     for _ in range(DRAWS):
         sizes = [random.choice(SIZES) for _ in operation.dims]
         if random.random() < 0.5:  # views leave out dimensions, which have to be of size 1
             sizes = [1 if random.random() < 0.5 else size for size in sizes]
+        most = MAX_VOLUME
         if sizes and random.random() < 0.05:
             sizes[random.randrange(len(sizes))] = PAGE_ROW
+        elif sizes and random.random() < (0.5 if asked else 0.05):
+            large = random.choice(asked or LARGE)
+            sizes = [random.choice(SMALL) for _ in sizes]
+            sizes[random.randrange(len(sizes))] = large
+            most = max(most, 4 * large)
         sizes = _consistent(operation, sizes)
-        if prod(sizes) <= MAX_VOLUME and _agree(operation, sizes):
+        if prod(sizes) <= most and _agree(operation, sizes):
             return tuple(sizes)
     return None
 

@@ -98,17 +98,18 @@ def test_a_target_that_cannot_run_here_is_refused(
 
 
 WRONG = """rule wrong
-  "Accumulate into whatever is there."
-  match f: op
-  where reduces(f)
-  yield accumulating f
+  "Forget the exponential."
+  match f: exp
+  yield copy(f.X, f.Y)
 """
+
+EXPONENTIALS = "spec e(N = 64) { input x: f32[N] output c: f32[N] c = exp(x) }"
 
 
 def test_a_wrong_program_is_named_and_not_chosen() -> None:
-    """It is the cheapest, since it forgets to initialise."""
+    """It is the cheapest, since it computes nothing."""
     definitions = load_definitions([Source("wrong.mrules", WRONG)])
     with pytest.raises(MorelloError, match="program 1 of 2 is wrong: c ") as error:
-        morello.compile(SPECS["matmul"], measure=2, definitions=definitions, **PRODUCT)
+        morello.compile(EXPONENTIALS, target=PRODUCT["target"], measure=2, definitions=definitions)
     assert "It is: " in str(error.value)
     assert "check --execute" in error.value.help

@@ -201,7 +201,7 @@ class TestCompile:
         [
             ({"M": 0, "K": 1, "N": 1}, "size 1 of 'a' is 0; it must be at least 1"),
             ({"M": -3, "K": 1, "N": 1}, "size 1 of 'a' is -3; it must be at least 1"),
-            ({"M": 10**30, "K": 1, "N": 1}, "it must be at most"),
+            ({"M": 10**30, "K": 1, "N": 1}, "the value of parameter 'M' is too large"),
             ({"M": 1, "K": 1}, "'N'"),
             ({"M": 1, "K": 1, "N": 1, "Q": 1}, "'Q'"),
         ],

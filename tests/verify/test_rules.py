@@ -9,6 +9,7 @@ import pytest
 from morello.definitions import Definitions, load_definitions
 from morello.language import ast
 from morello.language.source import Source
+from morello.rewriting import alternatives
 from morello.rewriting.rule import Rule
 from morello.spec.dtypes import DTYPES
 from morello.spec.layout import contiguity, paged, panel
@@ -49,6 +50,32 @@ def test_both_sides_mean_the_same(name: str, definitions: Definitions) -> None:
     assert set(report.operators) == expected
     match = rule.declaration.match
     assert report.graphs or match.kind != "op" or "composite" in str(rule.declaration.guards)
+
+
+def test_memory_that_is_reused_too_early_is_caught(
+    definitions: Definitions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the check of lifetimes, an intermediate is written over what is still to be read."""
+    monkeypatch.setattr(alternatives, "read_too_late", lambda f, step: None)
+    with pytest.raises(WrongRuleError, match="aliased"):
+        verify_rule(definitions, _rule(definitions, "compute_at_output"))
+
+
+@pytest.mark.parametrize(
+    "guard", ["size(f.n) > 2000", "bytes(f.X) > 100000", "size(f.n) % 96 == 0"]
+)
+def test_sizes_that_guards_ask_for_are_tried(project: Path, guard: str) -> None:
+    """A wrong rule for large sizes alone is wrong, not unexecuted."""
+    text = f"""
+rule sum_is_largest
+  "The largest element of a row in the place of its sum."
+  match  f: row_sum
+  where  {guard}
+  yield  row_max(f.X, f.Y)
+"""
+    definitions = load_definitions([Source("large.mrules", text, project / "large.mrules")])
+    with pytest.raises(WrongRuleError, match="sum_is_largest"):
+        verify_rule(definitions, _rule(definitions, "sum_is_largest"))
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -127,7 +154,7 @@ def test_a_rule_that_nothing_reaches_is_reported_as_such(monkeypatch: pytest.Mon
     text = (
         'rule tile_huge\n  "Tile what is huge."\n  match f: op\n'
         "  choose d in output_dims(f), t in tile_sizes(d)\n"
-        "  where size(d) > 1000000\n  yield for d step t { f }\n"
+        "  where size(d) > 100000000\n  yield for d step t { f }\n"
     )
     definitions = load_definitions([Source("huge.mrules", text)])
     report = verify_rule(definitions, _rule(definitions, "tile_huge"))
