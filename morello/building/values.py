@@ -12,6 +12,7 @@ import numpy as np
 
 from morello.errors import UsageError
 from morello.language import ast
+from morello.language.signed_zero import is_negative_zero
 from morello.language.source import Source, Span
 from morello.language.unparse import unparse
 from morello.spec.dtypes import DTYPES
@@ -117,7 +118,7 @@ def scalar(value: object, what: str) -> ast.Expr:
     own = value.item() if isinstance(value, np.number) else value
     if isinstance(own, complex) or not math.isfinite(own):
         raise UsageError(f"{what} is {value!r}; expected a finite number")
-    if own < 0 or (own == 0 and math.copysign(1, own) < 0):
+    if own < 0 or is_negative_zero(own):
         return ast.Unary("-", ast.Number(-own, span=NOWHERE), span=NOWHERE)
     return ast.Number(own, span=NOWHERE)
 

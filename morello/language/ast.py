@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from morello.language.signed_zero import same_number
 from morello.language.source import Span
 
 
@@ -23,9 +24,20 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Number(Node):
-    """A number; a unit (``KiB``, ``MiB``, ``GiB``) is already multiplied in."""
+    """A number; a unit (``KiB``, ``MiB``, ``GiB``) is already multiplied in.
+
+    -0.0 is another one than 0.0: nodes are compared to find texts that mean the same.
+    """
 
     value: int | float
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Number):
+            return NotImplemented
+        return self.value is other.value or same_number(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
 
 @dataclass(frozen=True, slots=True)

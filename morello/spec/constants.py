@@ -31,7 +31,7 @@ def value_of(operation: Operation, dtype: DType) -> ast.Expr:
     Raises:
         MorelloError: A scalar has no value.
     """
-    return _in_place(operation.operator.statement.value, operation.scalars, dtype)
+    return _in_place(operation.operator.statement.value, operation.exact_scalars, dtype)
 
 
 def elsewhere_of(operation: Operation, dtype: DType) -> float | None:
@@ -39,14 +39,16 @@ def elsewhere_of(operation: Operation, dtype: DType) -> float | None:
     expr = operation.operator.statement.elsewhere
     if expr is None:
         return None
-    found = constant(_in_place(expr, operation.scalars, dtype))
+    found = constant(_in_place(expr, operation.exact_scalars, dtype))
     assert found is not None
     return convert_number(found, dtype)
 
 
 @lru_cache(maxsize=4096)
-def _in_place(expr: ast.Expr, scalars: tuple[tuple[str, float], ...], dtype: DType) -> ast.Expr:
-    return _converted(expr, dict(scalars), dtype)
+def _in_place(
+    expr: ast.Expr, scalars: tuple[tuple[str, float, bool], ...], dtype: DType
+) -> ast.Expr:
+    return _converted(expr, {name: value for name, value, _ in scalars}, dtype)
 
 
 def _converted(expr: ast.Expr, scalars: Mapping[str, float], dtype: DType) -> ast.Expr:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from morello.language import ast
+from morello.language.signed_zero import is_negative_zero
 from morello.language.source import Span
 
 if TYPE_CHECKING:
@@ -239,7 +240,12 @@ class Operation:
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What tells two operations apart, in an order that does not depend on object identity."""
-        return (self.operator.name, self.group_rank, self.accumulating, self.scalars)
+        return (self.operator.name, self.group_rank, self.accumulating, self.exact_scalars)
+
+    @cached_property
+    def exact_scalars(self) -> tuple[tuple[str, float, bool], ...]:
+        """Scalars, and whether each is -0.0, which is equal to 0.0 and another number."""
+        return tuple((name, value, is_negative_zero(value)) for name, value in self.scalars)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Operation) and self.key == other.key

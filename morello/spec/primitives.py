@@ -6,7 +6,6 @@ ones a meaning needs; an emitter writes them. Both take the names, and the steps
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -172,12 +171,10 @@ class _Steps:
 
     def _new(self, expr: ast.Expr, dtype: str) -> int:
         match expr:
-            case ast.Number():
-                return self._constant(dtype, expr)
             case ast.Unary(operator="-", operand=ast.Number(value=value, span=span)):
                 return self._constant(dtype, ast.Number(-value, span=span))
-            case ast.Name():
-                return self._place(Step(dtype, CONSTANT, leaf=expr))
+            case ast.Number() | ast.Name():
+                return self._constant(dtype, expr)
             case ast.Element(tensor=tensor):
                 own = self.dtypes.get(tensor, dtype)
                 return self._converted(self._place(Step(own, "", leaf=expr)), own, dtype)
@@ -200,11 +197,8 @@ class _Steps:
     def _converted(self, step: int, dtype: str, wanted: str) -> int:
         return step if dtype == wanted else self._apply(wanted, f"{CAST}{dtype}", step)
 
-    def _constant(self, dtype: str, number: ast.Number) -> int:
-        if number.value == 0 and math.copysign(1.0, number.value) < 0:  # is equal to 0, but another
-            zero = ast.Number(0, span=number.span)
-            return self._apply(dtype, NEGATION, self._place(Step(dtype, CONSTANT, leaf=zero)))
-        return self._place(Step(dtype, CONSTANT, leaf=number))
+    def _constant(self, dtype: str, leaf: ast.Number | ast.Name) -> int:
+        return self._place(Step(dtype, CONSTANT, leaf=leaf))
 
     def _apply(self, dtype: str, primitive: str, *arguments: int) -> int:
         return self._place(Step(dtype, primitive, arguments))

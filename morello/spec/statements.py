@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from morello.language import ast
+from morello.language.signed_zero import same_number
 from morello.language.traverse import children
 
 
@@ -38,7 +39,7 @@ def _equal(
         case ast.Element(tensor=first), ast.Element(tensor=second):
             return first == names[second]
         case ast.Name(id=first), ast.Name(id=second):
-            return scalars[first] == others[second]
+            return same_number(scalars[first], others[second])
         case ast.Number(), ast.Number():
             return own == other
     pairs = list(zip(children(own), children(other), strict=False))

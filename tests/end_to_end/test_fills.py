@@ -32,3 +32,20 @@ def test_a_frame_around_a_large_picture(threads: int) -> None:
     x = np.arange(640_000, dtype=np.float32).reshape(1, 100, 100, 64)
     expected = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=2)
     np.testing.assert_array_equal(kernel(x), expected)
+
+
+@pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("extent", [1, 16, 1003])
+def test_a_negative_zero(extent: int, dtype: str, target: str) -> None:
+    """It keeps its sign, next to a positive one too."""
+    text = f"""spec zeros() {{
+      output y: {dtype}[{extent}]
+      output z: {dtype}[{extent}]
+      y = fill(value = -0.0)
+      z = fill(value = 0.0)
+    }}"""
+    y, z = runnable(morello.compile(text, target=target, memo=memo()))()
+    np.testing.assert_array_equal(np.signbit(y), np.full(extent, True))
+    np.testing.assert_array_equal(np.signbit(z), np.full(extent, False))
+    np.testing.assert_array_equal(y, z)
