@@ -302,9 +302,8 @@ class _Verifier:
     # ------------------------------------------------------------------ loops
 
     def _repeated(self, loop: Loop | ParallelLoop, once: Effects) -> Effects:
-        parallel = isinstance(loop, ParallelLoop)
         tail = Effects()
-        if parallel:
+        if isinstance(loop, ParallelLoop):
             self._apart(loop, once)
             if loop.tail is not None:
                 tail = self._within(loop.origin, loop.tail)
@@ -314,7 +313,7 @@ class _Verifier:
         for write in once.writes:
             _add(whole.writes, _left(loop, write), self.bounds)
         del self.bounds[loop.variable]
-        if parallel:
+        if isinstance(loop, ParallelLoop):
             self._beside(whole, tail)
         self._then(whole, tail)
         return whole
