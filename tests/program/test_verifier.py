@@ -173,7 +173,7 @@ def _reads_shifted_as_it_writes(call: Call) -> Node:
     return Block((filled, call("neg", _view(Y, 0, 8), _view(Y, 4, 8))))
 
 
-FAULTS = {
+FAULTS: dict[Callable[[Call], Node], str] = {
     _overwrites_a_live_value: "has left 'y' for s there",
     _overwrites_in_an_earlier_iteration: "has left 'y' for its own value there",
     _leaves_elements_out: "not all of 'y' is written",
