@@ -187,8 +187,11 @@ class _Lowering:
         if place == last and output in self.reused:
             self.held[output] = self.names.version(leaf.family.operation.operator.name)
         elif place is not None and leaf.tensors[place].key in self.reused:
-            own = self.held.pop(output, PLAIN)
-            return _with_version(operands, place, own)
+            own, shared = self.held.pop(output, PLAIN), leaf.tensors[place].key
+            for position, tensor in enumerate(leaf.tensors[:-1]):
+                if tensor.key == shared:  # an operation may read it twice
+                    operands = _with_version(operands, position, own)
+            return operands
         for position, tensor in enumerate(leaf.tensors):
             if tensor.key in self.held:
                 operands = _with_version(operands, position, self.held[tensor.key])

@@ -25,3 +25,17 @@ def test_a_tensor_is_kept_until_its_last_reader(target: str, rows: int) -> None:
     x = np.random.default_rng(rows).uniform(1, 2, (rows, 40)).astype(np.float32)
     exact = x.astype(np.float64)
     np.testing.assert_allclose(kernel(x), exact.std(axis=1) / exact.mean(axis=1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
+def test_one_reader_may_read_it_twice(target: str) -> None:
+    """Both operands are what was computed where the output will be."""
+    text = """spec twice() {
+      input x: f32[5, 8]
+      output y: f32[5]
+      m = row_sum(x)
+      y = add(m, m)
+    }"""
+    kernel = runnable(morello.compile(text, target=target))
+    x = np.arange(40, dtype=np.float32).reshape(5, 8)
+    np.testing.assert_array_equal(kernel(x), 2 * x.sum(axis=1))
