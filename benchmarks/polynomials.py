@@ -27,6 +27,9 @@ Function = Callable[[Array], Array]
 POINTS = 1200
 """Points of an interval that are looked at, those of Chebyshev."""
 
+ERFC_SCALE = 0.375
+ERFC_DEGREE = 8
+
 _ITERATIONS = 60
 _DIGITS = decimal.Context(prec=40)
 
@@ -49,6 +52,7 @@ def _decimal(x: Any) -> decimal.Decimal:
 _EXP = _exactly(_DIGITS.exp)
 _LOG1P = _exactly(lambda x: _DIGITS.ln(_DIGITS.add(x, 1)))
 _HALF = _exactly(lambda x: (_DIGITS.exp(2 * x) - 1) / 2)
+_EXPM1 = _exactly(lambda x: _DIGITS.exp(x) - 1)
 _LN2: Any = np.longdouble(str(_DIGITS.ln(decimal.Decimal(2))))
 
 
@@ -135,6 +139,20 @@ def erf_table(intervals: int, width: float, degree: int) -> list[list[float]]:
     return [list(power) for power in zip(*columns, strict=True)]
 
 
+def erfc_polynomial(scale: float, largest: float, degree: int) -> list[float]:
+    """Coefficients of p(t) with erfc(x) = exp(-x^2) t p(t) and t = 1 / (1 + scale x).
+
+    ``largest`` is the largest x. Twice the precision of f32 is enough for what is looked at.
+    """
+
+    def scaled(t: Array) -> Array:
+        x = [(1 / float(value) - 1) / scale for value in t]
+        found = [math.erfc(v) * math.exp(v * v) / float(u) for v, u in zip(x, t, strict=True)]
+        return np.array(found, np.longdouble)
+
+    return rounded(scaled, 1 / (1 + scale * largest), 1.0, (), degree)
+
+
 def tables() -> Mapping[str, list[float]]:
     """Coefficients by what they are for, lowest first; those of erf by interval."""
     found = {
@@ -142,6 +160,8 @@ def tables() -> Mapping[str, list[float]]:
         "exp, within ln 2 / 32": rounded(_EXP, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
         "exp, within ln 2 / 2": rounded(_EXP, -_LN2 / 2, _LN2 / 2, (1, 1), 6),
         "log(1 + f)": rounded(_LOG1P, -0.25, 0.5, (0, 1, -0.5), 10),
+        "exp(r) - 1": rounded(_EXPM1, -_LN2 / 2, _LN2 / 2, (0, 1), 6),
+        "erfc by exp(-x^2) t": erfc_polynomial(ERFC_SCALE, 10.1, ERFC_DEGREE),
         "(exp(2 r) - 1) / 2": rounded(_HALF, -_LN2 / 4, _LN2 / 4, (0, 1), 6),
     }
     for intervals, width, degree in ((8, 17 / 32, 6), (16, 259 / 1024, 5)):

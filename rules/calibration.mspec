@@ -27,6 +27,9 @@ spec exponential(N = 3001)            { input x: f32[N]; output y: f32[N]; y = e
 spec logarithm(N = 3001)              { input x: f32[N]; output y: f32[N]; y = log(x) }
 spec tangent(N = 3001)                { input x: f32[N]; output y: f32[N]; y = tanh(x) }
 spec error_function(N = 3001)         { input x: f32[N]; output y: f32[N]; y = erf(x) }
+spec error_function_rest(N = 3001)    { input x: f32[N]; output y: f32[N]; y = erfc(x) }
+spec logarithm_near_1(N = 3001)       { input x: f32[N]; output y: f32[N]; y = log1p(x) }
+spec exponential_near_0(N = 3001)     { input x: f32[N]; output y: f32[N]; y = expm1(x) }
 spec rounding(N = 3001)               { input x: f32[N]; output y: f32[N]; y = round(x) }
 spec sum_of(M = 300, N = 400)         { input x: s32[M, N]; input z: s32[M, N]; output y: s32[M, N]; y = add(x, z) }
 

@@ -64,11 +64,12 @@ def _select(condition: Value, then: Value, otherwise: Value) -> Value:
 
 
 _EXACT = 2.0**53  # from here on not every integer is a float
-_ERF = np.frompyfunc(math.erf, 1, 1)
 
 
-def _erf(value: Value) -> Value:
-    return np.asarray(_ERF(value), np.float64)[()]
+def _by_element(function: Callable[[float], float]) -> Callable[[Value], Value]:
+    """A function that numpy lacks, of numbers and arrays, in float64."""
+    of_objects = np.frompyfunc(function, 1, 1)
+    return lambda value: np.asarray(of_objects(value), np.float64)[()]
 
 
 def _whole(rounded: np.ufunc) -> Callable[[Value], Value]:
@@ -107,8 +108,11 @@ ARITHMETIC: Mapping[str, Callable[..., Value]] = {
     "sqrt": np.sqrt,
     "exp": np.exp,
     "log": np.log,
+    "log1p": np.log1p,
+    "expm1": np.expm1,
     "tanh": np.tanh,
-    "erf": _erf,
+    "erf": _by_element(math.erf),
+    "erfc": _by_element(math.erfc),
     "floor": _whole(np.floor),
     "round": _whole(np.rint),
 }

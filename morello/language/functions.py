@@ -49,8 +49,11 @@ ARITHMETIC: dict[str, Signature] = {
     "sqrt": Signature(("number",), "number", "Square root."),
     "exp": Signature(("number",), "number", "Exponential."),
     "log": Signature(("number",), "number", "Natural logarithm."),
+    "log1p": Signature(("number",), "number", "Natural logarithm of 1 + x, exact near 0."),
+    "expm1": Signature(("number",), "number", "Exponential less 1, exact near 0."),
     "tanh": Signature(("number",), "number", "Hyperbolic tangent."),
     "erf": Signature(("number",), "number", "Error function."),
+    "erfc": Signature(("number",), "number", "1 less the error function, exact where it is small."),
     "floor": Signature(("number",), "number", "Rounded down to a whole number."),
     "round": Signature(
         ("number",), "number", "Rounded to the nearest whole number, ties to the even one."
