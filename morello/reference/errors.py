@@ -57,7 +57,10 @@ ULPS = {"sqrt": CORRECT, "floor": 0.0, "round": 0.0, **FUNCTION_ULPS}
 """How far the functions may be off, in units in the last place; 0 where nothing is rounded."""
 
 DOMAINS = {"sqrt": 0.0, "log": 0.0, "log1p": -1.0}
-"""Where functions begin that are not defined everywhere. All of them rise, or fall as `erfc`."""
+"""Where functions begin that are not defined everywhere."""
+
+FALLING = frozenset({"erfc"})
+"""Functions that only fall; all others only rise."""
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -267,7 +270,8 @@ class Errors:
             undefined = low < begin
             if undefined.any():
                 low = np.where(high < begin, low, np.maximum(low, begin))
-            error = spread(values, function(low), function(high))
+            ends = function(low), function(high)
+            error = spread(values, *(reversed(ends) if name in FALLING else ends))
         return self._result(function, (a,), error, ULPS[name], values=values, undefined=undefined)
 
     def _extreme(self, name: str, first: Value, *others: Value) -> Bounded:

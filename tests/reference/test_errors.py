@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import prod
 
 import numpy as np
@@ -62,6 +63,16 @@ def elementwise(value: object, *inputs: str) -> Operation:
 
 def test_every_operation_has_a_rule() -> None:
     assert OPERATIONS.keys() == Errors(F32).operations.keys()
+
+
+def test_a_function_that_falls_has_errors_of_both_sides() -> None:
+    """What erfc gives of an operand that is off by 0.25 covers both ends."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 2, SIZE).astype(np.float32)
+    found = Errors(F32).operations["erfc"](Bounded(x, np.full(SIZE, 0.25), NONE, F32))
+    for end in (x - 0.25, x + 0.25):
+        exact = np.array([math.erfc(float(value)) for value in end])
+        assert (np.abs(exact - found.values) <= found.error).all()
 
 
 @settings(deadline=None, max_examples=200)
