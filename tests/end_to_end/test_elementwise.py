@@ -88,6 +88,38 @@ def test_they_pass_verification(target: str) -> None:
     assert _compiled(target).verify().elements == len(KINDS) * len(EXPECTED) * 37
 
 
+def _logistic(x: float) -> float:
+    return math.exp(x) / (1 + math.exp(x))
+
+
+TAILS: Mapping[str, tuple[float, Mapping[float, float]]] = {
+    "softplus(x)": (3, {x: math.log1p(math.exp(x)) for x in (-87.0, -30.0, -17.0, -2.8, -0.5)}),
+    "sigmoid(x)": (3, {x: _logistic(x) for x in (-95.0, -89.0, -88.5, -17.0, -2.5)}),
+    "silu(x)": (4, {x: x * _logistic(x) for x in (-91.0, -88.5, -17.0, -2.5)}),
+    "gelu(x)": (
+        # The argument of erfc is rounded: its slope makes z^2 ulp of that, besides its own.
+        40,
+        {x: x / 2 * math.erfc(-x / math.sqrt(2)) for x in (-7.0, -5.0, -4.0, -3.0, -1.0)},
+    ),
+}
+"""Ulp that are allowed, and what is right where 1 + x would lose what is small."""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("use", TAILS)
+def test_tails(use: str, target: str) -> None:
+    """Small results keep their digits, and are not 0 while a float can hold them."""
+    allowed, right = TAILS[use]
+    x = np.resize(np.array([*right], np.float32), 37)
+    exact = np.resize(np.array([*right.values()]), 37)
+    found = _computed(use, target, x).astype(np.float64)
+    spacing = np.maximum(np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64), 2.0**-149)
+    few_digits = x < -87  # of the exponential, which is subnormal, and multiplied by x
+    limits = np.where(few_digits, np.maximum(np.abs(x), allowed), allowed)
+    assert (np.abs(found - exact) / spacing <= limits).all()
+    assert (found != 0).all()
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("condition", ["u8", "s32", "f32"])
 def test_select(condition: str, target: str) -> None:
