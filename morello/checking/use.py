@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, prod
 
+import numpy as np
+
 from morello.checking.kinds import counted
 from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.language import spec_ast
@@ -14,7 +16,8 @@ from morello.language.evaluate import Value
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.source import Span
-from morello.spec.dtypes import DTYPES
+from morello.spec.conversion import holds
+from morello.spec.dtypes import DTYPES, DType, floating_limits
 from morello.spec.goal import GoalTensor
 from morello.spec.layout import row_major
 from morello.spec.operators import LARGEST_SCALAR, Operation, Operator, is_whole, size_name
@@ -106,6 +109,8 @@ class CallChecker:
             if inferred is None:
                 return None
             result = inferred
+        if not self._held(operator, dict(scalars), result.dtype):
+            return None
         return Checked(operation, (*self.inputs, result))
 
     def _inferred(
@@ -190,6 +195,20 @@ class CallChecker:
         message = f"scalar '{name}' of '{operator.name}' is {value}"
         help = f"it must be a whole number from {least} to {LARGEST_SCALAR}"
         self.collector.error("S038", message, place, "not possible", help)
+
+    def _held(self, operator: Operator, scalars: Mapping[str, float], dtype: DType) -> bool:
+        """Whether the type that is computed in, the result's, has the numbers of all scalars."""
+        before = len(self.collector.diagnostics)
+        for name, expr in self.call.scalars:
+            value = scalars[name]
+            if name in operator.least or holds(dtype, value):
+                continue
+            shown = int(value) if value.is_integer() and abs(value) < LARGEST_SCALAR else value
+            message = (
+                f"scalar '{name}' of '{operator.name}' is {shown}; expected a number of {dtype}"
+            )
+            self.collector.error("S039", message, expr.span, f"not in {dtype}", _range(dtype))
+        return len(self.collector.diagnostics) == before
 
     # ------------------------------------------------------------------------- dtypes and ranks
 
@@ -308,3 +327,14 @@ class CallChecker:
                     self.collector.error(
                         "S036", message, self._operand_place(i), f"{extent} expected", terms
                     )
+
+
+def _range(dtype: DType) -> str:
+    """What numbers a type has, and what to do about others."""
+    if dtype.floating:
+        return f"the largest number of {dtype} is {floating_limits(dtype).max:.8g}"
+    limits = np.iinfo(dtype.numpy)
+    return (
+        f"{dtype} has the whole numbers from {limits.min} to {limits.max}; for others compute in a "
+        f"local of f32, and copy it to {dtype}"
+    )

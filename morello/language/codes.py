@@ -176,4 +176,5 @@ CODES: Mapping[str, str] = {
     "S036": "Sizes of tensors do not fit each other.",
     "S037": "Nothing tells the element type of what is computed on the way.",
     "S038": "A scalar that counts elements is not a whole number, or is too small.",
+    "S039": "A scalar is no number of the element type that is computed in.",
 }

@@ -7,6 +7,7 @@ integer: modulo 2^bits.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,14 @@ def _saturate(values: Array, dtype: DType) -> Array:
     result = inside.astype(dtype.numpy)
     result[low], result[high] = limits.min, limits.max
     return result
+
+
+def holds(dtype: DType, value: float) -> bool:
+    """Whether a type has a number: rounded, but finite if it is; an integer exactly."""
+    if dtype.floating:
+        return not math.isfinite(value) or math.isfinite(convert_number(value, dtype))
+    limits = np.iinfo(dtype.numpy)
+    return math.isfinite(value) and value == int(value) and limits.min <= value <= limits.max
 
 
 def convert_number(value: float, dtype: DType) -> int | float:

@@ -242,3 +242,8 @@ spec framed(N = 4) {
   output y: f32[1, N + 2, N, 2]
   y = pad2d_nhwc(x, top = 1, bottom = 1, left = 1, right = 0, value = 0) #! S036 3 'pad2d_nhwc' reaches 5 elements where there is 4 in dimension 3 of 'y'
 }
+
+spec no_number_of_the_type() {
+  output y: u8[8]
+  y = fill(value = 300) #! S039 20 scalar 'value' of 'fill' is 300; expected a number of u8
+}
