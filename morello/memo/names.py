@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from morello.memo.graphs import LONGEST, SCALARS, graph_operation, operator_named, scalars_of
 from morello.rewriting.alternatives import Context
-from morello.spec.dtypes import DTYPES
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import (
     PANELS,
     contiguity,
@@ -23,18 +25,21 @@ from morello.spec.layout import (
     panel_of,
 )
 from morello.spec.machine import Level
-from morello.spec.operators import Operation
+from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family, Operand, Variant
 
+ACCUMULATING = "accumulating "
+
 _OPERAND = re.compile(
-    r"(?P<name>\w+): (?P<dtype>\w+) (?P<level>\w+)(?P<weight> weight)?(?P<aliased> aliased)?"
+    r"(?P<name>\w+): (?P<dtype>\w+)(?: of (?P<stated>\w+))?"
+    r" (?P<level>\w+)(?P<weight> weight)?(?P<aliased> aliased)?"
     r" \[(?P<order>[0-9, ]{0,99})\]"
     r"(?: panels (?:(?P<height>[0-9]{1,4})x)?(?P<width>[0-9]{1,4}))?"
     r" (?P<kind>vector|packing) (?P<number>[0-9]{1,9})"
 )
-_FAMILY = re.compile(
-    r"(?P<accumulating>accumulating )?(?P<operator>\w+)\((?P<operands>[^()]*)\)"
-    r"(?: threads (?P<threads>[0-9]{1,9}))?(?P<scalars>(?: [\w()]+=\S+)*)"
+_APPLIED = re.compile(
+    r"\((?P<operands>[^()]*)\)"
+    rf"(?: threads (?P<threads>[0-9]{{1,9}}))?(?P<scalars>{SCALARS})"
 )
 
 
@@ -42,14 +47,25 @@ def variant_text(variant: Variant) -> str:
     """What tells a variant from all others under one fingerprint."""
     family = variant.family
     operands = [
-        f"{o.dtype} {o.level}{o.marks} {list(o.order)} "
+        f"{o.dtype}{_stated_text(family.operation, name, o)} {o.level}{o.marks} {list(o.order)} "
         + (f"vector {o.vector}" if o.vector else _packing_text(packing))
-        for o, packing in zip(family.operands, variant.packing, strict=True)
+        for name, o, packing in zip(
+            family.operation.names, family.operands, variant.packing, strict=True
+        )
     ]
     scalars = "".join(f" {name}={value!r}" for name, value in family.operation.scalars)
     operation = family.operation
-    name = f"{'accumulating ' if operation.accumulating else ''}{operation.operator.name}"
+    name = f"{ACCUMULATING if operation.accumulating else ''}{operation.operator.name}"
     return f"{family.text(name, operands)}{scalars}"
+
+
+def _stated_text(operation: Operation, name: str, operand: Operand) -> str:
+    """The element type that an input of a graph has there, where a copy changed it."""
+    composition = operation.operator.composition
+    if composition is None or name not in composition.graph.inputs:
+        return ""
+    stated = composition.graph.dtype(name)
+    return "" if stated == operand.dtype else f" of {stated}"
 
 
 def _packing_text(packing: int) -> str:
@@ -66,31 +82,63 @@ def variant_of(text: str, context: Context) -> Variant | None:
         None where the text is no variant's, or that of one that these definitions do not have: the
         operator, a level or an element type is unknown, or the operator has other operands.
     """
-    found = _FAMILY.fullmatch(text)
-    operator = None if found is None else context.operators.get(found["operator"])
-    if found is None or operator is None:
+    # The operands are the last parentheses of a graph's text, and the first of an operator's.
+    place = text.rfind("(") if "/" in text else text.find("(")
+    found = _APPLIED.fullmatch(text, place) if 0 < place < LONGEST else None
+    if found is None:
         return None
-    pairs = _operands(found["operands"], {lv.name: lv for lv in context.target.levels})
-    scalars = _scalars(found["scalars"])
-    if pairs is None or len(pairs) != len(operator.parameters):
+    named = _operands(found["operands"], {lv.name: lv for lv in context.target.levels})
+    if named is None:
         return None
-    if scalars is None or sorted(name for name, _ in scalars) != sorted(operator.scalars):
+    operation = _operation(text[:place], found["scalars"], named, context.operators)
+    if operation is None:
         return None
-    rank = operator.group_rank(tuple(len(operand.order) for operand, _ in pairs))
-    if rank is None:
-        return None
-    operation = Operation(operator, rank, found["accumulating"] is not None, scalars)
-    family = Family(operation, tuple(o for o, _ in pairs), int(found["threads"] or 1))
-    variant = Variant(family, tuple(packing for _, packing in pairs))
+    operands = tuple(described.operand for described in named.values())
+    family = Family(operation, operands, int(found["threads"] or 1))
+    variant = Variant(family, tuple(described.packing for described in named.values()))
     return variant if variant_text(variant) == text else None  # names of operands, for one
 
 
-def _operands(text: str, levels: Mapping[str, Level]) -> list[tuple[Operand, int]] | None:
-    """Operands with how they are packed."""
-    pairs = []
+def _operation(
+    text: str,
+    given: str,
+    operands: Mapping[str, _Described],
+    operators: Mapping[str, Operator],
+) -> Operation | None:
+    """An operator's, or a graph's, that such operands may be of."""
+    name = text.removeprefix(ACCUMULATING)
+    accumulating = name != text
+    ranks = tuple(len(described.operand.order) for described in operands.values())
+    if "/" in name:
+        inputs = {name: described.stated for name, described in operands.items()}
+        whole = graph_operation(name, inputs, operators, accumulating=accumulating)
+        fits = whole is not None and tuple(map(len, whole.operands)) == ranks
+        return whole if fits and not given else None
+    operator = operator_named(name, operators)
+    if operator is None or len(ranks) != len(operator.parameters):
+        return None
+    scalars, rank = scalars_of(given, operator), operator.group_rank(ranks)
+    if scalars is None or rank is None:
+        return None
+    return Operation(operator, rank, accumulating, scalars)
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """An operand with how it is packed, and the element type that it has in a graph."""
+
+    operand: Operand
+    packing: int
+    stated: DType
+
+
+def _operands(text: str, levels: Mapping[str, Level]) -> dict[str, _Described] | None:
+    """Operands by name."""
+    described: dict[str, _Described] = {}
     for found in _OPERAND.finditer(text):
         order = tuple(map(int, re.findall(r"[0-9]+", found["order"])))
-        if found["dtype"] not in DTYPES or found["level"] not in levels:
+        stated = found["stated"] or found["dtype"]
+        if {found["dtype"], stated} - DTYPES.keys() or found["level"] not in levels:
             return None
         if sorted(order) != list(range(len(order))):
             return None
@@ -106,13 +154,6 @@ def _operands(text: str, levels: Mapping[str, Level]) -> list[tuple[Operand, int
             return None
         dtype, level = DTYPES[found["dtype"]], levels[found["level"]]
         marks = (found["weight"] is not None, found["aliased"] is not None)
-        pairs.append((Operand(dtype, level, order, vector, *marks), packing))
-    return pairs
-
-
-def _scalars(text: str) -> tuple[tuple[str, float], ...] | None:
-    pairs = (part.split("=", 1) for part in text.split())
-    try:
-        return tuple((name, float(value)) for name, value in pairs)
-    except ValueError:
-        return None
+        operand = Operand(dtype, level, order, vector, *marks)
+        described[found["name"]] = _Described(operand, packing, DTYPES[stated])
+    return described

@@ -149,6 +149,25 @@ def test_pages_of_other_definitions_are_unused(
     assert "recalled from the memo" in result.stdout
 
 
+FUSED = """spec f(B = 2, N = 4) {
+  input x: s8[B, N] output y: f32[B, N]
+  local t: f32[B, N]
+  t = copy(x)
+  y = relu(scale(t, factor = -0.5))
+}"""
+
+
+def test_pages_of_fused_computations_are_used(run: Run) -> None:
+    """They are recalled after a collection of what no target would find."""
+    memo = Path("fused.sqlite")
+    Path("fused.mspec").write_text(FUSED)
+    compiling = ("compile", "fused.mspec", "-t", "x86.scalar", "--memo", memo)
+    assert "searched" in run(*compiling).stdout
+    removed, left = _gc(run, memo, "--unused")
+    assert (removed, left > 0) == (0, True)
+    assert "recalled from the memo" in run(*compiling).stdout
+
+
 RULE = """rule another_copy
   "Work on a nearer copy of an input, under another name."
   match  f: op except copy, X: operand of f
