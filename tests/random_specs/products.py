@@ -1,0 +1,196 @@
+"""Operators of the oracle on matrices and pictures, and those that only move elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bounds import Array
+from .oracle import V, contracted, like, operator, windows
+from .reductions import _mean
+
+# ------------------------------------------------------------------------------ products
+
+
+@operator
+def matmul(a: V, b: V) -> V:
+    return contracted("...mk,...kn->...mn", a, b)
+
+
+@operator
+def matmul_nt(a: V, b: V) -> V:
+    return contracted("...mk,...nk->...mn", a, b)
+
+
+@operator
+def matmul_tn(a: V, b: V) -> V:
+    return contracted("...km,...kn->...mn", a, b)
+
+
+@operator
+def matmul_tt(a: V, b: V) -> V:
+    return contracted("...km,...nk->...mn", a, b)
+
+
+# -------------------------------------------------------------------------- convolutions
+
+
+def _square(x: V, axes: tuple[int, int], size: tuple[int, int], stride: float, dilation: float) -> V:
+    return windows(x, axes, size, (int(stride), int(stride)), int(dilation))
+
+
+@operator
+def conv2d_nhwc(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (1, 2), w.shape[:2], stride, dilation)
+    return contracted("nhwirs,rsio->nhwo", seen, w)
+
+
+@operator
+def conv2d(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (2, 3), w.shape[2:], stride, dilation)
+    return contracted("nihwrs,oirs->nohw", seen, w)
+
+
+@operator
+def conv_row(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = windows(x, (1,), (w.shape[1],), (int(stride),), int(dilation))
+    return contracted("rwis,rsio->wo", seen, w)
+
+
+@operator
+def grouped_conv2d_nhwc(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (1, 2), w.shape[1:3], stride, dilation)
+    return contracted("nhwgirs,grsio->nhwgo", seen, w)
+
+
+@operator
+def grouped_conv2d(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (3, 4), w.shape[3:], stride, dilation)
+    return contracted("ngihwrs,goirs->ngohw", seen, w)
+
+
+@operator
+def depthwise_conv2d_nhwc(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (1, 2), w.shape[:2], stride, dilation)
+    return contracted("nhwcrs,rsc->nhwc", seen, w)
+
+
+@operator
+def depthwise_conv2d(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (2, 3), w.shape[1:], stride, dilation)
+    return contracted("nchwrs,crs->nchw", seen, w)
+
+
+@operator
+def depthwise_row(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = windows(x, (1,), (w.shape[1],), (int(stride),), int(dilation))
+    return contracted("rwcs,rsc->wc", seen, w)
+
+
+# ------------------------------------------------------------------------------- pooling
+
+
+def _pool(x: V, axes: tuple[int, int], window: float, stride: float) -> V:
+    return _square(x, axes, (int(window), int(window)), stride, 1)
+
+
+@operator
+def max_pool2d_nhwc(x: V, window: float, stride: float) -> V:
+    return _pool(x, (1, 2), window, stride).largest((-2, -1))
+
+
+@operator
+def max_pool2d(x: V, window: float, stride: float) -> V:
+    return _pool(x, (2, 3), window, stride).largest((-2, -1))
+
+
+@operator
+def avg_pool2d_nhwc(x: V, window: float, stride: float) -> V:
+    return _mean(_pool(x, (1, 2), window, stride), (-2, -1))
+
+
+@operator
+def avg_pool2d(x: V, window: float, stride: float) -> V:
+    return _mean(_pool(x, (2, 3), window, stride), (-2, -1))
+
+
+# -------------------------------------------------------------------- moving of elements
+
+
+@operator
+def fill(value: float) -> V:
+    raise AssertionError("it has no operand to tell its type: see `result_of`")
+
+
+@operator
+def transpose(x: V) -> V:
+    return x.moved(lambda v: np.swapaxes(v, -1, -2))
+
+
+@operator
+def channels_last(x: V) -> V:
+    return x.moved(lambda v: v.transpose(0, 2, 3, 1))
+
+
+@operator
+def channels_first(x: V) -> V:
+    return x.moved(lambda v: v.transpose(0, 3, 1, 2))
+
+
+@operator
+def split_rows(x: V, width: float) -> V:
+    return x.moved(lambda v: v.reshape(*v.shape[:-1], -1, int(width)))
+
+
+@operator
+def merge_rows(x: V, width: float) -> V:
+    return x.moved(lambda v: v.reshape(*v.shape[:-2], _width(v, width) * v.shape[-2]))
+
+
+@operator
+def split_heads(x: V, width: float) -> V:
+    return split_rows(x, width).moved(lambda v: np.swapaxes(v, -3, -2))
+
+
+@operator
+def merge_heads(x: V, width: float) -> V:
+    return merge_rows(x.moved(lambda v: np.swapaxes(v, -3, -2)), width)
+
+
+def _width(values: Array, width: float) -> int:
+    if values.shape[-1] != int(width):
+        raise ValueError("the rows have another width")
+    return int(width)
+
+
+def _padded(x: V, margins: list[tuple[int, int]], value: float) -> V:
+    whole = [size + before + after for size, (before, after) in zip(x.shape, margins, strict=True)]
+    inside = tuple(
+        slice(before, before + size) for size, (before, _) in zip(x.shape, margins, strict=True)
+    )
+    around = like(x, value)
+
+    def move(values: Array, filler: Array) -> Array:
+        result = np.full(whole, filler, values.dtype)
+        result[inside] = values
+        return result
+
+    fillers = iter(_parts(around))
+    return x.moved(lambda v: move(v, next(fillers)))
+
+
+def _parts(x: V) -> list[Array]:
+    found: list[Array] = []
+    x.moved(lambda v: (found.append(v), v)[1])
+    return found
+
+
+@operator
+def pad2d_nhwc(x: V, top: float, bottom: float, left: float, right: float, value: float) -> V:
+    rows, columns = (int(top), int(bottom)), (int(left), int(right))
+    return _padded(x, [(0, 0), rows, columns, (0, 0)], value)
+
+
+@operator
+def pad2d(x: V, top: float, bottom: float, left: float, right: float, value: float) -> V:
+    rows, columns = (int(top), int(bottom)), (int(left), int(right))
+    return _padded(x, [(0, 0), (0, 0), rows, columns], value)

@@ -1,0 +1,305 @@
+"""For each operator, which operands it is drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from .cases import Case
+from .draw import ALL, ARITHMETIC, FLOATING, Drawing, Shape, Tensor, Unfit
+
+Recipe = Callable[[Drawing, str], None]
+
+JOINING = (
+    *("add", "sub", "mul", "div", "maximum", "select", "add_to_rows", "subtract_from_rows"),
+    *("scale_rows", "divide_rows", "row_variance", "row_dot", "row_mean", "row_sum", "row_max"),
+)
+"""Operators that are drawn more often: with them, what is computed has several readers."""
+
+RECIPES: dict[str, Recipe] = {}
+
+
+def random_case(seed: int, number: int) -> Case:
+    """The case of this number: one to six operators, from the seed and the number alone."""
+    drawing = Drawing(Random(f"{seed}/{number}"))
+    count = drawing.random.choice((1, 2, 2, 3, 3, 3, 4, 4, 5, 6))
+    names = [*RECIPES, *JOINING * 5]
+    while len(drawing.statements) < count:
+        before = dict(drawing.tensors)
+        try:
+            name = drawing.random.choice(names)
+            RECIPES[name](drawing, name)
+        except Unfit:
+            drawing.tensors = before
+    return drawing.case()
+
+
+def _recipe(*names: str) -> Callable[[Recipe], Recipe]:
+    def enter(recipe: Recipe) -> Recipe:
+        RECIPES.update(dict.fromkeys(names, recipe))
+        return recipe
+
+    return enter
+
+
+# --------------------------------------------------------------------------- elementwise
+
+
+@_recipe("sqrt", "exp", "log", "tanh", "erf", "sigmoid", "silu", "gelu", "gelu_tanh")
+@_recipe("softplus", "reciprocal", "rsqrt", "reciprocal_from_one")
+def _function(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3, 4), FLOATING)
+    d.add(name, [x], {}, x.dtype)
+
+
+@_recipe("relu", "neg", "abs", "square", "floor", "round")
+def _unary(d: Drawing, name: str) -> None:
+    x = d.any((0, 1, 2, 3, 4), ARITHMETIC)
+    d.add(name, [x], {}, x.dtype)
+
+
+def _number(d: Drawing, dtype: str) -> float:
+    if dtype == "u8":
+        return d.random.choice((0, 1, 2, 3, 7, 100))
+    if dtype != "f32":
+        return d.random.choice((-3, -1, 0, 1, 2, 5))
+    return d.random.choice((-2, -1, -0.5, 0, 0.1, 0.5, 1, 1.25, 3, 1e-3))
+
+
+@_recipe("scale", "shift", "leaky_relu")
+def _scaled(d: Drawing, name: str) -> None:
+    x = d.any((0, 1, 2, 3, 4), ARITHMETIC)
+    scalar = {"scale": "factor", "shift": "amount", "leaky_relu": "slope"}[name]
+    d.add(name, [x], {scalar: _number(d, x.dtype)}, x.dtype)
+
+
+@_recipe("clamp")
+def _clamp(d: Drawing, name: str) -> None:
+    x = d.any((0, 1, 2, 3, 4), ARITHMETIC)
+    low, high = sorted(_number(d, x.dtype) for _ in range(2))
+    d.add(name, [x], {"low": low, "high": high}, x.dtype)
+
+
+@_recipe("add", "sub", "mul", "maximum", "minimum", "div")
+def _binary(d: Drawing, name: str) -> None:
+    x = d.any((0, 1, 2, 3, 4), FLOATING if name == "div" else ARITHMETIC)
+    operands = [x, d.of(x.shape, (x.dtype,))]
+    d.random.shuffle(operands)
+    d.add(name, operands, {}, x.dtype)
+
+
+@_recipe("carried")
+def _carried(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3), FLOATING)
+    d.add(name, [x, d.of(x.shape, FLOATING), d.of(x.shape, FLOATING)], {}, x.dtype)
+
+
+@_recipe("select")
+def _select(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3, 4), ARITHMETIC)
+    c = d.of(x.shape, (x.dtype, x.dtype, "u8", "s32"))
+    d.add(name, [c, x, d.of(x.shape, (x.dtype,))], {}, x.dtype)
+
+
+@_recipe("copy")
+def _copy(d: Drawing, name: str) -> None:
+    x = d.any((0, 1, 2, 3, 4), ALL)
+    d.add(name, [x], {}, d.random.choice(ALL))
+
+
+@_recipe("fill")
+def _fill(d: Drawing, name: str) -> None:
+    dtype = d.random.choice(ALL)
+    d.add(name, [], {"value": _number(d, "f32" if dtype == "bf16" else dtype)}, dtype)
+
+
+# -------------------------------------------------------------------------- rows, columns
+
+
+def _kinds(name: str) -> tuple[str, ...]:
+    return FLOATING if "mean" in name or name in ("row_variance", "divide_rows") else ARITHMETIC
+
+
+@_recipe("row_sum", "row_max", "row_min", "row_mean", "row_mean_square", "row_square_sum")
+@_recipe("column_sum", "column_max", "column_min", "column_mean")
+def _reduced(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 2, 3, 4), _kinds(name))
+    d.add(name, [x], {}, x.dtype)
+
+
+@_recipe("second_axis_sum", "second_axis_max", "second_axis_min", "second_axis_mean")
+def _second(d: Drawing, name: str) -> None:
+    x = d.any((2, 3, 4), _kinds(name))
+    d.add(name, [x], {}, x.dtype)
+
+
+@_recipe("image_mean")
+def _image_mean(d: Drawing, name: str) -> None:
+    d.add(name, [d.any((4,), FLOATING)], {}, "f32")
+
+
+@_recipe("row_dot")
+def _row_dot(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3, 4), ARITHMETIC)
+    d.add(name, [x, d.of(x.shape, (x.dtype,))], {}, x.dtype)
+
+
+@_recipe("add_bias", "scale_columns")
+def _columns(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3, 4), ARITHMETIC)
+    d.add(name, [x, d.of(x.shape[-1:], (x.dtype,))], {}, x.dtype)
+
+
+@_recipe("add_to_rows", "subtract_from_rows", "scale_rows", "divide_rows", "row_variance")
+def _with_rows(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 2, 3, 4), _kinds(name))
+    d.add(name, [x, d.of(x.shape[:-1], (x.dtype,))], {}, x.dtype)
+
+
+@_recipe("exp_in_rows", "exp_sum_of_rows", "exp_in_rows_times", "subtract_both_from_rows")
+def _exponentials(d: Drawing, name: str) -> None:
+    x = d.any((2, 3), FLOATING)
+    count = 2 if name in ("exp_in_rows_times", "subtract_both_from_rows") else 1
+    d.add(name, [x, *(d.of(x.shape[:-1], FLOATING) for _ in range(count))], {}, "f32")
+
+
+@_recipe("softmax", "log_softmax", "column_softmax", "second_axis_softmax")
+def _softmax(d: Drawing, name: str) -> None:
+    d.add(name, [d.any((2, 3, 4) if "_s" in name and name != "log_softmax" else (1, 2, 3, 4), FLOATING)], {}, "f32")
+
+
+@_recipe("rms_norm", "layer_norm")
+def _norm(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3, 4), FLOATING)
+    rest = [d.of(x.shape[-1:], FLOATING) for _ in range(1 if name == "rms_norm" else 2)]
+    d.add(name, [x, *rest], {"epsilon": d.random.choice((0.01, 1e-5))}, "f32")
+
+
+# ------------------------------------------------------------------------------ products
+
+
+def _types(d: Drawing) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """Types of the left and the right operand, and of the result."""
+    if d.chance(0.65):
+        other = ("f32", "f32", "f32", "bf16")
+        return ("f32",), other, "f32"
+    if d.chance(0.2):
+        return ("bf16",), ("bf16",), "f32"
+    return d.random.choice(
+        (
+            (("s32",), ("s32",), "s32"),
+            (("u8",), ("s8",), "s32"),
+            (("s8", "u8"), ("s8", "u8"), "s32"),
+            (("u8",), ("u8",), "u8"),
+            (("f32",), ("s8",), "f32"),
+        )
+    )
+
+
+@_recipe("matmul", "matmul_nt", "matmul_tn", "matmul_tt")
+def _matmul(d: Drawing, name: str) -> None:
+    left, right, result = _types(d)
+    form = name.partition("_")[2] or "nn"
+    if d.chance(0.3):  # the right one first
+        b = d.any((2, 2, 3, 4), right)
+        *batch, k, n = b.shape
+        k = n if form[1] == "t" else k
+        m = d.size()
+        a = d.of((*batch, *((k, m) if form[0] == "t" else (m, k))), left)
+    else:
+        a = d.any((2, 2, 3, 4), left)
+        *batch, m, k = a.shape
+        k = m if form[0] == "t" else k
+        n = d.size()
+        b = d.of((*batch, *((n, k) if form[1] == "t" else (k, n))), right)
+    d.add(name, [a, b], {}, result)
+
+
+@_recipe("softmax_matmul")
+def _softmax_matmul(d: Drawing, name: str) -> None:
+    x = d.any((2, 3), FLOATING)
+    *batch, _, j = x.shape
+    d.add(name, [x, d.of((*batch, j, d.size()), FLOATING)], {}, "f32")
+
+
+def _small(d: Drawing) -> int:
+    return d.random.choice((1, 2, 3, 4, 5, 8, 9))
+
+
+def _picture(d: Drawing, rank: int, dtypes: tuple[str, ...], axes: tuple[int, ...]) -> Tensor:
+    """A tensor with room for windows along dimensions."""
+
+    def roomy(shape: Shape) -> bool:
+        return all(shape[a] <= 24 for a in axes)
+
+    if d.chance(0.5):
+        return d.any((rank,), dtypes, roomy)
+    return d.new(tuple(_small(d) for _ in range(rank)), d.random.choice(dtypes))
+
+
+def _filters(name: str, x: Shape, k: tuple[int, int], more: int) -> Shape:
+    r, s = k
+    return {
+        "conv2d_nhwc": lambda: (r, s, x[3], more),
+        "conv2d": lambda: (more, x[1], r, s),
+        "conv_row": lambda: (x[0], s, x[2], more),
+        "grouped_conv2d_nhwc": lambda: (x[3], r, s, x[4], more),
+        "grouped_conv2d": lambda: (x[1], more, x[2], r, s),
+        "depthwise_conv2d_nhwc": lambda: (r, s, x[3]),
+        "depthwise_conv2d": lambda: (x[1], r, s),
+        "depthwise_row": lambda: (x[0], s, x[2]),
+    }[name]()
+
+
+@_recipe("conv2d_nhwc", "conv2d", "conv_row", "grouped_conv2d_nhwc", "grouped_conv2d")
+@_recipe("depthwise_conv2d_nhwc", "depthwise_conv2d", "depthwise_row")
+def _convolution(d: Drawing, name: str) -> None:
+    left, right, result = _types(d)
+    rank = 3 if "row" in name else 5 if "grouped" in name else 4
+    axes = (1,) if rank == 3 else (1, 2) if "nhwc" in name else (rank - 2, rank - 1)
+    x = _picture(d, rank, left, axes)
+    k = d.random.choice((1, 2, 3)), d.random.choice((1, 2, 3))
+    w = d.of(_filters(name, x.shape, k, d.random.choice((1, 2, 3, 5, 8))), right)
+    scalars = {"stride": d.random.choice((1, 1, 2)), "dilation": d.random.choice((1, 1, 2))}
+    d.add(name, [x, w], dict(scalars), result)
+
+
+@_recipe("max_pool2d_nhwc", "max_pool2d", "avg_pool2d_nhwc", "avg_pool2d")
+def _pool(d: Drawing, name: str) -> None:
+    axes = (1, 2) if "nhwc" in name else (2, 3)
+    x = _picture(d, 4, FLOATING if "avg" in name else ARITHMETIC, axes)
+    scalars = {"window": d.random.choice((1, 2, 3)), "stride": d.random.choice((1, 1, 2))}
+    d.add(name, [x], dict(scalars), x.dtype)
+
+
+@_recipe("pad2d_nhwc", "pad2d")
+def _pad(d: Drawing, name: str) -> None:
+    x = d.any((4,), ALL)
+    scalars: dict[str, float] = {
+        side: d.random.choice((0, 1, 1, 2)) for side in ("top", "bottom", "left", "right")
+    }
+    value = 0.5 if x.dtype in ("f32", "bf16") and d.chance(0.4) else d.random.choice((0, 0, 1))
+    d.add(name, [x], {**scalars, "value": value}, x.dtype)
+
+
+# -------------------------------------------------------------------- moving of elements
+
+
+@_recipe("transpose", "channels_last", "channels_first")
+def _turned(d: Drawing, name: str) -> None:
+    x = d.any((2, 3, 4) if name == "transpose" else (4,), ALL)
+    d.add(name, [x], {}, x.dtype)
+
+
+@_recipe("split_rows", "split_heads")
+def _split(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3) if name == "split_rows" else (2, 3), ALL)
+    long = x.shape[-1]
+    width = d.random.choice([w for w in range(1, long + 1) if long % w == 0])
+    d.add(name, [x], {"width": width}, x.dtype)
+
+
+@_recipe("merge_rows", "merge_heads")
+def _merge(d: Drawing, name: str) -> None:
+    x = d.any((2, 3, 4) if name == "merge_rows" else (3, 4), ALL)
+    d.add(name, [x], {"width": x.shape[-1]}, x.dtype)
