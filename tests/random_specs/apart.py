@@ -21,8 +21,8 @@ seconds of a processor."""
 def apart(tasks: Iterable[Task], jobs: int, seconds: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """Results by number, as they come.
 
-    A process that is ended by a signal gives ``{"signal": its number}``: SIGXCPU and SIGKILL are those
-    of its time.
+    A process that is ended by a signal gives ``{"signal": its number}``: SIGXCPU and SIGKILL are
+    those of its time.
     """
     waiting = iter(tasks)
     running: dict[int, tuple[int, int, float, bytearray]] = {}

@@ -213,7 +213,9 @@ class Floats:
         """As elements of another type: rounded once, or truncated and saturating, NaN being 0."""
         if dtype in FORMATS:
             to = FORMATS[dtype]
-            return self if to is F32 else self._valued(rounded(self.low, to), rounded(self.high, to))
+            return (
+                self if to is F32 else self._valued(rounded(self.low, to), rounded(self.high, to))
+            )
         least, most = INTEGERS[dtype]
         ends = [np.where(self.must, 0.0, np.trunc(v)) for v in (self.low, self.high)]
         low, high = (np.clip(v, least, most).astype(np.int64) for v in ends)

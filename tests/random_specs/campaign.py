@@ -85,9 +85,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """All of it, for files."""
         right = self.outcomes["right"]
-        groups = [
-            {"kind": k, "group": g, "cases": n} for (k, g), n in self.groups.most_common()
-        ]
+        groups = [{"kind": k, "group": g, "cases": n} for (k, g), n in self.groups.most_common()]
         return {
             "seed": self.plan.seed,
             "first": self.plan.first,
@@ -146,9 +144,7 @@ def run(
     return report
 
 
-def _outcomes(
-    plan: Plan, draw: Callable[[int, int], Case]
-) -> Iterator[tuple[int, Outcome]]:
+def _outcomes(plan: Plan, draw: Callable[[int, int], Case]) -> Iterator[tuple[int, Outcome]]:
     def tasks() -> Iterator[Task]:
         for number in range(plan.first, plan.first + plan.count):
             case = draw(plan.seed, number)
@@ -178,7 +174,9 @@ def _failure(
             [(number, lambda: tried(plan, number, case).to_json())], 1, plan.seconds
         )
         again = _outcome(found)
-        alike = again.kind == outcome.kind and (again.kind == "wrong" or again.group == outcome.group)
+        alike = again.kind == outcome.kind and (
+            again.kind == "wrong" or again.group == outcome.group
+        )
         last = again if alike else last
         return alike
 

@@ -28,7 +28,7 @@ FLOATING = ("f32",)
 Shape = tuple[int, ...]
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """The operator has no operands here."""
 
 
@@ -66,7 +66,7 @@ class Drawing:
     def new(self, shape: Shape, dtype: str) -> Tensor:
         """Another input or weight."""
         if not 0 < prod(shape) <= MOST_ELEMENTS:
-            raise Unfit
+            raise UnfitError
         name = f"x{len(self.tensors)}"
         role = "weight" if self.chance(0.25) else "input"
         self.tensors[name] = Tensor(name, role, dtype, shape)
@@ -91,7 +91,7 @@ class Drawing:
             shape = self.shape([r for r in ranks if r] or [0])
             if fits(shape):
                 return self.new(shape, self.random.choice(dtypes))
-        raise Unfit
+        raise UnfitError
 
     def of(self, shape: Shape, dtypes: Sequence[str]) -> Tensor:
         """A tensor of this shape."""
@@ -111,16 +111,16 @@ class Drawing:
         """One more statement, whose result is of this type.
 
         Raises:
-            Unfit: The result would be too large, or there is none.
+            UnfitError: The result would be too large, or there is none.
         """
         values = [zeros(t) for t in operands]
         shape = self.shape((1, 2, 3, 4)) if not operands else ()
         try:
             shape = result_of(operator, values, scalars, dtype, shape).shape
         except ValueError as error:
-            raise Unfit from error
+            raise UnfitError from error
         if not 0 < prod(shape) <= MOST_ELEMENTS or len(shape) > 5:
-            raise Unfit
+            raise UnfitError
         name = f"t{len(self.statements)}"
         self.tensors[name] = Tensor(name, "", dtype, shape)
         names = tuple(t.name for t in operands)

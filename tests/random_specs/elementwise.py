@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from .bounds import Array, Floats
+from .bounds import Floats
+from .formats import Array
 from .oracle import V, added, less, like, operator, over, times
 
 EXP_UNITS = LOG_UNITS = 2.0
@@ -189,7 +190,7 @@ def gelu_tanh(x: V) -> V:
 
 
 def _times_share(x: V, share: V) -> V:
-    """x times what lies between 0 and 1: where x is infinite that may be NaN."""
+    """The element times what lies between 0 and 1: NaN may be where it is infinite."""
     infinite = np.isinf(x.low) | np.isinf(x.high)
     found = x.times(share).widened(3.0)
     low = np.where(infinite & ~found.must, np.minimum(found.low, -1e-30), found.low)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -106,5 +105,3 @@ def prepare() -> None:
     """Read all definitions, so that processes for single cases need not."""
     _with_unrelated()
 
-
-_ = re  # names are reversed, never parsed

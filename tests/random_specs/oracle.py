@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .bounds import Array, Floats, Integers, Value
-from .formats import FORMATS, rounded
+from .bounds import Floats, Integers, Value
+from .formats import FORMATS, Array, rounded
 
 V = Any
 """A `Value`: operators take floating tensors and those of integers alike."""
@@ -70,22 +70,22 @@ def like(x: V, value: float) -> V:
 
 
 def added(x: V, z: V) -> V:
-    """x + z, rounded."""
+    """The sum, rounded."""
     return x.added(z).widened()
 
 
 def less(x: V, z: V) -> V:
-    """x - z, rounded."""
+    """The difference, rounded."""
     return added(x, z.negated())
 
 
 def times(x: V, z: V) -> V:
-    """x z, rounded."""
+    """The product, rounded."""
     return x.times(z).widened()
 
 
 def over(x: V, z: V, units: float = 1.0) -> V:
-    """x / z, or x times 1 / z, both rounded."""
+    """The quotient, or the product with 1 / z, both rounded."""
     return x.over(z).widened(units)
 
 

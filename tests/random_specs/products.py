@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bounds import Array
+from .formats import Array
 from .oracle import V, contracted, like, operator, windows
 from .reductions import _mean
 
@@ -34,7 +34,9 @@ def matmul_tt(a: V, b: V) -> V:
 # -------------------------------------------------------------------------- convolutions
 
 
-def _square(x: V, axes: tuple[int, int], size: tuple[int, int], stride: float, dilation: float) -> V:
+def _square(
+    x: V, axes: tuple[int, int], size: tuple[int, int], stride: float, dilation: float
+) -> V:
     return windows(x, axes, size, (int(stride), int(stride)), int(dilation))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from .cases import Case
-from .draw import ALL, ARITHMETIC, FLOATING, Drawing, Shape, Tensor, Unfit
+from .draw import ALL, ARITHMETIC, FLOATING, Drawing, Shape, UnfitError
 
 Recipe = Callable[[Drawing, str], None]
 
@@ -29,7 +29,7 @@ def random_case(seed: int, number: int) -> Case:
         try:
             name = drawing.random.choice(names)
             RECIPES[name](drawing, name)
-        except Unfit:
+        except UnfitError:
             drawing.tensors = before
     return drawing.case()
 
@@ -165,7 +165,12 @@ def _exponentials(d: Drawing, name: str) -> None:
 
 @_recipe("softmax", "log_softmax", "column_softmax", "second_axis_softmax")
 def _softmax(d: Drawing, name: str) -> None:
-    d.add(name, [d.any((2, 3, 4) if "_s" in name and name != "log_softmax" else (1, 2, 3, 4), FLOATING)], {}, "f32")
+    d.add(
+        name,
+        [d.any((2, 3, 4) if "_s" in name and name != "log_softmax" else (1, 2, 3, 4), FLOATING)],
+        {},
+        "f32",
+    )
 
 
 @_recipe("rms_norm", "layer_norm")

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .bounds import Array
 from .elementwise import exp, log, rsqrt
-from .formats import F32
+from .formats import F32, Array
 from .oracle import V, added, contracted, less, like, operator, over, rows, times
 
 

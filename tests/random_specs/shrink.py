@@ -93,17 +93,13 @@ def _given(case: Case, position: int) -> Case:
     if not case.readers[gone.result]:
         return case
     rest: list[Statement] = [s for s in case.statements if s is not gone]
-    tensors = tuple(
-        replace(t, role="input") if t.name == gone.result else t for t in case.tensors
-    )
+    tensors = tuple(replace(t, role="input") if t.name == gone.result else t for t in case.tensors)
     outputs = {t.name for t in tensors if t.role == "output"}
     needed = set(outputs)
     for statement in reversed(rest):
         if statement.result in needed:
             needed |= set(statement.operands)
-    return replace(
-        case, tensors=tensors, statements=tuple(s for s in rest if s.result in needed)
-    )
+    return replace(case, tensors=tensors, statements=tuple(s for s in rest if s.result in needed))
 
 
 def _resized(case: Case, size: int, other: int) -> Case:
@@ -117,5 +113,7 @@ def _resized(case: Case, size: int, other: int) -> Case:
         return replace(s, scalars=tuple(pairs))
 
     return replace(
-        case, tensors=tuple(map(sized, case.tensors)), statements=tuple(map(scaled, case.statements))
+        case,
+        tensors=tuple(map(sized, case.tensors)),
+        statements=tuple(map(scaled, case.statements)),
     )

@@ -126,7 +126,8 @@ def _called(kernel: Any, given: Mapping[str, Array]) -> dict[str, Array]:
         if old is not None and np.asarray(array).tobytes() != old.tobytes():
             raise morello.MorelloError("the program wrote to an input")
     return {
-        a.name: kernel.unpack(a.name, array) for a, array in zip(signature.outputs, out, strict=True)
+        a.name: kernel.unpack(a.name, array)
+        for a, array in zip(signature.outputs, out, strict=True)
     }
 
 
