@@ -51,7 +51,8 @@ class Floats:
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the dimensions."""
-        return self.low.shape
+        sizes: tuple[int, ...] = self.low.shape
+        return sizes
 
     @property
     def must(self) -> Array:
@@ -191,17 +192,17 @@ class Floats:
         least = np.where(finite, least, np.where(plus & ~down, np.inf, -np.inf))
         most = np.where(finite, most, np.where(minus & ~up, -np.inf, np.inf))
         must = empty.any(axis) | (plus & minus)
-        nan = self.nan.any(axis) | (up & down) | must
+        nan = np.asarray(self.nan.any(axis) | (up & down) | must)
         least, most = np.where(down, -np.inf, least), np.where(up, np.inf, most)
         return Floats(np.where(must, np.inf, least), np.where(must, -np.inf, most), nan)._ranged()
 
     def largest(self, axes: Sequence[int]) -> Floats:
         """The largest element over dimensions; where there is a NaN, any element or NaN."""
         axis = tuple(axes)
-        nan = self.nan.any(axis)
+        nan = np.asarray(self.nan.any(axis))
         low = np.where(nan, self.low.min(axis), self.low.max(axis))
         low = np.where(self.nan.all(axis), -np.inf, low)
-        return Floats(low, np.where(low == -np.inf, self.high.max(axis), self.high.max(axis)), nan)
+        return Floats(low, self.high.max(axis), nan)
 
     def smallest(self, axes: Sequence[int]) -> Floats:
         """The smallest element over dimensions, alike."""
@@ -264,7 +265,8 @@ class Integers:
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the dimensions."""
-        return self.values.shape
+        sizes: tuple[int, ...] = self.values.shape
+        return sizes
 
     def moved(self, move: Callable[[Array], Array]) -> Integers:
         """The elements in other places."""
@@ -336,8 +338,7 @@ class Integers:
         return Integers(self.values.min(tuple(axes)), self._any(axes), self.dtype)
 
     def _any(self, axes: Sequence[int]) -> Array:
-        result: Array = self.unsure.any(tuple(axes))
-        return result
+        return np.asarray(self.unsure.any(tuple(axes)))
 
     def converted(self, dtype: str) -> Floats | Integers:
         """As elements of another type: modulo 2^bits, or rounded once."""

@@ -104,4 +104,3 @@ def _with_unrelated() -> Definitions:
 def prepare() -> None:
     """Read all definitions, so that processes for single cases need not."""
     _with_unrelated()
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .bounds import Floats
 from .formats import Array
 from .oracle import V, contracted, like, operator, windows
 from .reductions import _mean
@@ -169,21 +170,19 @@ def _padded(x: V, margins: list[tuple[int, int]], value: float) -> V:
     inside = tuple(
         slice(before, before + size) for size, (before, _) in zip(x.shape, margins, strict=True)
     )
-    around = like(x, value)
 
     def move(values: Array, filler: Array) -> Array:
         result = np.full(whole, filler, values.dtype)
         result[inside] = values
         return result
 
-    fillers = iter(_parts(around))
+    fillers = iter(_parts(like(x, value)))
     return x.moved(lambda v: move(v, next(fillers)))
 
 
-def _parts(x: V) -> list[Array]:
-    found: list[Array] = []
-    x.moved(lambda v: (found.append(v), v)[1])
-    return found
+def _parts(x: V) -> tuple[Array, ...]:
+    """What a tensor consists of, in the order in which it is moved."""
+    return (x.low, x.high, x.nan) if isinstance(x, Floats) else (x.values, x.unsure)
 
 
 @operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from .cases import Case
+from .cases import Case, Tensor
 from .draw import ALL, ARITHMETIC, FLOATING, Drawing, Shape, UnfitError
 
 Recipe = Callable[[Drawing, str], None]
@@ -244,16 +244,23 @@ def _picture(d: Drawing, rank: int, dtypes: tuple[str, ...], axes: tuple[int, ..
 
 def _filters(name: str, x: Shape, k: tuple[int, int], more: int) -> Shape:
     r, s = k
-    return {
-        "conv2d_nhwc": lambda: (r, s, x[3], more),
-        "conv2d": lambda: (more, x[1], r, s),
-        "conv_row": lambda: (x[0], s, x[2], more),
-        "grouped_conv2d_nhwc": lambda: (x[3], r, s, x[4], more),
-        "grouped_conv2d": lambda: (x[1], more, x[2], r, s),
-        "depthwise_conv2d_nhwc": lambda: (r, s, x[3]),
-        "depthwise_conv2d": lambda: (x[1], r, s),
-        "depthwise_row": lambda: (x[0], s, x[2]),
-    }[name]()
+    match name:
+        case "conv2d_nhwc":
+            return r, s, x[3], more
+        case "conv2d":
+            return more, x[1], r, s
+        case "conv_row":
+            return x[0], s, x[2], more
+        case "grouped_conv2d_nhwc":
+            return x[3], r, s, x[4], more
+        case "grouped_conv2d":
+            return x[1], more, x[2], r, s
+        case "depthwise_conv2d_nhwc":
+            return r, s, x[3]
+        case "depthwise_conv2d":
+            return x[1], r, s
+        case _:
+            return x[0], s, x[2]
 
 
 @_recipe("conv2d_nhwc", "conv2d", "conv_row", "grouped_conv2d_nhwc", "grouped_conv2d")

@@ -20,7 +20,7 @@ from .cases import Array, Case
 from .inputs import KINDS, arrays
 
 TILE_SIZES = (1, 4, 8)
-BUDGET = "60000 specs"
+BUDGET = "30000 specs"
 PATTERN = 0xA5
 """Each byte of outputs before a call, so that an element that is not written shows."""
 
