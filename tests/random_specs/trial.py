@@ -57,10 +57,17 @@ def compiled(case: Case, target: str, memo: morello.Memo, definitions: Definitio
     )
 
 
-def attempt(case: Case, target: str, seed: tuple[int, ...], *, sanitize: bool = False) -> Outcome:
+def attempt(
+    case: Case,
+    target: str,
+    seed: tuple[int, ...],
+    *,
+    sanitize: bool = False,
+    definitions: Definitions | None = None,
+) -> Outcome:
     """Compile a case, run it, and say what came of it; no exception is let through."""
     try:
-        kernel = compiled(case, target, morello.Memo(), machines())
+        kernel = compiled(case, target, morello.Memo(), definitions or machines())
         return checked(kernel, case, seed, sanitize=sanitize)
     except morello.MorelloError as error:
         return _told(error)
