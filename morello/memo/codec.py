@@ -28,15 +28,21 @@ import numpy.typing as npt
 
 from morello.errors import MorelloError
 from morello.memo.boxes import Boxes
-from morello.memo.page import UNSOLVABLE, Axes, Choice, Page
+from morello.memo.page import MAX_LENGTH, MAX_RANK, UNSOLVABLE, Axes, Choice, Page
 
 VERSION = 1
 """Of the format. A page of another version is as good as damaged: it is solved again."""
 
 _CHECKSUM = 16
 _HEADER = 1 + _CHECKSUM + 4
-_MAX_CONTENT = 1 << 28
-"""Bytes that a page may take before it is deflated; a page that says more is damaged."""
+_MAX_CONTENT = 1 << 24
+"""Bytes that a page may take before it is deflated; a page that says more is damaged.
+
+This bounds the boxes as well, and so the memory of all that is read to some twenty times as much.
+"""
+
+_MAX_CHOICES = 1 << 16
+_MAX_PARAMETERS = 64  # of one choice
 
 _MAX_NUMBER_BYTES = 10  # of 7 bits: what 64 bits take
 
@@ -196,6 +202,13 @@ class _Reader:
                 return value
         raise ValueError("a number is too long")
 
+    def count(self, most: int, what: str) -> int:
+        """How many of something follow: refused before anything is made of them."""
+        value = self.number()
+        if value > most:
+            raise ValueError(f"it has {value} {what}, at most {most} are read")
+        return value
+
     def text(self) -> str:
         return self.take(self.number()).decode()
 
@@ -209,18 +222,18 @@ class _Reader:
 
 def _page(content: _Reader) -> Page:
     axes = _axes(content)
-    choices = tuple(_choice(content) for _ in range(content.number()))
+    choices = tuple(_choice(content) for _ in range(content.count(_MAX_CHOICES, "choices")))
     boxes = _boxes(content, tuple(len(axis) for axis in axes), len(choices))
     content.end()
     return Page(axes, choices, boxes)
 
 
 def _axes(content: _Reader) -> Axes:
-    return tuple(_axis(content) for _ in range(content.number()))
+    return tuple(_axis(content) for _ in range(content.count(MAX_RANK, "axes")))
 
 
 def _axis(content: _Reader) -> tuple[int, ...]:
-    length, first = content.number(), content.number()
+    length, first = content.count(MAX_LENGTH, "values on an axis"), content.number()
     if length == 0:
         raise ValueError("an axis is empty")
     values = [-(first + 1 >> 1) if first & 1 else first >> 1]
@@ -231,12 +244,13 @@ def _axis(content: _Reader) -> tuple[int, ...]:
 
 def _choice(content: _Reader) -> Choice:
     name = content.text()
-    return Choice(name, tuple((content.text(), content.text()) for _ in range(content.number())))
+    parameters = range(content.count(_MAX_PARAMETERS, "parameters of a choice"))
+    return Choice(name, tuple((content.text(), content.text()) for _ in parameters))
 
 
 def _boxes(content: _Reader, shape: tuple[int, ...], choices: int) -> Boxes:
     kind, bound = _column_types(choices, shape)
-    count, rank = content.number(), len(shape)
+    count, rank = content.count(_MAX_CONTENT, "boxes"), len(shape)
     rest = content.column(1, kind)
     values = np.add.accumulate(content.column(count, kind), dtype=kind)
     low, extent = (content.column(count * rank, bound).reshape(rank, count).T for _ in range(2))

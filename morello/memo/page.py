@@ -32,6 +32,9 @@ MAX_CELLS = 1 << 31
 
 MAX_RANK = 32
 
+MAX_LENGTH = 1 << 16
+"""Values of an axis: a dimension of 2^30 elements gives less than a hundred."""
+
 MAX_VALUE = 1 << 62
 """Beyond every value of an axis."""
 
@@ -180,6 +183,8 @@ def _check_axes(axes: Axes) -> None:
     for axis in axes:
         if not axis or any(a >= b for a, b in pairwise(axis)):
             raise ValueError("the values of an axis do not increase")
+        if len(axis) > MAX_LENGTH:
+            raise ValueError(f"an axis has at most {MAX_LENGTH} values")
         if max(-axis[0], axis[-1]) >= MAX_VALUE:
             raise ValueError("a value of an axis is too large")
 

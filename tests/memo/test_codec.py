@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -9,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.memo.codec import _HEADER, VERSION, DamagedPageError, _checksum, decode, encode
+from morello.memo.codec import (
+    _HEADER,
+    VERSION,
+    DamagedPageError,
+    _checksum,
+    _number,
+    decode,
+    decode_axes,
+    encode,
+)
 from morello.memo.page import Choice, Page, page_of
 from tests.memo.tables import axes_like, page_like, pages, tiled
 
@@ -125,3 +135,34 @@ def test_what_is_wrong_is_said(data: bytes, reason: str) -> None:
     with pytest.raises(DamagedPageError, match=reason) as caught:
         decode(data)
     assert "solved again" in caught.value.help
+
+
+AXIS = _number(1) + _number(0)
+HUGE = {
+    "a long axis": _number(1) + _number(1 << 23) + bytes(1 << 23),
+    "many axes": _number(1 << 22) + AXIS * (1 << 22),
+    "many choices": _number(1) + AXIS + _number(1 << 22) + bytes(1 << 23),
+    "many parameters": _number(1) + AXIS + bytes([1, 0]) + _number(1 << 22) + bytes(1 << 23),
+    "a long page": bytes(1 << 25),
+}
+
+
+@pytest.mark.parametrize("content", HUGE.values(), ids=HUGE)
+def test_what_says_that_it_is_huge_is_refused_before_it_is_read(content: bytes) -> None:
+    """A few kilobytes of file, deflated, do not become hundreds of megabytes of objects."""
+    data = _sealed(content)
+    assert len(data) < 1 << 16
+    tracemalloc.start()
+    try:
+        with pytest.raises(DamagedPageError, match=r"at most|too long"):
+            decode(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * (1 << 24)
+
+
+def test_axes_alone_are_refused_as_early() -> None:
+    """They stand in a column of their own, not deflated."""
+    with pytest.raises(DamagedPageError, match="at most"):
+        decode_axes(HUGE["a long axis"])
