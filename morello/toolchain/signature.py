@@ -185,7 +185,7 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
     if not array.flags.aligned:
         raise UsageError(
             f"'{name}' does not begin at a multiple of its {argument.dtype.bytes}-byte elements",
-            help=f"pass {name}.copy(order='K')",
+            help=_help(argument, f"pass {name}.copy(order='K')"),
         )
     return array
 
@@ -195,14 +195,30 @@ def _check_type(argument: ArgumentInfo, array: object) -> Array:
     if not isinstance(array, np.ndarray):
         raise UsageError(
             f"'{name}' is a {type(array).__name__}; expected a numpy array",
-            help=f"pass np.asarray({name}, dtype={argument.dtype.python})",
+            help=_help(argument, f"pass np.asarray({name}, dtype={argument.dtype.python})"),
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise UsageError(
+            f"'{name}' is a masked array; its mask would be ignored",
+            help=_help(argument, f"pass {name}.filled(VALUE), or {name}.data for all elements"),
         )
     if array.dtype != dtype:
+        advice = f"pass {name}.astype({argument.dtype.python})"
+        if array.dtype.kind == "u" and dtype.kind in "fV" and array.itemsize == dtype.itemsize:
+            advice = f"pass {name}.view({argument.dtype.python}) where it holds bits; else " + (
+                f"{name}.astype({argument.dtype.python})"
+            )
         raise UsageError(
-            f"'{name}' has dtype {array.dtype}; expected {dtype}",
-            help=f"pass {name}.astype({argument.dtype.python})",
+            f"'{name}' has dtype {array.dtype}; expected {dtype}", help=_help(argument, advice)
         )
     return array
+
+
+def _help(argument: ArgumentInfo, advice: str) -> str:
+    """What to pass instead: for an output no copy, which would leave the array unwritten."""
+    if argument.role != "output":
+        return advice
+    return "a copy would be written, and not this: pass another array, or none to have one made"
 
 
 def _misshapen(argument: ArgumentInfo, array: Array, expected: tuple[int, ...]) -> UsageError:
@@ -218,19 +234,17 @@ def _misshapen(argument: ArgumentInfo, array: Array, expected: tuple[int, ...]) 
 
 def _strided(argument: ArgumentInfo, array: Array) -> UsageError:
     name, order = argument.name, argument.passed_order
-    found = f"'{name}' has strides {array.strides} bytes; expected "
     if order == row_major(len(order)).order:
-        return UsageError(
-            f"{found}row-major without gaps", help=f"pass np.ascontiguousarray({name})"
-        )
-    if order == row_major(len(order)).order[::-1]:
-        return UsageError(
-            f"{found}column-major without gaps", help=f"pass np.asfortranarray({name})"
-        )
-    inverse = tuple(int(i) for i in np.argsort(order))
+        expected, advice = "row-major", f"np.ascontiguousarray({name})"
+    elif order == row_major(len(order)).order[::-1]:
+        expected, advice = "column-major", f"np.asfortranarray({name})"
+    else:
+        inverse = tuple(int(i) for i in np.argsort(order))
+        expected = f"layout {order}"
+        advice = f"np.ascontiguousarray({name}.transpose({order})).transpose({inverse})"
     return UsageError(
-        f"{found}layout {order} without gaps",
-        help=f"pass np.ascontiguousarray({name}.transpose({order})).transpose({inverse})",
+        f"'{name}' has strides {array.strides} bytes; expected {expected} without gaps",
+        help=_help(argument, f"pass {advice}"),
     )
 
 
