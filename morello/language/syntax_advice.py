@@ -225,6 +225,17 @@ _TARGET: Table = (
         "primitives f32 x 16 on TARGET { ... }",
         ("primitives f32 on", "primitives f32 {", "primitives f32 x 16 {"),
     ),
+    (
+        "a primitive's cost is the name of one coefficient of the target: "
+        'add "_mm_add_ps({0}, {1})" vector_op',
+        (
+            'primitives f32 x 4 on a { add "s" 2',
+            'primitives f32 x 4 on a { add "s" 2.5',
+            'primitives f32 x 4 on a { add "s" b *',
+            'primitives f32 x 4 on a { add "s" b +',
+            'primitives f32 x 4 on a { add "s" cost',
+        ),
+    ),
 )
 
 _MSPEC: Table = (
