@@ -20,11 +20,15 @@ from morello.spec.dtypes import DType
 from morello.spec.graph import Graph, Node, graph_of
 from morello.spec.indexing import Access, Indexing
 from morello.spec.operators import Operation, Operator
+from morello.spec.reads import with_split_reads
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An operation that is a part of a graph, and the tensors of the graph that it is on."""
+    """An operation that is a part of a graph, and the tensors of the graph that it is on.
+
+    Two operands are one tensor where that is read in two ways.
+    """
 
     operation: Operation
     tensors: tuple[str, ...]
@@ -52,9 +56,10 @@ def operation_of(graph: Graph, *, accumulating: bool = False) -> Part:
     if len(graph.nodes) == 1:
         (node,) = graph.nodes
         return Part(_form(node.operation, accumulating), node.tensors)
-    names = _canonical_names(graph)
-    renamed = _renamed(graph, names)
-    original = {new: old for old, new in names.items()}
+    split, tensor_of = with_split_reads(graph)
+    names = _canonical_names(split)
+    renamed = _renamed(split, names)
+    original = {new: tensor_of.get(old, old) for old, new in names.items()}
     tensors = tuple(original[name] for name in (*renamed.inputs, renamed.output))
     return Part(Operation(_operator(renamed), 0, accumulating), tensors)
 
@@ -69,6 +74,7 @@ class Composition:
         dims: The operator's dimensions that each operation is about, by the tensor it computes.
         pinned: Dimensions that no loop may divide while the graph is whole.
         alike: Groups of dimensions that always have the same size.
+        disagreed: Tensors on the way that operations index in different ways.
         hidden: Where some dimension is in no operand, what always has the same extent: the indices
             of one dimension of a tensor. Such a dimension is never divided.
         complete: Whether the operator's statement says all that the graph computes.
@@ -80,6 +86,7 @@ class Composition:
     pinned: frozenset[str]
     alike: tuple[tuple[str, ...], ...]
     complete: bool
+    disagreed: frozenset[str] = frozenset()
     hidden: tuple[Access, ...] = ()
     _parts: dict[tuple[str, bool], tuple[Part, Part]] = field(
         default_factory=dict, repr=False, compare=False
@@ -90,8 +97,9 @@ class Composition:
         """Tensors that may be computed first, to be read by the rest.
 
         Nothing is gained by keeping what elementwise operations hand to each other: they are one
-        expression, unless one leaves margins or merges rows, reads in another order what is read
-        elsewhere, too, or some of them would evaluate it again and again for elements of its own.
+        expression, unless one leaves margins or merges rows, is read in several ways, reads in
+        another order what is read elsewhere, too, or some of them would evaluate it again and again
+        for elements of its own.
         No sum is computed twice: what both parts need of one has to be there before. What serves
         another tensor alone, that has to be kept, is computed with it where loops over that one
         divide all on the way.
@@ -214,7 +222,7 @@ class Composition:
 
     def _stays_inside(self, name: str) -> bool:
         graph, node = self.graph, self.graph.computed[name]
-        if node.operation.merges or self._turns(node):
+        if node.operation.merges or name in self.disagreed or self._turns(node):
             return False
         return all(
             reader.operation.operator.reduction is None
@@ -275,6 +283,7 @@ def _operator(graph: Graph) -> Operator:
             indexing.pinned,
             tuple(indexing.alike()),
             complete,
+            indexing.disagreed,
             tuple(indexing.hidden()),
         ),
     )

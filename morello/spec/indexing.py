@@ -51,6 +51,7 @@ class Indexing:
         self._follow_windows()
         self.pinned = frozenset(self._pins())
         self.locals = {name: self.access(name) for name in graph.locals}
+        self.disagreed = frozenset(name for name in graph.locals if not self._agreed(name))
 
     # ------------------------------------------------------------------ classes and names
 
@@ -61,9 +62,11 @@ class Indexing:
                 yield name, position, access
 
     def _classes(self) -> _Classes:
+        """What nodes hand to each other is matched first: inputs may be split (`spec.reads`)."""
         classes = _Classes((i, d) for i, n in enumerate(self.graph.nodes) for d in n.operation.dims)
         first: dict[tuple[str, int], _Dim] = {}
-        for name, position, access in self._uses():
+        computed = self.graph.computed
+        for name, position, access in sorted(self._uses(), key=lambda use: use[0] not in computed):
             for place, index in enumerate(access):
                 if (plain := index.alone) is not None:
                     dim = (position, plain)
@@ -169,6 +172,18 @@ class Indexing:
             for i, access in self._by_tensor[tensor]
         ]
         return list(dict.fromkeys(index for _, index in sorted(found, key=lambda f: f[0])))
+
+    def _agreed(self, tensor: str) -> bool:
+        """Whether all nodes index a tensor alike."""
+        rank = len(self._by_tensor[tensor][0][1])
+        return all(len(self._seen(tensor, place)) == 1 for place in range(rank))
+
+    def reads(self, tensor: str) -> list[Access]:
+        """How each use of an input indexes it, in the operator's dimensions, in order."""
+        return [
+            tuple(self._in_own(position, index) for index in access)
+            for position, access in self._by_tensor[tensor]
+        ]
 
     def _pins(self) -> Iterator[str]:
         """Dimensions that nodes do not agree on, and those of which some node needs all."""
@@ -309,8 +324,7 @@ class Indexing:
     def _is_one_statement(self) -> bool:
         *before, last = self.graph.nodes
         assigned = all(node.operation.operator.reduction is None for node in before)
-        ranks = {name: len(access) for name, _, access in self._uses()}
-        agreed = all(len(self._seen(t, p)) == 1 for t, rank in ranks.items() for p in range(rank))
+        agreed = all(map(self._agreed, self._by_tensor))
         # In the terms of a sum, what has fewer dimensions would be evaluated again and again.
         once = last.operation.operator.reduction is None or all(
             len(node.operation.dims) == len(last.operation.dims) for node in before
