@@ -21,8 +21,9 @@ op causal(S: T[i, j], P: U[i], Q: U[j]) -> Y: T[i, j]
 
 CASES: dict[str, tuple[str, str, Callable[..., object]]] = {
     "squared distances": (
-        "input x: T[M, N] output y: T[M, M] n = row_square_sum(x)"
-        " y = add_to_rows(add_bias(scale(matmul_nt(x, x), factor = -2), n), n)",
+        "input x: T[M, N] output y: T[M, M] local p: T[M, M] local n: T[M]"
+        " n = row_square_sum(x) p = matmul_nt(x, x)"
+        " y = add_to_rows(add_bias(scale(p, factor = -2), n), n)",
         "MN",
         lambda x: ((x[:, None] - x[None]) ** 2).sum(-1),
     ),
@@ -49,13 +50,14 @@ CASES: dict[str, tuple[str, str, Callable[..., object]]] = {
         lambda a: np.maximum(a, 0) - np.maximum(a, 0).T,
     ),
     "by a sum, too": (
-        "input x: T[M, M] output y: T[M, M] y = add_to_rows(add(matmul(x, x), x), row_max(x))",
+        "input x: T[M, M] output y: T[M, M] local p: T[M, M]"
+        " p = matmul(x, x) y = add_to_rows(add(p, x), row_max(x))",
         "MM",
         lambda x: x @ x + x + x.max(1, keepdims=True),
     ),
     "positions of a causal mask": (
-        "input q: T[M, N] input k: T[M, N] input p: T[M] output y: T[M, M]"
-        " y = relu(causal(matmul_nt(q, k), p, p))",
+        "input q: T[M, N] input k: T[M, N] input p: T[M] output y: T[M, M] local s: T[M, M]"
+        " s = matmul_nt(q, k) y = relu(causal(s, p, p))",
         "MN MN M",
         lambda q, k, p: np.maximum(np.where(p <= p[:, None], q @ k.T, -1000), 0),
     ),
