@@ -1,6 +1,6 @@
 """Specs of up to five operations of all kinds, drawn at random: each compiles, and is right.
 
-`tests.end_to_end.hunt` tries as many as there is time for.
+`tests.random_specs` draws as many as there is time for, and holds them against plain numpy.
 """
 
 from __future__ import annotations
