@@ -13,14 +13,15 @@ affine in the variables of the loops around. From that follows:
   unless both are in ordered steps.
 * A kernel that reads where it writes does so element for element.
 
-What a loop does is told by one iteration and how its regions move from one to the next. A part of a
-tensor whose regions are not rectangular (rows that run on into each other) is not followed: of it
-only the bounds are proved.
+What a loop does is told by one iteration and how its regions move from one to the next. A tensor of
+which some part is not rectangular (rows that run on into each other) is not followed: of it only
+the bounds are proved. So it is with a tensor whose elements are written in steps, as where rows
+are merged into one, if the parts that are written cannot be told to fill it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -107,7 +108,17 @@ def verify_tree(node: Node, arguments: Iterable[Tensor]) -> None:
         InternalError: It does not, or that could not be proved.
     """
     given = {tensor.name: tensor for tensor in arguments}
-    effects = _Verifier(node).effects(node)
+    followed, in_steps = _followed(node)
+    try:
+        _verify(node, given, followed)
+    except InternalError:
+        if not in_steps:
+            raise
+        _verify(node, given, followed - in_steps)
+
+
+def _verify(node: Node, given: Mapping[str, Tensor], followed: frozenset[str]) -> None:
+    effects = _Verifier(followed).effects(node)
     for read in effects.reads:
         tensor = given.get(read.tensor)
         if tensor is None:
@@ -121,7 +132,7 @@ def verify_tree(node: Node, arguments: Iterable[Tensor]) -> None:
             raise InternalError(f"{write.statement} writes to '{write.tensor}', an input")
     for tensor in given.values():
         if tensor.role == "output":
-            _is_written(tensor, effects.writes, _followed(node))
+            _is_written(tensor, effects.writes, followed)
 
 
 def verify_program(program: Program) -> None:
@@ -147,18 +158,30 @@ def _is_written(tensor: Tensor, writes: Sequence[Access], followed: frozenset[st
         raise InternalError(f"not all of '{tensor.name}' is written: {rest[0]}")
 
 
-def _followed(node: Node) -> frozenset[str]:
-    """Tensors of which all views are rectangular."""
-    views = [view for n in walk(node) if isinstance(n, KernelCall | Apply) for view in n.operands]
+def _followed(node: Node) -> tuple[frozenset[str], frozenset[str]]:
+    """Tensors of which all views are rectangular, and those of them that are written in steps."""
+    calls = [n for n in walk(node) if isinstance(n, KernelCall | Apply)]
+    views = [view for call in calls for view in call.operands]
     crooked = {v.tensor.name for v in views if any(axis.runs_on for axis in v.every_axis)}
-    return frozenset(v.tensor.name for v in views) - crooked
+    followed = frozenset(v.tensor.name for v in views) - crooked
+    written = [call.operands[-1] for call in calls]
+    return followed, followed & {v.tensor.name for v in written if _in_steps(v)}
+
+
+def _in_steps(view: View) -> bool:
+    """Whether elements next to each other, or next parts, may be apart in the tensor."""
+    factors = [abs(factor) for offset in view.offsets for _, factor in offset.terms]
+    return max([*factors, *(axis.step for axis in view.every_axis)], default=1) > 1
 
 
 class _Verifier:
-    """``bounds``: values of the variables around; ``origins``: what made the nodes around."""
+    """``bounds``: values of the variables around; ``origins``: what made the nodes around.
 
-    def __init__(self, node: Node) -> None:
-        self.followed = _followed(node)
+    ``followed``: tensors of which it is told what they hold.
+    """
+
+    def __init__(self, followed: frozenset[str]) -> None:
+        self.followed = followed
         self.bounds: dict[str, tuple[int, int]] = {}
         self.origins: list[Origin] = []
         self.ordered = False
@@ -409,7 +432,9 @@ def _add(writes: list[Access], write: Access, bounds: Bounds) -> None:
                 write = replace(write, region=both)
                 continue
         if not disjoint(before.region, write.region, bounds):
-            break
+            if before.ordered != write.ordered or without(before.region, write.region, bounds):
+                break
+            del writes[position]
     writes.append(write)
 
 

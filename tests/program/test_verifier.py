@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+import morello
 from morello.definitions import Definitions
 from morello.errors import InternalError
 from morello.language.source import Source, Span
@@ -28,6 +29,7 @@ from morello.program.verifier import verify_tree
 from morello.spec.dtypes import DTYPES
 from morello.spec.layout import Layout
 from morello.spec.operators import Operation
+from tests.random_specs.trial import machines
 
 N, TILE = 12, 4
 ORIGIN = Origin("a_rule", Span(Source("here", "rule"), 0, 4))
@@ -230,3 +232,26 @@ def test_iterations_that_overlap_are_told_apart(call: Call) -> None:
     verify_tree(program(0), (X, Y))
     with pytest.raises(InternalError, match="of iteration"):
         verify_tree(program(TILE), (X, Y))
+
+
+RIGHT = {
+    "merged rows in parts": """spec s() { input x: s32[3, 5] output y: s32[15]
+      y = merge_rows(x, width = 5) }""",
+    "merged rows in place": """spec s() { input x: f32[4, 5, 4] input w: f32[4, 5] output y: f32[4, 20]
+      y = tanh(merge_rows(divide_rows(x, w), width = 4)) }""",
+    "a version that is hidden": """spec s() threads 3 {
+      input x: f32[61, 17] input w: f32[17, 3] input v: f32[61]
+      output c: f32[3] output y: f32[61, 3]
+      s = sigmoid(matmul(x, w))
+      c = column_sum(s)
+      y = scale_rows(s, v) }""",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_programs_with_odd_tiles_are_proved(name: str) -> None:
+    """Tiles that leave a rest write parts with gaps between them, or one version over another."""
+    kernel = morello.compile(
+        RIGHT[name], target="x86.scalar", definitions=machines(), memo=morello.Memo()
+    )
+    assert kernel.verify().elements
