@@ -58,7 +58,7 @@ MAX_VOLUME = 1 << 13
 MAX_ASKED = 1 << 22
 """The largest size that is tried because a guard names it."""
 
-MAX_TOTAL = 1 << 15
+MAX_TOTAL = 1 << 13
 """Iterations of all Specs with sizes that guards name; the one that reaches it is the last."""
 
 PANELS = (0, 2, 4, 16)

@@ -368,13 +368,15 @@ def test_bench_times_the_program(run: Run, small_spec: Path) -> None:
     assert _written() == set()
 
 
-def test_a_wrong_rule_is_caught_and_nothing_is_written(run: Run, small_spec: Path) -> None:
-    """A rule of the user that forgets to initialise: ``--verify`` says so."""
+def test_a_wrong_rule_is_caught_and_nothing_is_written(run: Run, target: str) -> None:
+    """A rule of the user that forgets what was asked: ``--verify`` says so."""
     Path("wrong.mrules").write_text(
-        'rule wrong\n  "Accumulate into whatever is there."\n  match f: op\n'
-        "  where reduces(f)\n  yield accumulating f\n"
+        'rule wrong\n  "Forget the exponential."\n  match f: exp\n  yield copy(f.X, f.Y)\n'
     )
-    result = run("compile", small_spec, "-r", "wrong.mrules", "--verify")
+    Path("e.mspec").write_text(
+        f"target {target}\nspec e() {{ input x: f32[9] output y: f32[9] y = exp(x) }}\n"
+    )
+    result = run("compile", "e.mspec", "-r", "wrong.mrules", "--verify")
     assert result.exit_code == 1
     assert "error" in result.stderr
     assert "internal" not in result.stderr

@@ -237,7 +237,8 @@ def test_iterations_that_overlap_are_told_apart(call: Call) -> None:
 RIGHT = {
     "merged rows in parts": """spec s() { input x: s32[3, 5] output y: s32[15]
       y = merge_rows(x, width = 5) }""",
-    "merged rows in place": """spec s() { input x: f32[4, 5, 4] input w: f32[4, 5] output y: f32[4, 20]
+    "merged rows in place": """spec s() {
+      input x: f32[4, 5, 4] input w: f32[4, 5] output y: f32[4, 20]
       y = tanh(merge_rows(divide_rows(x, w), width = 4)) }""",
     "a version that is hidden": """spec s() threads 3 {
       input x: f32[61, 17] input w: f32[17, 3] input v: f32[61]

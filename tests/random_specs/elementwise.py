@@ -11,6 +11,7 @@ from .formats import Array
 from .oracle import V, added, less, like, operator, over, times
 
 EXP_UNITS = LOG_UNITS = 2.0
+LOG1P_UNITS, EXPM1_UNITS, ERFC_UNITS = 3.0, 4.0, 16.0
 TANH_UNITS = ERF_UNITS = 6.0
 """Stated errors of functions, twice their units in the last place, which are up to 2 u."""
 
@@ -165,6 +166,22 @@ def erf(x: V) -> V:
 
 
 @operator
+def erfc(x: V) -> V:
+    found = x.negated().rising(lambda v: np.asarray(_each(math.erfc)(-v), np.float64))
+    return found.widened(ERFC_UNITS).clipped(0.0, 2.0)
+
+
+@operator
+def log1p(x: V) -> V:
+    return x.rising(np.log1p, -1.0).widened(LOG1P_UNITS)
+
+
+@operator
+def expm1(x: V) -> V:
+    return x.rising(np.expm1).widened(EXPM1_UNITS).clipped(-1.0, np.inf)
+
+
+@operator
 def sigmoid(x: V) -> V:
     return x.rising(_logistic).widened(6.0, FADED).clipped(0.0, 1.0)
 
@@ -204,8 +221,7 @@ def leaky_relu(x: V, slope: float) -> V:
 
 @operator
 def softplus(x: V) -> V:
-    # log(1 + exp(-|x|)) is added to the positive part; the 1 hides what is below u.
-    found = x.rising(lambda v: np.logaddexp(0.0, v)).widened(8.0, 4 * 2.0**-24)
+    found = x.rising(lambda v: np.logaddexp(0.0, v)).widened(8.0, FADED)
     return found.clipped(0.0, np.inf)
 
 

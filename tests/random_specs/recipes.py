@@ -45,8 +45,9 @@ def _recipe(*names: str) -> Callable[[Recipe], Recipe]:
 # --------------------------------------------------------------------------- elementwise
 
 
-@_recipe("sqrt", "exp", "log", "tanh", "erf", "sigmoid", "silu", "gelu", "gelu_tanh")
-@_recipe("softplus", "reciprocal", "rsqrt", "reciprocal_from_one")
+@_recipe("sqrt", "exp", "log", "tanh", "erf", "erfc", "log1p", "expm1")
+@_recipe("sigmoid", "silu", "gelu", "gelu_tanh", "softplus")
+@_recipe("reciprocal", "rsqrt", "reciprocal_from_one")
 def _function(d: Drawing, name: str) -> None:
     x = d.any((1, 2, 3, 4), FLOATING)
     d.add(name, [x], {}, x.dtype)
