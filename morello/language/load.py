@@ -5,15 +5,12 @@ A byte order mark and lines that end in CR LF are tolerated; lines end in LF fro
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
 from pathlib import Path
 
 from morello.errors import MorelloError
 from morello.language.diagnostics import Diagnostic, DiagnosticsError, suggestion
 from morello.language.source import Source, Span
-
-_NOTHING = re.compile(r"(?:\s|#[^\n]*)*")
 
 
 def load_source(path: Path | str) -> Source:
@@ -49,13 +46,18 @@ def source_from_bytes(data: bytes, name: str, path: Path | None = None) -> Sourc
             help="source files are text, encoded in UTF-8",
         )
     source = _decode(name, path, data.removeprefix(BOM_UTF8))
-    if _NOTHING.fullmatch(source.text):
+    if _declares_nothing(source.text):
         advice = "it has nothing but blank lines and comments: was it saved?"
         place = Span(source, 0, 0)
         raise DiagnosticsError(
             [Diagnostic("E002", "this file declares nothing", place, "", advice)]
         )
     return source
+
+
+def _declares_nothing(text: str) -> bool:
+    """Whether every line is blank or a comment."""
+    return all(line.lstrip()[:1] in ("", "#") for line in text.split("\n"))
 
 
 def _read(file: Path) -> bytes:

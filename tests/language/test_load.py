@@ -50,6 +50,14 @@ def test_tolerated(tmp_path: Path, data: bytes) -> None:
     assert load_source(write(tmp_path, data)).text == TEXT
 
 
+@pytest.mark.parametrize("comment", ["#" * 200_000, "# " * 100_000, " \t" * 100_000 + "#"])
+def test_long_comments_take_no_time(tmp_path: Path, comment: str) -> None:
+    """A line of many '#' is how headings are often drawn."""
+    text = f"{comment}\n{TEXT}"
+    assert text == load_source(write(tmp_path, text.encode())).text
+    assert "E002" == diagnostic(write(tmp_path, f"{comment}\n{comment}".encode())).code
+
+
 def test_missing_file(tmp_path: Path) -> None:
     """A file with a similar name, of the same kind, is suggested."""
     write(tmp_path, b"", "matmul.mspec")
