@@ -28,6 +28,9 @@ VARIABLE = "MORELLO_PROFILE"
 OFF = "off"
 FORMAT = 1
 
+_NO_PROFILE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
+"""What reading another document ends with: also one that is nested deeply, or of huge numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class TargetProfile:
@@ -112,7 +115,7 @@ def read_profile(path: Path | None) -> Profile | None:
 
     try:
         return _profile(json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except _NO_PROFILE as error:
         raise _unusable(path, "it is no profile") from error
 
 

@@ -53,9 +53,19 @@ def test_no_file_is_no_profile(tmp_path: Path) -> None:
         lambda document: {**document, "targets": {"t": {"coefficients": {}}}},
         lambda document: json.loads(json.dumps(document).replace("3.5", "-1")),
         lambda document: json.loads(json.dumps(document).replace("3.5", "Infinity")),
+        lambda document: json.loads(json.dumps(document).replace("3.5", "9" * 400)),
         lambda document: json.loads(json.dumps(document).replace("3.5", '"cheap"')),
     ],
-    ids=["a list", "newer", "parts missing", "fields missing", "negative", "infinite", "text"],
+    ids=[
+        "a list",
+        "newer",
+        "parts missing",
+        "fields missing",
+        "negative",
+        "infinite",
+        "huge",
+        "text",
+    ],
 )
 def test_what_is_no_profile_is_refused(change: object, tmp_path: Path) -> None:
     """With its name, and what to do."""
@@ -68,7 +78,7 @@ def test_what_is_no_profile_is_refused(change: object, tmp_path: Path) -> None:
     assert "MORELLO_PROFILE=off" in error.value.help
 
 
-@pytest.mark.parametrize("data", [b"{", b"\xff\xfe", b""])
+@pytest.mark.parametrize("data", [b"{", b"\xff\xfe", b"", b"[" * 100_000, b"9" * 5000])
 def test_damaged_files_are_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     path.write_bytes(data)
