@@ -72,7 +72,7 @@ def project_sources(directory: Path | None = None) -> list[Source]:
 def _files(kind: str, path: Path) -> list[Path]:
     """A file itself, or the files in a directory, sorted by name."""
     suffix = SUFFIXES[kind]
-    if path.is_dir():
+    if os.path.isdir(path):  # False too where no path can be so long
         found = sorted(item for item in path.iterdir() if item.name.endswith(suffix))
         if not found:
             raise MorelloError(f"there is no {suffix} file in the directory '{path}'")
@@ -141,7 +141,7 @@ def _parse(source: Source) -> dict[str, Any]:
 
     try:
         return tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also of huge numbers, and of deep nesting
         raise DiagnosticsError([_not_toml(source, str(error))]) from error
 
 
@@ -184,7 +184,7 @@ def _entries(
             continue
         try:
             path = directory / entry
-            if not path.exists():
+            if not os.path.exists(path):  # where no path can be so long, too
                 raise MorelloError(f"there is no file or directory '{entry}'")
             yield from _files(key, path)
         except MorelloError as error:

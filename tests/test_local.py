@@ -107,3 +107,20 @@ def test_the_place_of_an_error_is_in_the_users_file(project: Path) -> None:
         "  | ^^^^^",
         "  = help: did you mean 'rules'?",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("[" * 10_000, "P010"),
+        ("9" * 5_000, "P010"),
+        ('["a\\u0000b"]', "P014"),
+        (f'["{"a" * 5_000}"]', "P014"),
+    ],
+    ids=["nested", "huge", "zero", "long"],
+)
+def test_hostile_values_are_refused(project: Path, value: str, code: str) -> None:
+    _write(project, f"[tool.morello]\nrules = {value}\n")
+    with pytest.raises(DiagnosticsError) as caught:
+        project_sources()
+    assert [code] == [d.code for d in caught.value.diagnostics]
