@@ -1,8 +1,8 @@
 """Text to lark tree: all syntax errors of a file, found one declaration at a time.
 
-Every declaration begins with its keyword at the start of a line. After an error the declaration
-that holds it is blanked, so that offsets stay, and the rest is parsed again. How an error is put
-in words is in `morello.language.syntax_errors`.
+Every declaration begins with its keyword at the start of a line. After an error all up to the end
+of the declaration that holds it is blanked, so that offsets stay, and the rest is parsed again.
+How an error is put in words is in `morello.language.syntax_errors`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from morello.language.grammars import Kind, parser
 from morello.language.source import Source, Span
 
 MAX_ERRORS = 20
+MAX_REREAD = 100_000
+"""Characters to read again for more errors, a second or two: of a larger file fewer are found."""
+
 MAX_DEPTH = 150  # an evaluator needs a few Python frames a level, and Python has 1000
 
 # What is skipped (templates, texts, comments) may hold words that look like declarations.
@@ -43,11 +46,12 @@ def parse_tree(source: Source, kind: Kind) -> Tree[Token]:
 
 
 def _parse_declarations(source: Source, kind: Kind, collector: Collector) -> Tree[Token]:
-    """Parse, and parse again without what was wrong, until nothing is."""
+    """Parse, and parse again what is behind an error, until nothing is wrong."""
     lark = parser(kind)
     text = source.text
     borders = declaration_borders(text)
     places: set[int] = set()
+    reread = 0
     while True:
         tree, error = _attempt(lark, text)
         if tree is not None:
@@ -61,9 +65,10 @@ def _parse_declarations(source: Source, kind: Kind, collector: Collector) -> Tre
         if start not in places:
             places.add(start)
             collector.diagnostics.append(diagnostic)
-        if len(places) >= MAX_ERRORS:
+        text, left = _blank(text, borders, start)
+        reread += left
+        if len(places) >= MAX_ERRORS or reread > MAX_REREAD:
             collector.raise_if_any()
-        text = _blank(text, borders, start)
 
 
 def _attempt(lark: Lark, text: str) -> tuple[Tree[Token] | None, UnexpectedInput | None]:
@@ -79,8 +84,8 @@ def declaration_borders(text: str) -> list[int]:
     return sorted({0, *starts, len(text)})
 
 
-def _blank(text: str, borders: list[int], position: int) -> str:
-    """The text without the declaration that an error at ``position`` belongs to.
+def _blank(text: str, borders: list[int], position: int) -> tuple[str, int]:
+    """The text behind the declaration that an error at ``position`` belongs to, and its length.
 
     An error at the very start of a declaration is one of the declaration before it, which ends too
     early, unless nothing is left there.
@@ -89,8 +94,8 @@ def _blank(text: str, borders: list[int], position: int) -> str:
     before = borders[index - 1] if index else 0
     if borders[index] == position and text[before:position].strip():
         index -= 1
-    start, end = borders[index], borders[index + 1]
-    return text[:start] + " " * (end - start) + text[end:]
+    end = borders[index + 1]
+    return " " * end + text[end:], len(text) - end
 
 
 def _check_depth(tree: Tree[Token], source: Source, collector: Collector) -> None:

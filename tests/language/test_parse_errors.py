@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedInput
 
+from morello.language import syntax
 from morello.language.diagnostics import Diagnostic, DiagnosticsError
 from morello.language.grammars import Kind
 from morello.language.parse import parse_rules, parse_spec, parse_target
 from morello.language.source import Source
-from morello.language.syntax import MAX_DEPTH, MAX_ERRORS
+from morello.language.syntax import MAX_DEPTH, MAX_ERRORS, MAX_REREAD
 from morello.language.syntax_advice import ADVICE
 
 PARSERS: dict[Kind, Callable[[Source], object]] = {
@@ -299,3 +302,21 @@ def test_any_text_parses_or_is_diagnosed(kind: Kind, words: list[str]) -> None:
     for problem in problems(kind, text):
         assert problem.message
         assert 0 <= problem.span.start <= problem.span.end <= len(text)
+
+
+def test_many_errors_in_a_large_file_take_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not read once for each error; a small file is read to its end all the same."""
+    read: list[int] = []
+    attempt = syntax._attempt
+
+    def counted(lark: Lark, text: str) -> tuple[Tree[Token] | None, UnexpectedInput | None]:
+        read.append(len(text.lstrip()))
+        return attempt(lark, text)
+
+    monkeypatch.setattr(syntax, "_attempt", counted)
+    wrong, right = "spec s(M 8) {}\n", "spec s(M = 8) { input x: f32[M]; output y: f32[M] }\n"
+    assert 5 == len(errors("mspec", (wrong + right) * 5))
+    read.clear()
+    assert 1 == len(errors("mspec", wrong * 5 + right * 3_000))
+    assert sum(read[1:]) <= MAX_REREAD
+    assert 5 == len(errors("mspec", right * 2_000 + wrong * 5))
