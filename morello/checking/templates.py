@@ -32,9 +32,11 @@ def check_template(
     try:
         tree = environment.parse(template)
         unknown = meta.find_undeclared_variables(tree) - set(given)
-    except TemplateSyntaxError as error:
-        message = f"the template of kernel '{node.name}' does not parse: {error.message}"
-        place = _line(node, template, error.lineno)
+    except (TemplateSyntaxError, ValueError, RecursionError) as error:
+        # jinja2 lets the last two through: of numbers with too many digits, and of deep nesting.
+        reason = error.message if isinstance(error, TemplateSyntaxError) else error
+        message = f"the template of kernel '{node.name}' does not parse: {reason}"
+        place = _line(node, template, getattr(error, "lineno", 1))
         help = "it is C with jinja2 in it: {{ value }}, {% for j in range(0, n, 16) %}"
         collector.error("T060", message, place, help=help)
         return

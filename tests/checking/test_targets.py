@@ -178,6 +178,17 @@ def test_functions_of_templates() -> None:
     assert diagnostic.help == "did you mean 'lane'?"
 
 
+@pytest.mark.parametrize("value", ["9" * 5_000, "(" * 5_000 + ")" * 5_000], ids=["huge", "nested"])
+def test_hostile_templates_do_not_parse(value: str) -> None:
+    """What jinja2 does not call a syntax error is one."""
+    text = BASE.replace("emit   meaning", f"emit ```\n  {{{{ {value} }}}}\n```")
+    collector = Collector()
+    check_targets([target_file(text)], shipped_operators(), collector)
+    (diagnostic,) = collector.diagnostics
+    assert diagnostic.code == "T060"
+    assert value in diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
+
+
 def test_broken_targets_are_left_out() -> None:
     """What extends an unknown target is not built, and its kernels are no errors of their own."""
     collector = Collector()
