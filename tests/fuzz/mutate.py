@@ -9,10 +9,23 @@ import re
 from collections.abc import Callable
 from random import Random
 
-LONGEST = 200_000
+LONGEST = 100_000
 """Bytes that a damaged file has at most. Larger ones are no damage, but another question."""
 
-NUMBERS = (b"0", b"-1", b"1", b"2147483648", b"-9223372036854775809", b"1e999", b"0.1", b"9" * 5000)
+OFTEN = (2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 30, 30, 300, 3000)
+"""How often parts are repeated: large files take as long to read as many small ones."""
+
+NUMBERS = (
+    b"0",
+    b"-1",
+    b"1",
+    b"2147483648",
+    b"-9223372036854775809",
+    b"1e999",
+    b"0.1",
+    b"9" * 400,
+    b"9" * 5000,
+)
 
 _TOKEN = re.compile(rb"\w+|\s+|[^\w\s]")
 _NUMBER = re.compile(rb"\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -68,7 +81,7 @@ def _cut(random: Random, data: bytes, _: bytes) -> bytes:
 def _repeat_bytes(random: Random, data: bytes, _: bytes) -> bytes:
     start = random.randrange(len(data) + 1)
     part = data[start : start + random.choice((1, 4, 64))]
-    return data[:start] + part * random.choice((2, 3, 100, 3000)) + data[start:]
+    return data[:start] + part * random.choice(OFTEN) + data[start:]
 
 
 # ------------------------------------------------------------------------- texts
@@ -94,7 +107,7 @@ def _repeat_tokens(random: Random, data: bytes, _: bytes) -> bytes:
     tokens = _TOKEN.findall(data)
     start = random.randrange(len(tokens) + 1)
     part = tokens[start : start + random.choice((1, 1, 2, 4, 16))]
-    return b"".join(tokens[:start] + part * random.choice((2, 2, 3, 50, 2000)) + tokens[start:])
+    return b"".join(tokens[:start] + part * random.choice(OFTEN) + tokens[start:])
 
 
 def _replace_token(random: Random, data: bytes, other: bytes) -> bytes:
@@ -118,7 +131,7 @@ def _repeat_line(random: Random, data: bytes, _: bytes) -> bytes:
     lines = data.splitlines(keepends=True)
     if lines:
         place = random.randrange(len(lines))
-        lines[place] *= random.choice((2, 2, 30, 1000))
+        lines[place] *= random.choice(OFTEN)
     return b"".join(lines)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from morello.errors import InternalError, MorelloError
 
 GIBIBYTE = 1 << 30
+PATIENCE = 6
 TURN = 500
 """Inputs that one process reads: what it keeps of them must not add up to a fault."""
 
@@ -30,7 +31,10 @@ Read = Callable[[int, Path], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one input: seconds of wall time, and bytes beside what the process has at first."""
+    """Of one input: seconds of a processor, and bytes beside what the process has at first.
+
+    An input that waits is given `PATIENCE` times the seconds: other processes take their share.
+    """
 
     seconds: float = 10.0
     memory: int = GIBIBYTE
@@ -89,7 +93,7 @@ def _lines(stream: int, child: int, limits: Limits) -> Iterator[bytes]:
     """
     rest = b""
     while True:
-        if not select.select([stream], [], [], 2 * limits.seconds + 5)[0]:
+        if not select.select([stream], [], [], 2 * PATIENCE * limits.seconds + 5)[0]:
             os.kill(child, signal.SIGKILL)
         part = os.read(stream, 1 << 16)
         if not part:
@@ -104,7 +108,8 @@ def _lines(stream: int, child: int, limits: Limits) -> Iterator[bytes]:
 def _child(numbers: range, read: Read, limits: Limits, current: mmap.mmap, out: int) -> None:
     try:
         _bound_memory(limits.memory)
-        signal.signal(signal.SIGALRM, _too_long)
+        for alarm in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(alarm, _too_long)
         with tempfile.TemporaryDirectory(prefix="fuzz-") as base:
             for number in numbers:
                 current[:] = number.to_bytes(8, "little")
@@ -129,14 +134,19 @@ def _too_long(*_: object) -> None:
     raise _TooLongError
 
 
+def _set_alarms(seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE * seconds)
+
+
 def _outcome(number: int, read: Read, directory: Path, limits: Limits) -> dict[str, Any]:
     kind, error = READ, None
     try:
-        signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+        _set_alarms(limits.seconds)
         try:
             read(number, directory)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _set_alarms(0)
     except BaseException as raised:  # whatever it is, it is the outcome
         kind, error = _kind(raised), raised
     if error is None or kind == DIAGNOSTIC:
