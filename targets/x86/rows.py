@@ -55,6 +55,9 @@ The error of a sum then grows with the number of levels, which a factor of 128 i
 more of. A step begins no more than 8 vectors, so that a block of 128 hides what its end takes.
 """
 
+WRAPPING = (ADD, "mul")
+"""Updates whose result has the same bits whether numbers are taken as signed or as unsigned."""
+
 VARIABLE = "j_"
 HEAD = "head_"
 REST = "rest_"
@@ -326,10 +329,21 @@ class RowWriter(MeaningWriter):
         assert self._operation.identity is not None
         return self._constant(self._operation.identity, self._dtype.name)
 
+    @cached_property
+    def _partial_type(self) -> str:
+        """C type of a partial result: of an element, or of a vector of them.
+
+        A sum or product of single signed integers wraps around, and is held unsigned. To a signed
+        one belongs a conversion in each iteration. Of several such side by side, with arithmetic
+        behind the loop, gcc 12.2 makes vectors and forgets parts of them.
+        """
+        if self._lanes == 1 and self._update in WRAPPING and not self._dtype.floating:
+            return f"uint{self._dtype.bytes * 8}_t"
+        return self._of(self._dtype.name).text(TYPE)
+
     def _begin_result(self, number: int, value: str, level: str = "") -> None:
         result = f"a{self._mark}{level}{number}_"
-        kind = self._of(self._dtype.name).text(TYPE)
-        self._lines.append(f"{kind} {result} = {value};")
+        self._lines.append(f"{self._partial_type} {result} = {value};")
         self._begun.append(result)
 
     def _add(self, number: int) -> None:
