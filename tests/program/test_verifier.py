@@ -234,7 +234,7 @@ def test_iterations_that_overlap_are_told_apart(call: Call) -> None:
         verify_tree(program(TILE), (X, Y))
 
 
-RIGHT = {
+COMPILED = {
     "merged rows in parts": """spec s() { input x: s32[3, 5] output y: s32[15]
       y = merge_rows(x, width = 5) }""",
     "merged rows in place": """spec s() {
@@ -249,10 +249,10 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", COMPILED)
 def test_right_programs_with_odd_tiles_are_proved(name: str) -> None:
     """Tiles that leave a rest write parts with gaps between them, or one version over another."""
     kernel = morello.compile(
-        RIGHT[name], target="x86.scalar", definitions=machines(), memo=morello.Memo()
+        COMPILED[name], target="x86.scalar", definitions=machines(), memo=morello.Memo()
     )
     assert kernel.verify().elements
