@@ -45,6 +45,17 @@ HELP = {
     "sizes": "take the step of a loop over d from tile_sizes(d)",
 }
 
+BY_NAME_HELP = (
+    "put a buffer in the place of every operand, or of all but one of {matched}'s own, "
+    "each at a level with the guard 'where distance(level) < nearest({matched})'"
+)
+"""Of an operator that is yielded by its own name: nothing else shrinks that is known to."""
+
+EXCHANGE_HELP = (
+    "applied twice, it may give back what was matched; "
+    "match the other order in each rule that is to apply to it"
+)
+
 
 def check_progress(
     operators: Mapping[str, Operator], rules: Sequence[Rule], collector: Collector
@@ -157,21 +168,29 @@ def _check_leaf(
     rule: Rule, leaf: Leaf, operators: Mapping[str, Operator], collector: Collector
 ) -> None:
     step = leaf.step
+    exchange = False
+    help_of: Mapping[str, str] = HELP
     if isinstance(step, ast.Apply):
         operator = operators.get(step.operator)
         if operator is None or not rule.may_match(operator):
             return  # another operator: its rank is lower, or the graph has a cycle
         signs = _self_application(rule, leaf, len(operator.parameters))
         what = f"'{step.operator}' of '{step.operator}'"
+        exchange = _is_exchange(rule, step, operator)
+        matched = rule.declaration.match.variable
+        help_of = {"distance": BY_NAME_HELP.format(matched=matched)}
     else:
         signs = _reapplication(rule, leaf, step)
         what = f"'{step.variable}'"
     obstacle = _obstacle(signs)
     if obstacle is None:
         return
-    if obstacle in signs:
+    if exchange:
+        why = "it has the same operands"
+        help = EXCHANGE_HELP
+    elif obstacle in signs:
         why = f"its {obstacle} may grow"
-        help = HELP.get(obstacle, "")
+        help = help_of.get(obstacle, "")
     else:
         why = "no measure of it decreases"
         help = "a result has to be smaller in one of: " + ", ".join(COMPONENTS)
@@ -269,6 +288,23 @@ def _self_application(rule: Rule, leaf: Leaf, count: int) -> dict[str, str]:
         "threads": "<=",
         "distance": "<" if proven and _others_matched(rule, operands, nearer) else "?",
     }
+
+
+def _is_exchange(rule: Rule, step: ast.Apply, operator: Operator) -> bool:
+    """Whether the operands are those of the matched operation, each once, whole or in part.
+
+    Variables may stand for any operand, two of them for the same one: nothing is known of them.
+    """
+    names = [p.name for p in operator.parameters]
+    found: list[str] = []
+    for argument in step.arguments[: len(names)]:
+        operand = argument.operand if isinstance(argument, ast.View) else argument
+        match operand:
+            case ast.Attribute(base=ast.Name(id=base), name=name) if (
+                base == rule.declaration.match.variable
+            ):
+                found.append(names[-1] if name == "out" else name)
+    return sorted(found) == sorted(names)
 
 
 def _below_all(rule: Rule, leaf: Leaf, operand: ast.Expr | ast.View) -> bool:

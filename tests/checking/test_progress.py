@@ -7,7 +7,12 @@ import pytest
 from morello.checking.rules import check_rules
 from morello.errors import MorelloError
 from morello.language.diagnostics import Collector
-from morello.rewriting.progress import check_progress, operator_ranks
+from morello.rewriting.progress import (
+    BY_NAME_HELP,
+    EXCHANGE_HELP,
+    check_progress,
+    operator_ranks,
+)
 from morello.rewriting.rule import Rule
 from tests.checking.fail_cases import shipped_operators, shipped_rules
 from tests.checking.texts import operators, rules
@@ -114,6 +119,45 @@ def test_refused(component: str, clauses: str) -> None:
     reason = component if component in ("distance", "sizes") else "no measure of it decreases"
     assert "rule 'planted' makes no progress" in message
     assert reason in message
+
+
+PAIRS = """
+    op pair_sum(X: T[i], Z: T[i]) -> Y: T[i] { Y[i] = X[i] + Z[i] }
+    op copy(X: T[i]) -> Y: T[i] { Y[i] = X[i] }
+"""
+NEARER = """
+    rule r "R." match f: pair_sum, X: operand of f, Z: operand of f
+    choose level in nearer(X.level), a in layouts(X, level), b in layouts(Z, level)
+    where  distance(level) {} nearest(f)
+    yield  with A = X at level layout a {{
+             copy(X, A);
+             with B = Z at level layout b {{ copy(Z, B); pair_sum(B, A, f.out) }} }}
+"""
+
+
+def test_the_advice_for_what_is_yielded_by_its_name_can_be_followed() -> None:
+    """All operands but one in buffers that a guard says to be nearer."""
+    known = operators(PAIRS)
+    collector = Collector()
+    check_progress(known, rules(NEARER.format("<="), known), collector)
+    (diagnostic,) = collector.diagnostics
+    assert diagnostic.help == BY_NAME_HELP.format(matched="f")
+    assert "'where distance(level) < nearest(f)'" in diagnostic.help
+    followed = Collector()
+    check_progress(known, rules(NEARER.format("<"), known), followed)
+    assert [] == followed.diagnostics
+
+
+@pytest.mark.parametrize("operands", ["f.Z, f.X, f.out", "f.X, f.Z, f.Y", "f.Z[i], f.X[i], f.Y[i]"])
+def test_an_exchange_is_said_to_be_one(operands: str) -> None:
+    """Nothing of it grows, and no buffer would help."""
+    known = operators(PAIRS)
+    collector = Collector()
+    found = rules(f'rule r "R." match f: pair_sum yield pair_sum({operands})', known)
+    check_progress(known, found, collector)
+    (diagnostic,) = collector.diagnostics
+    assert diagnostic.message.endswith("again, and it has the same operands")
+    assert diagnostic.help == EXCHANGE_HELP
 
 
 def test_serial_only_helps_where_the_match_is_parallel() -> None:
