@@ -31,7 +31,7 @@ from morello.spec.spec import Family, Operand, Variant
 ACCUMULATING = "accumulating "
 
 _OPERAND = re.compile(
-    r"(?P<name>\w+): (?P<dtype>\w+)(?: of (?P<stated>\w+))?"
+    r"(?<!\w)(?P<name>\w+): (?P<dtype>\w+)(?: of (?P<stated>\w+))?"
     r" (?P<level>\w+)(?P<weight> weight)?(?P<aliased> aliased)?"
     r" \[(?P<order>[0-9, ]{0,99})\]"
     r"(?: panels (?:(?P<height>[0-9]{1,4})x)?(?P<width>[0-9]{1,4}))?"

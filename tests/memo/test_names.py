@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,3 +105,15 @@ def test_what_is_no_variants_text_is_no_variant(change: tuple[str, str]) -> None
     """Or one of definitions that are not these."""
     assert variant_of(TEXT, KNOWN) is not None
     assert variant_of(TEXT.replace(*change), KNOWN) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"copy({'a' * 100_000})", f"copy({'X: f32 of ' * 10_000})", f"{'copy/1:f32(' * 9_000}(X)"],
+    ids=["a word", "operands", "calls"],
+)
+def test_long_texts_are_read_in_linear_time(text: str) -> None:
+    """A memo that somebody else wrote may hold any; quadratic time would be a minute."""
+    started = time.process_time()
+    assert variant_of(text, KNOWN) is None
+    assert time.process_time() - started < 5
