@@ -2,8 +2,9 @@
 
 Statements are inlined into each other, so an operation that reads a tensor twice doubles what is
 written for it: forty of them in a chain would be a million million terms. A tensor that would make
-an expression or a graph too large is therefore kept in memory. Where sums are cut is in
-`morello.spec.several`.
+an expression or a graph too large is therefore kept in memory. So is one whose size nothing else
+would tell: what is filled has no operand, and what sums it up has no trace of it in its result.
+Where sums are cut is in `morello.spec.several`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from functools import lru_cache
 from morello.language import ast
 from morello.language.traverse import subexpressions
 from morello.spec.graph import Node
-from morello.spec.operators import Operator
+from morello.spec.operators import OperandIndex, Operator
+from morello.spec.sizes import dims_told
 
 MOST_NODES = 128
 """Operations of one graph."""
@@ -56,6 +58,33 @@ def tensors_to_keep(nodes: Sequence[Node], outputs: Collection[str]) -> list[str
             grown = _grown(node, inputs)
         known[node.output] = grown
     return [name for name in kept if name not in outputs]
+
+
+def tensors_that_tell_sizes(nodes: Sequence[Node], kept: Collection[str]) -> list[str]:
+    """The tensors to keep so that operands of every graph tell the sizes of all dimensions.
+
+    Args:
+        nodes: Operations, each after those whose results it reads.
+        kept: Tensors that are kept in any case.
+    """
+    found: dict[str, None] = {}
+    untold: dict[str, frozenset[int]] = {}
+    for node in nodes:
+        operation, tells = node.operation, list[OperandIndex]()
+        for name, access in zip(node.inputs, operation.operands, strict=False):
+            hidden = untold.get(name, ())
+            tells += (index for place, index in enumerate(access) if place not in hidden)
+        output = operation.operands[-1]
+        told = dims_told(operation, tells)
+        if not dims_told(operation, [*tells, *output]).issuperset(operation.dims):
+            more = [name for name in node.inputs if untold.pop(name, ())]
+            found |= dict.fromkeys(more)
+            told = frozenset(operation.dims)
+        if node.output not in kept:
+            untold[node.output] = frozenset(
+                place for place, index in enumerate(output) if not told.issuperset(index.dims)
+            )
+    return list(found)
 
 
 def _grown(node: Node, inputs: dict[str, _Growth]) -> _Growth:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from morello.spec.composition import Part, operation_of
 from morello.spec.dtypes import DType
 from morello.spec.graph import Graph, Node, graph_of, in_order
-from morello.spec.partition import tensors_to_keep
+from morello.spec.partition import tensors_that_tell_sizes, tensors_to_keep
 
 MOST_SUMS = 4
 """Of one graph: as many as attention has. With each, ways to take a graph apart are multiplied."""
@@ -38,6 +38,7 @@ def parts_for(
     """
     network = _Network(tuple(nodes), dtypes, elements)
     results = dict.fromkeys([*outputs, *tensors_to_keep(network.nodes, outputs)])
+    results |= dict.fromkeys(tensors_that_tell_sizes(network.nodes, results))
     while more := network.shared_sums(results) or network.cut(results):
         results |= dict.fromkeys(more)
     graphs = network.graphs(results)

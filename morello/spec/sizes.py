@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from morello.spec.operators import OperandIndex, Operation
@@ -28,6 +28,13 @@ def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[s
             found[dim] = size
             _follow_sums(indexed, found)
     return found
+
+
+def dims_told(operation: Operation, indices: Iterable[OperandIndex]) -> frozenset[str]:
+    """Dimensions whose sizes follow from the extents of what these index, and what is stated."""
+    found: dict[str, Any] = dict(operation.stated)
+    _follow_sums([(index, 1) for index in indices], found)
+    return frozenset(found)
 
 
 def with_hidden(operation: Operation, sizes: Mapping[str, Any]) -> Mapping[str, Any]:

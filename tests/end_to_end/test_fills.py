@@ -49,3 +49,29 @@ def test_a_negative_zero(extent: int, dtype: str, target: str) -> None:
     np.testing.assert_array_equal(np.signbit(y), np.full(extent, True))
     np.testing.assert_array_equal(np.signbit(z), np.full(extent, False))
     np.testing.assert_array_equal(y, z)
+
+
+FILLED = {
+    "row_sum(t)": np.full(5, 69.0),
+    "column_mean(t)": np.full(23, 3.0),
+    "row_sum(relu(t))": np.full(5, 69.0),
+    "row_sum(softmax(t))": np.full(5, 1.0),
+    "matmul(t, transpose(t))": np.full((5, 5), 207.0),
+    "row_dot(t, t)": np.full(5, 207.0),
+    "row_variance(t, row_sum(x))": np.full(5, 400.0),
+    "row_sum(add(t, x))": np.full(5, 92.0),
+}
+"""What is computed of a tensor ``t`` of 5 x 23 threes, with an ``x`` of as many ones."""
+
+
+@pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
+@pytest.mark.parametrize("call", FILLED)
+def test_sums_of_one_value(call: str, target: str) -> None:
+    """What is summed over may have no other size than that of the tensor that is filled."""
+    expected = FILLED[call].astype(np.float32)
+    read = "input x: f32[5, 23]" if "x)" in call else ""
+    extents = ", ".join(map(str, expected.shape))
+    text = f"spec sums() {{ {read} local t: f32[5, 23] output y: f32[{extents}] "
+    kernel = runnable(morello.compile(f"{text} t = fill(value = 3) y = {call} }}", target=target))
+    inputs = [np.ones((5, 23), np.float32)] if read else []
+    np.testing.assert_allclose(kernel(*inputs), expected, rtol=1e-6)
