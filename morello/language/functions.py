@@ -112,6 +112,14 @@ SPEC: dict[str, Signature] = {
         "truth",
         "Whether what is computed on the way is an operand with its elements in other places.",
     ),
+    "slices": Signature(
+        ("operation",),
+        "truth",
+        "Whether it only moves elements, those between margins of its one input.",
+    ),
+    "slice": Signature(
+        ("operation",), "operand", "What a slice takes of its input, as its output is indexed."
+    ),
     "in_turn": Signature(
         ("operation", "operand", "level"),
         "truth",

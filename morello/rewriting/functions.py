@@ -28,10 +28,11 @@ from morello.rewriting.references import (
     registers,
 )
 from morello.rewriting.transfer import transfer_cycles
+from morello.rewriting.views import slice_of
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, panel, row_major, shortened, width_of
 from morello.spec.machine import Kernel, Level, Target
-from morello.spec.rearranged import rearranged
+from morello.spec.rearranged import rearranged, sliced
 
 if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
     from morello.rewriting.wishes import Wish, Wishes
@@ -110,11 +111,18 @@ def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
 
     In registers it is handed from one kernel to another, so that both parts have to be single
     operations that loops divide along all dimensions. What is small beside all that reads it, as a
-    statistic of rows is, is in the nearest cache or in memory.
+    statistic of rows is, is in the nearest cache or in memory. A slice of an input is as near where
+    it is read in place, so that one level is enough to copy it to: the farthest that is no farther
+    than any operand.
     """
-    composition = _operation_of(scope).family.operation.operator.composition
+    f = _operation_of(scope)
+    composition = f.family.operation.operator.composition
     if composition is None or not tensor.intermediate:
         return tuple(v for v in scope.target.levels if not v.arguments and v.addressable)
+    if composition.is_slice(tensor.name):
+        near = (v for v in scope.target.levels if v.distance <= _nearest(scope, f))
+        found = [v for v in near if v.addressable and not v.arguments]
+        return tuple(sorted(found, key=lambda v: v.distance)[-1:])
     parts = composition.parts(tensor.name)
     operators = [part.operation.operator for part in parts]
     handed = not any(operator.composite or operator.restricted for operator in operators)
@@ -236,6 +244,11 @@ def _in_place(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
 def _rearranged(_: Scope, f: SpecRef, tensor: TensorRef, operand: TensorRef) -> bool:
     """Whether it can be seen in an operand: only its elements are in other places."""
     return rearranged(f.family.operation.operator, tensor.name, operand.name) is not None
+
+
+def _slice(scope: Scope, f: SpecRef) -> TensorRef:
+    """What a slice takes of its input; the whole input of what is no slice."""
+    return slice_of(f.tensors[0], f, scope.target, scope.sizes or None)[0]
 
 
 def _in_turn(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
@@ -409,6 +422,8 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "reused": _reused,
     "in_place": _in_place,
     "rearranged": _rearranged,
+    "slices": lambda _, f: sliced(f.family.operation) is not None,
+    "slice": _slice,
     "in_turn": _in_turn,
     "reduces": _reduces,
     "splits": _splits,

@@ -37,7 +37,7 @@ from morello.rewriting.references import (
     registers,
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
-from morello.rewriting.views import view_of
+from morello.rewriting.views import slice_of, view_of
 from morello.spec.layout import (
     Axis,
     Layout,
@@ -247,6 +247,9 @@ class Instantiation:
 
     def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Any]:
         """An operand, and what must hold for it to be what is asked for."""
+        if isinstance(argument, ast.Call):
+            source = _not_ahead(state.tensors[self.f.tensors[0].key])
+            return slice_of(source, self.f, self.target, None if self.structural else state.sizes)
         if not isinstance(argument, ast.View):
             found: TensorRef = self._value(argument, state)
             return _not_ahead(state.tensors.get(found.key, found)), not found.intermediate

@@ -154,6 +154,8 @@ class Rule:
             return False
         if self.rearranges and not self._rearranged_in(operator):
             return False
+        if self.requires_slice and not operator.slices:
+            return False
         if match.accumulating or self.requires_reduction:
             if operator.reduction is None:
                 return False
@@ -195,6 +197,11 @@ class Rule:
         """Whether guards such as ``identity(f) == 0`` let accumulation begin with this number."""
         known = (truth(_with_identity(c, identity)) for c in self.conditions)
         return False not in known
+
+    @cached_property
+    def requires_slice(self) -> bool:
+        """Whether a guard says ``slices(f)``: the operation only takes a part of its input."""
+        return any(isinstance(c, ast.Call) and c.function == "slices" for c in self.conditions)
 
     @cached_property
     def requires_reduction(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.rewriting.references import Seen, Sizes, TensorRef, extents_in_memory
+from morello.rewriting.references import Seen, Sizes, SpecRef, TensorRef, extents_in_memory
 from morello.spec.layout import (
     Axis,
     Packing,
@@ -27,6 +27,7 @@ from morello.spec.layout import (
     panel,
 )
 from morello.spec.machine import Target
+from morello.spec.rearranged import sliced
 from morello.spec.sizes import sizes_from
 from morello.spec.views import Sight
 
@@ -51,6 +52,17 @@ def view_of(
     if sizes is None:
         return view, _along_rows(source, sight)
     return view, _is_seen(source, sight, target, sizes)
+
+
+def slice_of(
+    source: TensorRef, f: SpecRef, target: Target, sizes: Sizes | None
+) -> tuple[TensorRef, Any]:
+    """What a slice takes of its input, and what must hold for that.
+
+    Args are those of `view_of`; ``f`` is the slice. What is no slice takes nothing.
+    """
+    sight = sliced(f.family.operation)
+    return (source, False) if sight is None else view_of(source, sight, target, sizes)
 
 
 def _along_rows(source: TensorRef, sight: Sight) -> bool:

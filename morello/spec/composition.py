@@ -100,10 +100,15 @@ class Composition:
         expression, unless one leaves margins or merges rows, is read in several ways, reads in
         another order what is read elsewhere, too, or some of them would evaluate it again and again
         for elements of its own.
+        A slice of an input costs nothing where it is read in place. Slices come before all else,
+        one after the other: until then, every part of the graph would have the input's margins.
         No sum is computed twice: what both parts need of one has to be there before. What serves
         another tensor alone, that has to be kept, is computed with it where loops over that one
         divide all on the way.
         """
+        slices = [name for name in self.graph.locals if self.is_slice(name)]
+        if slices:
+            return tuple(slices[:1])
         kept = [
             name
             for name in self.graph.locals
@@ -219,6 +224,11 @@ class Composition:
         names = {tensor, *(t for node in before for t in node.inputs)}
         readers = {reader.output for name in names for reader in self.occurrences(name)}
         return len(readers - {node.output for node in before}) > 1
+
+    def is_slice(self, name: str) -> bool:
+        """Whether a tensor on the way is a slice of an input."""
+        node = self.graph.computed[name]
+        return node.operation.operator.slices and node.inputs[0] not in self.graph.computed
 
     def _stays_inside(self, name: str) -> bool:
         graph, node = self.graph, self.graph.computed[name]

@@ -112,6 +112,11 @@ class Operator:
             and isinstance(statement.value, ast.Element)
         )
 
+    @cached_property
+    def slices(self) -> bool:
+        """Whether it only moves elements, those between margins of the one input."""
+        return self.moves and any(i.low or i.high for i in self.inputs[0].indices)
+
     @property
     def copies(self) -> bool:
         """Whether the output is the one input, element by element."""

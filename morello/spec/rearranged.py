@@ -8,6 +8,7 @@ were two, if they lie so in memory.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from morello.spec.graph import Graph, Node
@@ -32,6 +33,17 @@ def rearranged(operator: Operator, tensor: str, operand: str) -> Sight | None:
     if not _moves(graph, node) or {*node.tensors} != {tensor, operand}:
         return None
     return _sight(node.operation, node.tensors.index(operand))
+
+
+def sliced(operation: Operation) -> Sight | None:
+    """How the output of a slice can be seen in its input; none if it is no slice, or cannot be.
+
+    The operation only moves elements, and reads its input between margins.
+    """
+    if not operation.operator.slices:
+        return None
+    found = _sight(operation, 0)
+    return None if found is None else replace(found, indices=operation.operands[-1])
 
 
 def _moves(graph: Graph, node: Node) -> bool:

@@ -139,6 +139,20 @@ def channels_first(x: V) -> V:
     return x.moved(lambda v: v.transpose(0, 3, 1, 2))
 
 
+def _inside(length: int, before: float, after: float) -> slice:
+    return slice(int(before), length - int(after))
+
+
+@operator
+def slice_columns(x: V, before: float, after: float) -> V:
+    return x.moved(lambda v: v[..., _inside(v.shape[-1], before, after)])
+
+
+@operator
+def slice_rows(x: V, before: float, after: float) -> V:
+    return x.moved(lambda v: v[..., _inside(v.shape[-2], before, after), :])
+
+
 @operator
 def split_rows(x: V, width: float) -> V:
     return x.moved(lambda v: v.reshape(*v.shape[:-1], -1, int(width)))

@@ -304,6 +304,14 @@ def _turned(d: Drawing, name: str) -> None:
     d.add(name, [x], {}, x.dtype)
 
 
+@_recipe("slice_columns", "slice_rows")
+def _sliced(d: Drawing, name: str) -> None:
+    x = d.any((1, 2, 3, 4) if name == "slice_columns" else (2, 3, 4), ALL)
+    long = x.shape[-1] if name == "slice_columns" else x.shape[-2]
+    before = d.random.randrange(long)
+    d.add(name, [x], {"before": before, "after": d.random.randrange(long - before)}, x.dtype)
+
+
 @_recipe("split_rows", "split_heads")
 def _split(d: Drawing, name: str) -> None:
     x = d.any((1, 2, 3) if name == "split_rows" else (2, 3), ALL)
