@@ -20,7 +20,7 @@ from tests.fuzz.readers import READERS, installed
 from tests.fuzz.worker import FAULTS, Limits, Outcome, outcomes
 
 SHARES = {
-    "spec": 36,
+    "spec": 33,
     "rules": 14,
     "target": 14,
     "project": 3,
@@ -28,6 +28,7 @@ SHARES = {
     "memo": 6,
     "export": 6,
     "page": 8,
+    "family": 3,
     "axes": 3,
     "startup definitions": 1,
     "startup parser-mspec": 0.5,

@@ -44,6 +44,19 @@ class Sound:
     beside: tuple[Path, ...] = ()
 
 
+FAMILIES = (
+    "copy(X: f32 reg [0, 1] vector 4, Y: f32 l1 [0, 1] packing 4)",
+    "matmul(A: f32 l1 [0, 1] packing 4, B: f32 l1 [1, 0] panels 16 packing 4, C: f32 l1 [0, 1]"
+    " packing 4) threads 2",
+    "accumulating row_sum(X: f32 in_l2 [0, 1] packing 4, Y: f32 in_l2 [0] packing 2)",
+    "scale(X: f32 l1 [0] packing 2, Y: f32 in_l2 [0] packing 2) factor=2.0",
+    "relu/2:f32(relu/2:f32(X))(X: f32 l1 [0, 1] packing 4, relu2: f32 l1 [0, 1] packing 4)",
+    "relu = relu/1:f32(X); add/1:f32(relu, relu/1:f32(relu))(X: f32 l1 [0] packing 2,"
+    " add: f32 l1 [0] packing 2)",
+)
+"""Texts of families, as memos hold them for the target of the readers."""
+
+
 def corpus(directory: Path) -> list[Sound]:
     """All of it, in an order that is always the same.
 
@@ -52,7 +65,9 @@ def corpus(directory: Path) -> list[Sound]:
     Args:
         directory: An empty one, for files that are made.
     """
-    return [*_texts(), *_memos(directory), *_profiles(directory), *_projects(), *_startup_files()]
+    families = [Sound("family", "family", text.encode()) for text in FAMILIES]
+    made = [*_memos(directory), *_profiles(directory), *_startup_files()]
+    return [*_texts(), *families, *_projects(), *made]
 
 
 # ------------------------------------------------------------------------- texts

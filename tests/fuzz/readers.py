@@ -24,6 +24,7 @@ from morello.language.load import source_from_bytes
 from morello.language.parse import parse_spec
 from morello.local import project_sources
 from morello.memo.codec import decode, decode_axes
+from morello.memo.installed import Installed
 from morello.memo.memo import Memo
 from morello.memo.names import variant_of
 from morello.memo.store import Store
@@ -94,6 +95,16 @@ def _memo(data: bytes, directory: Path, _: tuple[Path, ...]) -> None:
             variant_of(record.family, context)
             memo.store.find(record.fingerprint, record.family, record.page.axes)
         memo.store.gc(max_bytes=1 << 10)
+
+
+@cache
+def _usable() -> Installed:
+    return Installed([context_for(installed(), installed().targets[TARGET])])
+
+
+def _family(data: bytes, _: Path, __: tuple[Path, ...]) -> None:
+    """The text of a family, as the commands that look into a memo read it."""
+    _usable().find(b"fingerprint", data.decode(errors="replace"))
 
 
 def _export(data: bytes, directory: Path, _: tuple[Path, ...]) -> None:
@@ -173,6 +184,7 @@ READERS: dict[str, Reader] = {
     "profile": _profile,
     "memo": _memo,
     "export": _export,
+    "family": _family,
     "page": _page,
     "axes": _axes,
     **{f"startup {name}": _startup(name) for name in STARTUP_USES},

@@ -11,9 +11,12 @@ from random import Random
 import pytest
 
 from morello.errors import InternalError, MorelloError
+from morello.goals import context_for
+from morello.memo.names import variant_of
 from tests.fuzz.campaign import SHARES, run
+from tests.fuzz.corpus import FAMILIES
 from tests.fuzz.mutate import BYTES, LONGEST, TOKENS, Mutation, damaged
-from tests.fuzz.readers import READERS, Reader
+from tests.fuzz.readers import READERS, TARGET, Reader, installed
 from tests.fuzz.worker import FAULTS, Limits, Outcome
 
 FEW = range(200)
@@ -28,6 +31,12 @@ def test_damaged_files_end_in_diagnostics() -> None:
 
 def test_every_kind_of_file_has_a_reader_and_a_share() -> None:
     assert set(READERS) == set(SHARES)
+
+
+def test_texts_of_families_are_those_of_the_target() -> None:
+    """What is damaged is sound before that."""
+    known = context_for(installed(), installed().targets[TARGET])
+    assert all(variant_of(text, known) for text in FAMILIES)
 
 
 def _planted(monkeypatch: pytest.MonkeyPatch, read: Reader, limits: Limits) -> list[Outcome]:
