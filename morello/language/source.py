@@ -33,8 +33,11 @@ class Source:
 
     def line(self, number: int) -> str:
         """Text of a 1-based line, without its end."""
-        lines = self.text.split("\n")
-        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+        if not 0 < number <= len(self.line_starts):
+            return ""
+        start = self.line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import pytest
 from morello.errors import MorelloError
 from morello.language.diagnostics import Diagnostic, DiagnosticsError
 from morello.language.load import load_source
+from morello.language.source import Source
 
 TEXT = "spec s() {\n}\n"
 
@@ -129,3 +130,11 @@ def test_empty(tmp_path: Path, data: bytes) -> None:
     assert (found.code, found.message) == ("E002", "this file declares nothing")
     assert (found.span.line, found.span.column) == (1, 1)
     assert found.help == "it has nothing but blank lines and comments: was it saved?"
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "\n\n", "a\r\nb\r\n\nc"])
+def test_lines_of_a_text(text: str) -> None:
+    """Without their ends; there is none before the first and behind the last."""
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    found = Source("test", text)
+    assert ["", *lines, ""] == [found.line(number) for number in range(len(lines) + 2)]
