@@ -227,7 +227,7 @@ _TARGET: Table = (
     ),
     (
         "a primitive's cost is the name of one coefficient of the target: "
-        'add "_mm_add_ps({0}, {1})" vector_op',
+        'add "{0} + {1}" vector_op',
         (
             'primitives f32 x 4 on a { add "s" 2',
             'primitives f32 x 4 on a { add "s" 2.5',
