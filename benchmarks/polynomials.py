@@ -27,8 +27,10 @@ Function = Callable[[Array], Array]
 POINTS = 1200
 """Points of an interval that are looked at, those of Chebyshev."""
 
-ERFC_SCALE = 0.375
-ERFC_DEGREE = 8
+ERFC_LARGEST = 10.1
+ERFC_DEGREE = 5
+ERFC_BIAS = 24
+"""The power of 2 that keeps 2^n a normal number."""
 
 _ITERATIONS = 60
 _DIGITS = decimal.Context(prec=40)
@@ -65,20 +67,30 @@ def points(low: float, high: float) -> Array:
 
 def minimax(x: Array, f: Array, weight: Array, degree: int) -> Array:
     """Coefficients, lowest first, of the polynomial with the least largest ``|weight (p - f)|``."""
-    powers = np.stack([x**k for k in range(degree + 1)], axis=1)
-    signs = (-1.0) ** np.arange(degree + 2)
-    reference = np.linspace(0, len(x) - 1, degree + 2).round().astype(int)
-    best, least = np.zeros(degree + 1, np.longdouble), np.inf
+    return combination(_powers(x, degree + 1), f, weight)
+
+
+def combination(columns: Array, f: Array, weight: Array) -> Array:
+    """Factors of the columns whose sum has the least largest ``|weight (sum - f)|``."""
+    count = columns.shape[1] + 1
+    signs = (-1.0) ** np.arange(count)
+    reference = np.linspace(0, len(f) - 1, count).round().astype(int)
+    best, least = np.zeros(count - 1, np.longdouble), np.inf
     for _ in range(_ITERATIONS):
-        rows = np.concatenate([powers[reference] * weight[reference, None], signs[:, None]], axis=1)
-        *coefficients, level = _solve(rows, (f * weight)[reference])
-        error = weight * (powers @ np.array(coefficients) - f)
+        rows = columns[reference] * weight[reference, None]
+        rows = np.concatenate([rows, signs[:, None]], axis=1)
+        *factors, level = _solve(rows, (f * weight)[reference])
+        error = weight * (columns @ np.array(factors) - f)
         if np.abs(error).max() < least:
-            best, least = np.array(coefficients), np.abs(error).max()
-        reference = _extrema(error, degree + 2)
-        if len(reference) < degree + 2 or least <= abs(level) * (1 + 1e-9):
+            best, least = np.array(factors), np.abs(error).max()
+        reference = _extrema(error, count)
+        if len(reference) < count or least <= abs(level) * (1 + 1e-9):
             break
     return best
+
+
+def _powers(x: Array, count: int) -> Array:
+    return np.stack([x**k for k in range(count)], axis=1)
 
 
 def _solve(matrix: Array, right: Array) -> Array:
@@ -139,29 +151,54 @@ def erf_table(intervals: int, width: float, degree: int) -> list[list[float]]:
     return [list(power) for power in zip(*columns, strict=True)]
 
 
-def erfc_polynomial(scale: float, largest: float, degree: int) -> list[float]:
-    """Coefficients of p(t) with erfc(x) = exp(-x^2) t p(t) and t = 1 / (1 + scale x).
+def erfc_factors() -> tuple[list[float], list[float], list[float]]:
+    """Coefficients of p, a and d with erfc(z) = 2^n p(z^2 + n ln 2) a(z) / d(z).
 
-    ``largest`` is the largest x. Twice the precision of f32 is enough for what is looked at.
+    p(r) is exp(-r) and a / d is erfc(z) exp(z^2), but for a factor that makes the highest of a and
+    of d 1. The lowest of d makes erfc(0) 1. Each step weighs the error of a - f d by the d of the
+    one before. Twice the precision of f32 is enough for what is looked at.
     """
+    z = (1 / points(1 / (1 + 0.375 * ERFC_LARGEST), 1.0)[::-1] - 1) / np.longdouble(0.375)
+    values = [math.erfc(v) * math.exp(v * v) for v in map(float, z)]
+    f = np.array(values, np.longdouble)
+    factors, below = np.zeros(2 * ERFC_DEGREE, np.longdouble), (1 + z) ** ERFC_DEGREE
+    for _ in range(8):
+        columns = _quotient(z, f, ERFC_DEGREE + 1)
+        factors = combination(columns, -(z ** (ERFC_DEGREE - 1)), 1 / (f * below))
+        below = _powers(z, ERFC_DEGREE + 1) @ factors[ERFC_DEGREE - 1 :]
+    scale = 1 / factors[-1]
 
-    def scaled(t: Array) -> Array:
-        x = [(1 / float(value) - 1) / scale for value in t]
-        found = [math.erfc(v) * math.exp(v * v) / float(u) for v, u in zip(x, t, strict=True)]
-        return np.array(found, np.longdouble)
+    p = rounded(lambda r: _EXP(-r) * scale, -_LN2 / 2, _LN2 / 2, (), 5)
+    columns, rest = _quotient(z, f / scale, ERFC_DEGREE), f / scale * z**ERFC_DEGREE
+    rest = rest - z ** (ERFC_DEGREE - 1)
+    found: list[float] = []
+    while len(found) < columns.shape[1]:
+        if len(found) == ERFC_DEGREE - 1:
+            first = np.longdouble(float(np.float32(p[0] * found[0])))
+        else:
+            left = rest - columns[:, : len(found)] @ np.array(found, np.longdouble)
+            first = combination(columns[:, len(found) :], left, 1 / (f * below))[0]
+        found.append(float(np.float32(first)))
+    return p, [*found[: ERFC_DEGREE - 1], 1.0], [*found[ERFC_DEGREE - 1 :], 1.0]
 
-    return rounded(scaled, 1 / (1 + scale * largest), 1.0, (), degree)
+
+def _quotient(x: Array, f: Array, count: int) -> Array:
+    """Columns of a(x) - f d(x), for the coefficients of a and so many of d."""
+    return np.concatenate([_powers(x, ERFC_DEGREE - 1), -f[:, None] * _powers(x, count)], axis=1)
 
 
 def tables() -> Mapping[str, list[float]]:
     """Coefficients by what they are for, lowest first; those of erf by interval."""
+    power, above, below = erfc_factors()
     found = {
         "2^(i/16)": [float(np.float32(2 ** (i / 16))) for i in range(16)],
         "exp, within ln 2 / 32": rounded(_EXP, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
         "exp, within ln 2 / 2": rounded(_EXP, -_LN2 / 2, _LN2 / 2, (1, 1), 6),
         "log(1 + f)": rounded(_LOG1P, -0.25, 0.5, (0, 1, -0.5), 10),
         "exp(r) - 1": rounded(_EXPM1, -_LN2 / 2, _LN2 / 2, (0, 1), 6),
-        "erfc by exp(-x^2) t": erfc_polynomial(ERFC_SCALE, 10.1, ERFC_DEGREE),
+        "erfc, exp(-r)": [c * 2.0**-ERFC_BIAS for c in power],
+        "erfc, above": above[:-1],
+        "erfc, below": below[:-1],
         "(exp(2 r) - 1) / 2": rounded(_HALF, -_LN2 / 4, _LN2 / 4, (0, 1), 6),
     }
     for intervals, width, degree in ((8, 17 / 32, 6), (16, 259 / 1024, 5)):
