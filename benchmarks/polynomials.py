@@ -168,7 +168,7 @@ def erfc_factors() -> tuple[list[float], list[float], list[float]]:
         below = _powers(z, ERFC_DEGREE + 1) @ factors[ERFC_DEGREE - 1 :]
     scale = 1 / factors[-1]
 
-    p = rounded(lambda r: _EXP(-r) * scale, -_LN2 / 2, _LN2 / 2, (), 5)
+    p = rounded(lambda r: _EXP(-r) * scale, -_LN2 / 2, _LN2 / 2, (), 6)
     columns, rest = _quotient(z, f / scale, ERFC_DEGREE), f / scale * z**ERFC_DEGREE
     rest = rest - z ** (ERFC_DEGREE - 1)
     found: list[float] = []
@@ -189,14 +189,14 @@ def _quotient(x: Array, f: Array, count: int) -> Array:
 
 def tables() -> Mapping[str, list[float]]:
     """Coefficients by what they are for, lowest first; those of erf by interval."""
-    power, above, below = erfc_factors()
+    exponential, above, below = erfc_factors()
     found = {
         "2^(i/16)": [float(np.float32(2 ** (i / 16))) for i in range(16)],
         "exp, within ln 2 / 32": rounded(_EXP, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
         "exp, within ln 2 / 2": rounded(_EXP, -_LN2 / 2, _LN2 / 2, (1, 1), 6),
         "log(1 + f)": rounded(_LOG1P, -0.25, 0.5, (0, 1, -0.5), 10),
         "exp(r) - 1": rounded(_EXPM1, -_LN2 / 2, _LN2 / 2, (0, 1), 6),
-        "erfc, exp(-r)": [c * 2.0**-ERFC_BIAS for c in power],
+        "erfc, exp(-r)": [c * 2.0**-ERFC_BIAS for c in exponential],
         "erfc, above": above[:-1],
         "erfc, below": below[:-1],
         "(exp(2 r) - 1) / 2": rounded(_HALF, -_LN2 / 4, _LN2 / 4, (0, 1), 6),
