@@ -13,6 +13,8 @@ from morello.language.source import Span
 LONGEST_LINE = 160
 """Characters of a source line that are shown; of a longer one, those around the caret."""
 
+MOST_NAMES = 500
+"""Known names that an unknown one is compared with; of more, each error would take long."""
 
 Severity = Literal["error", "note"]
 """An error has to be mended; a note is worth knowing, and its code begins with ``N``."""
@@ -63,6 +65,8 @@ class Collector:
 def suggestion(word: str, known: Iterable[str]) -> str:
     """``did you mean 'x'?``, or the whole list where it is short, or nothing."""
     names = sorted(set(known))
+    if len(names) > MOST_NAMES:
+        return ""
     close = get_close_matches(word, names, n=1)
     if close:
         return f"did you mean '{close[0]}'?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.language.diagnostics import LONGEST_LINE, Diagnostic, render
+from morello.language.diagnostics import LONGEST_LINE, MOST_NAMES, Diagnostic, render, suggestion
 from morello.language.source import Source, Span
 
 
@@ -32,3 +32,10 @@ def test_of_a_long_line_the_part_around_the_caret_is_shown(
     under = line[len(carets) - len(carets.lstrip()) : len(carets)]
     assert under
     assert set(under) == {"x"}
+
+
+def test_a_name_is_compared_with_so_many_others_only() -> None:
+    """Thousands of unknown names among thousands of known ones are reported in seconds."""
+    names = [f"name{number}" for number in range(MOST_NAMES)]
+    assert "did you mean 'name7'?" == suggestion("nam7", names)
+    assert "" == suggestion("nam7", [*names, "another"])
