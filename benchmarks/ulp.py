@@ -8,7 +8,9 @@ argument that has it. What is right is worked out in float64 by numpy and Python
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from functools import cache
 from typing import Any
 
 import click
@@ -39,27 +41,48 @@ def main(functions: Sequence[str], targets: Sequence[str], stride: int, as_json:
     if not as_json:
         click.echo(f"| Function | {' | '.join(targets)} |\n|{' --- |' * (len(targets) + 1)}")
     for function in functions or FUNCTION_ULPS:
-        found = sweep(function, targets, stride)
+        found = worst(function, targets, numbers(stride))
         if as_json:
-            click.echo(json.dumps({"function": function, "stride": stride, "worst": found}))
+            errors = {target: astuple(error) for target, error in found.items()}
+            click.echo(json.dumps({"function": function, "stride": stride, "worst": errors}))
         else:
-            cells = [f"{ulps:.3f} at {argument:.9g}" for ulps, argument in found.values()]
+            cells = [f"{error.ulps:.3f} at {error.argument:.9g}" for error in found.values()]
             click.echo(f"| `{function}` | {' | '.join(cells)} |")
 
 
-def sweep(function: str, targets: Sequence[str], stride: int) -> dict[str, tuple[float, float]]:
-    """By target: the largest error, in ulp, and the argument that has it."""
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The largest error, in ulp, and the argument that has it."""
+
+    ulps: float
+    argument: float
+
+
+@cache
+def compiled(function: str, target: str) -> morello.Kernel:
+    """The operator of that name, for `SIZE` numbers."""
     text = f"spec s() {{ input x: f32[{SIZE}]\n output y: f32[{SIZE}]\n y = {function}(x) }}"
-    kernels = {target: morello.compile(text, target=target) for target in targets}
-    worst = dict.fromkeys(targets, (0.0, 0.0))
-    for x in numbers(stride):
-        with np.errstate(all="ignore"):
-            exact = np.asarray(ARITHMETIC[function](x.astype(np.float64)))
-        for target, kernel in kernels.items():
-            errors = ulps(np.asarray(kernel(x)), exact)
+    return morello.compile(text, target=target)
+
+
+def worst(function: str, targets: Sequence[str], arguments: Iterable[Array]) -> dict[str, Worst]:
+    """The largest error on each target for arguments in parts of at most `SIZE`."""
+    found = dict.fromkeys(targets, Worst(0.0, 0.0))
+    for part in arguments:
+        x = np.resize(part, SIZE).astype(np.float32)
+        exact = values(function, x)
+        for target in targets:
+            errors = ulps(compiled(function, target)(x), exact)
             at = int(np.argmax(errors))
-            worst[target] = max(worst[target], (float(errors[at]), float(x[at])))
-    return worst
+            if errors[at] > found[target].ulps:
+                found[target] = Worst(float(errors[at]), float(x[at]))
+    return found
+
+
+def values(function: str, arguments: Array) -> Array:
+    """What the function is, in double precision."""
+    with np.errstate(all="ignore"):
+        return np.asarray(ARITHMETIC[function](arguments.astype(np.float64)))
 
 
 def numbers(stride: int) -> Iterator[Array]:
@@ -77,6 +100,7 @@ def ulps(results: Array, exact: Array) -> Array:
         spacing = np.ldexp(1.0, np.clip(exponents, -126, 127) - 23)
         errors = np.abs(found - wanted) / np.where(wanted == 0, 2.0**-149, spacing)
     both = np.isnan(exact) & np.isnan(results)
+    # An infinite value is no overflow: only the same infinity will do.
     wrong = np.isnan(errors) | (np.isinf(exact) & (results != exact))
     return np.asarray(np.where(both, 0.0, np.where(wrong, np.inf, errors)))
 

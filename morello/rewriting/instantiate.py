@@ -31,10 +31,8 @@ from morello.rewriting.references import (
     Sizes,
     SpecRef,
     TensorRef,
-    elements_in_memory,
-    inner_and_outer,
+    grains,
     operation_sizes,
-    registers,
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.views import slice_of, view_of
@@ -43,7 +41,6 @@ from morello.spec.layout import (
     Layout,
     Packing,
     packed_whole,
-    paged,
     panel,
     shortened,
     width_of,
@@ -290,7 +287,7 @@ class Instantiation:
             fits = fits & (wide if node.per is None else False)
         if not self.structural and level.capacity is not None:
             held = tensor if copied else source
-            taken = _grains(held, level, copied, state.sizes, self.target.page)
+            taken = grains(held, level, copied, state.sizes, self.target.page)
             total = state.used[level.name] + taken
             fits = fits & (total <= level.capacity)
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
@@ -473,24 +470,6 @@ def _not_ahead(tensor: TensorRef) -> TensorRef:
     """Of which nothing more can be done ahead of all calls."""
     operand = tensor.operand.changed(weight=False)
     return tensor if operand is tensor.operand else tensor.with_operand(operand)
-
-
-def _grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: int) -> Size:
-    """What a tensor takes of a level's capacity, where it lies or copied to a place of its own.
-
-    Of rows that lie a multiple of the page apart, the lines at the same place in a page share the
-    sets of a cache. So each row keeps whole pages from others, however short it is.
-    """
-    if not level.addressable:
-        return registers(tensor, sizes)
-    if copied:
-        size = elements_in_memory(tensor, sizes) * tensor.operand.dtype.bytes
-    else:
-        length, rows = inner_and_outer(tensor, sizes)
-        aliased = (rows > 1) & (paged(tensor.packing) == 1)
-        whole = np.where(aliased, max(page, level.line), level.line)
-        size = rows * -(-length * tensor.operand.dtype.bytes // whole) * whole
-    return -(-size // level.grain)
 
 
 def instantiate(

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.layout import Packing, contiguity, cuts, packed, panel
-from morello.spec.machine import Target
+from morello.spec.layout import Packing, contiguity, cuts, packed, paged, panel
+from morello.spec.machine import Level, Target
 from morello.spec.operators import OperandIndex, Operation
 from morello.spec.sizes import sizes_from, with_hidden
 from morello.spec.spec import Family, Operand, Variant
@@ -262,3 +262,21 @@ def elements(tensor: TensorRef, sizes: Sizes) -> Size:
 def elements_in_memory(tensor: TensorRef, sizes: Sizes) -> Size:
     """Elements that a whole tensor takes, with what fills up the last panel."""
     return prod(extents_in_memory(tensor, sizes), start=1)
+
+
+def grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: int) -> Size:
+    """What a tensor takes of a level's capacity, where it lies or copied to a place of its own.
+
+    Of rows that lie a multiple of the page apart, the lines at the same place in a page share the
+    sets of a cache. So each row keeps whole pages from others, however short it is.
+    """
+    if not level.addressable:
+        return registers(tensor, sizes)
+    if copied:
+        size = elements_in_memory(tensor, sizes) * tensor.operand.dtype.bytes
+    else:
+        length, rows = inner_and_outer(tensor, sizes)
+        aliased = (rows > 1) & (paged(tensor.packing) == 1)
+        whole = np.where(aliased, max(page, level.line), level.line)
+        size = rows * -(-length * tensor.operand.dtype.bytes // whole) * whole
+    return -(-size // level.grain)

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from morello_x86.emitter import CEmitter
 
+from benchmarks.ulp import Array, Worst, ulps, values, worst
 from morello.program.source import EmitOptions
 from morello.program.tree import Program
 from morello.spec.functions import Function
 from morello.spec.machine import Primitives, Target
 from morello.spec.primitives import FUNCTION_ULPS
 
-from .accuracy import Array, Worst, ulps, values, worst
 from .build import program, tensor
 from .definitions import runnable, targets
 from .harness import compile_only
