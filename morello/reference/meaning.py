@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from morello.language.evaluate import Value, evaluate
 from morello.reference.arithmetic import Arithmetic, Numbers, Products, Total
 from morello.reference.bounded import Bounded, framed, mapped
 from morello.reference.expressions import elements, factors
-from morello.reference.views import ElementView, element_view, extents, part
+from morello.reference.views import ElementView, element_view, extents
 from morello.spec.constants import elsewhere_of, value_of
 from morello.spec.conversion import Array
 from morello.spec.dtypes import DType
@@ -86,7 +87,8 @@ class Meaning:
         self._target = element_view(operation, operation.operator.statement.target)
         self._elsewhere = elsewhere_of(operation, output_dtype)
         self._factors = factors(self._value) if operation.operator.reduction == "+" else ()
-        self._shapes: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = {}
+        self._merges = any(len(index.terms) > 1 for index in self._target.indices)
+        self._cases: dict[tuple[int, ...], _Case] = {}
         self._check_declaration()
 
     def execute(
@@ -99,35 +101,35 @@ class Meaning:
         self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None = None
     ) -> Value:
         """The result before it is rounded, as the arithmetic has it."""
-        self._check_arrays(sizes, inputs, old_output)
-        size = dict(zip(self.operation.dims, sizes, strict=True))
+        case = self._case(sizes)
+        self._check_arrays(case, inputs, old_output)
+        size, shape = case.size, case.shape
         operands = {e: self._operand(view, inputs, size) for e, view in self._elements.items()}
         with np.errstate(all="ignore"):
             old = None
             if self.operation.accumulating and old_output is not None:
                 old = self._arithmetic.operand(mapped(partial(self._in_rows, size), old_output))
-            shape = tuple(size[d] for d in self.operation.output_dims)
-            terms = prod(size[d] for d in self.operation.reduced_dims)
             if self._contracts(inputs, operands):
-                products = self._products(operands, prod(sizes), prod(shape))
-                result = self._arithmetic.sum_of_products(products, shape, terms, old)
+                products = self._products(operands, case.cells, prod(shape))
+                result = self._arithmetic.sum_of_products(products, shape, case.terms, old)
                 # What is no number is worked out term by term: numpy may multiply a sum by a factor
                 # of all terms, which is something else where there are infinities.
                 if not isinstance(result, np.ndarray) or np.isfinite(result).all():
                     return self._arranged(result, size)
-            total = self._arithmetic.total(self.operation.operator.reduction, shape, terms, old)
-            self._evaluate_in_blocks(sizes, operands, total)
+            total = self._arithmetic.total(
+                self.operation.operator.reduction, shape, case.terms, old
+            )
+            self._evaluate_in_blocks(case, operands, total)
             return self._arranged(total.result(), size)
 
     def _in_rows(self, size: Mapping[str, int], output: Array) -> Array:
         """An output with an axis for each dimension, also where a sum goes through its rows."""
-        sums = any(len(index.terms) > 1 for index in self._target.indices)
-        return self._target.of(output, size) if sums else output
+        return self._target.of(output, size) if self._merges else output
 
     def _arranged(self, result: Value, size: Mapping[str, int]) -> Value:
         """The output: rows that a sum goes through as one axis, and the elements elsewhere."""
-        indices = self._target.indices
-        if any(len(index.terms) > 1 for index in indices):
+        if self._merges:
+            indices = self._target.indices
             slowest_first = [d for i in indices for d, _ in sorted(i.terms, key=lambda t: -t[1])]
             order = [self._target.dims.index(d) for d in slowest_first]
             shape = [index.extent(size) for index in indices]
@@ -158,31 +160,31 @@ class Meaning:
         )
 
     def _check_arrays(
-        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None
+        self, case: _Case, inputs: Sequence[Tensor], old_output: Tensor | None
     ) -> None:
         operation = self.operation
-        shapes = self._shapes.get(tuple(sizes))
-        if shapes is None:
-            shapes = self._shapes[tuple(sizes)] = self._checked_shapes(sizes)
         names = operation.names
         if len(inputs) != len(names) - 1:
             raise MorelloError(
                 f"'{operation}' was given {len(inputs)} inputs; expected {len(names) - 1}"
             )
-        arrays = list(zip(names, inputs, shapes, strict=False))
+        arrays = list(zip(names, inputs, case.shapes, strict=False))
         if operation.accumulating:
             if old_output is None:
                 raise MorelloError(f"'{operation}' needs the old output '{names[-1]}'")
-            arrays.append((names[-1], old_output, shapes[-1]))
+            arrays.append((names[-1], old_output, case.shapes[-1]))
         for name, array, expected in arrays:
             if array.shape != expected:
                 raise MorelloError(
                     f"operand '{name}' of '{operation}' has shape {array.shape}; "
-                    f"the sizes {tuple(sizes)} make it {expected}"
+                    f"the sizes {tuple(case.size.values())} make it {expected}"
                 )
 
-    def _checked_shapes(self, sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """Shapes of all operands at these sizes, which must be as many as there are dimensions."""
+    def _case(self, sizes: Sequence[int]) -> _Case:
+        """What follows from the sizes, which must be as many as there are dimensions."""
+        found = self._cases.get(tuple(sizes))
+        if found is not None:
+            return found
         operation = self.operation
         if len(sizes) != len(operation.dims) or any(n < 1 for n in sizes):
             raise MorelloError(
@@ -193,7 +195,10 @@ class Meaning:
         sums = (index for index in self._target.indices if len(index.terms) > 1)
         if any(index.extent(size) != prod(size[d] for d in index.dims) for index in sums):
             raise self._scattered()
-        return tuple(extents(operation, sizes, p) for p in range(len(operation.operands)))
+        shapes = tuple(extents(operation, sizes, p) for p in range(len(operation.operands)))
+        shape = tuple(size[d] for d in operation.output_dims)
+        case = _Case(size, shapes, shape, prod(size[d] for d in operation.reduced_dims))
+        return self._cases.setdefault(tuple(sizes), case)
 
     def _operand(
         self, view: ElementView, inputs: Sequence[Tensor], size: Mapping[str, int]
@@ -239,33 +244,29 @@ class Meaning:
     # ----------------------------------------------------------------- everything else
 
     def _evaluate_in_blocks(
-        self, sizes: Sequence[int], operands: Mapping[ast.Element, Tensor], total: Total
+        self, case: _Case, operands: Mapping[ast.Element, Tensor], total: Total
     ) -> None:
-        dims = self.operation.dims
-        outputs = len(self.operation.output_dims)
-        reduced = tuple(range(outputs, len(dims)))
-        for block in _blocks(sizes):
+        outputs = len(case.shape)
+        reduced = tuple(range(outputs, len(case.size)))
+        for block in _blocks(tuple(case.size.values())):
             shape = tuple(s.stop - s.start for s in block)
-            value = self._cells(dict(zip(dims, block, strict=True)), operands)
-            whole = mapped(partial(np.broadcast_to, shape=shape), value)
-            total.put(block[:outputs], whole, reduced)
+            value = self._cells(block, operands)
+            if value.shape != shape:
+                value = mapped(partial(np.broadcast_to, shape=shape), value)
+            total.put(block[:outputs], value, reduced)
 
-    def _cells(self, block: Mapping[str, slice], operands: Mapping[ast.Element, Tensor]) -> Value:
+    def _cells(self, block: Sequence[slice], operands: Mapping[ast.Element, Tensor]) -> Value:
         """The value in one block of the iteration space, or what broadcasts to it."""
         cells = {}
+        dims = self.operation.dims
         for element, view in self._elements.items():
-            axes = tuple(i for i, d in enumerate(block) if d not in view.dims)
-            take = partial(_slices, slices=[block[d] for d in view.dims], axes=axes)
+            own = (s if d in view.dims else np.newaxis for d, s in zip(dims, block, strict=True))
+            take = itemgetter((*own, ...))
             cells[element] = self._arithmetic.operand(mapped(take, operands[element]))
         environment = _Cell(self._scalars, cells)
         return self._arithmetic.value(
             evaluate(self._value, environment, self._arithmetic.operations)
         )
-
-
-def _slices(array: Array, slices: Sequence[slice], axes: tuple[int, ...]) -> Array:
-    """A part of an array, with axes of size 1 in these places."""
-    return np.expand_dims(part(array, slices), axes)
 
 
 def _with_constants(expr: ast.Expr, convert: Callable[[float], Any]) -> ast.Expr:
@@ -286,6 +287,24 @@ def _with_constants(expr: ast.Expr, convert: Callable[[float], Any]) -> ast.Expr
             return ast.Conditional(*parts, span=span)
         case _:
             return expr
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What follows from the sizes. ``terms`` are summed to each element of an output of ``shape``.
+
+    ``shapes`` are those of the operands, where dimensions of the output may lie in one another.
+    """
+
+    size: Mapping[str, int]
+    shapes: tuple[tuple[int, ...], ...]
+    shape: tuple[int, ...]
+    terms: int
+
+    @property
+    def cells(self) -> int:
+        """Points of the iteration space."""
+        return self.terms * prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +331,9 @@ class _Cell:
 
 def _blocks(sizes: Sequence[int]) -> Iterator[tuple[slice, ...]]:
     """The iteration space in blocks of at most `BLOCK_CELLS`, the last dimensions kept whole."""
+    if prod(sizes) <= BLOCK_CELLS:
+        yield tuple(slice(0, size) for size in sizes)
+        return
     steps: list[int] = []
     inner = 1
     for size in reversed(sizes):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 
 from morello.checking.extents import reaches_each_once
 from morello.spec.composition import operation_of
 from morello.spec.dtypes import DTYPES, DType
-from morello.spec.graph import Node, expanded, graph_of
+from morello.spec.graph import Graph, Node, expanded, graph_of
 from morello.spec.operators import Operation, Operator
 from morello.verify.families import group_ranks
 
@@ -39,11 +39,13 @@ def random_graphs(
     *,
     last: Iterable[Operator] | None = None,
     split: bool = False,
+    kept: Callable[[Graph], bool] | None = None,
 ) -> Iterator[Operation]:
-    """So many operations that stand for graphs of two to ``largest`` uses of operators.
+    """Operations that stand for graphs of two to ``largest`` uses of operators, from so many draws.
 
     ``last``: what the last one of each is drawn from; by default all. ``split``: some may read rows
-    as several, whose sizes then have to go together.
+    as several, whose sizes then have to go together. ``kept``: whether a graph is wanted; making an
+    operation of one takes far longer than drawing it.
     """
     usable = [o for _, o in sorted(operators.items()) if _usable(o, dtype, split=split)]
     ends = [o for o in last or () if _usable(o, dtype, split=split)]
@@ -52,7 +54,7 @@ def random_graphs(
         nodes = _Drawing(usable, random).nodes(random.randint(2, largest), end)
         dtypes = {name: dtype for node in nodes for name in node.tensors}
         graph = graph_of(nodes, nodes[-1].output, dtypes)
-        if len(graph.nodes) > 1:
+        if len(graph.nodes) > 1 and (kept is None or kept(graph)):
             yield operation_of(graph).operation
 
 

@@ -1,14 +1,16 @@
 """Specs that a rule applies to, with its choices made: a sample that is the same every time.
 
 Every combination of target, operation, threads and levels of the operands is one stratum. Strata
-are visited in a shuffled order, one of each operator in turn, and again from the start while the
-budget lasts; within a stratum element types, layouts, contiguity, vectors, sizes, memory in use and
-the rule's own choices are drawn at random. What the guards or limits refuse does not count.
+are visited in a shuffled order, one of each operator in turn, those of each again from the start
+while the budget lasts; within a stratum element types, layouts, contiguity, vectors, sizes, memory
+in use and the rule's own choices are drawn at random. What the guards or limits refuse does not
+count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice, product, zip_longest
 from math import prod
@@ -32,6 +34,7 @@ from morello.rewriting.lifetimes import may_alias
 from morello.rewriting.rule import Rule
 from morello.search.box import one_cell
 from morello.spec.dtypes import DTYPES, DType
+from morello.spec.graph import Graph
 from morello.spec.layout import contiguity, pack, packed, panel_of, row_major
 from morello.spec.machine import Level, Target
 from morello.spec.operators import Operation
@@ -117,20 +120,29 @@ class _Stratum:
     levels: tuple[Level, ...]
 
 
-def rule_instances(definitions: Definitions, rule: Rule, budget: int) -> Iterator[Instance]:
-    """So many different instances of a rule; and one of each operator that was not met by then."""
+def rule_instances(
+    definitions: Definitions,
+    rule: Rule,
+    budget: int,
+    admits: Callable[[Instance], bool] = lambda instance: True,
+) -> Iterator[Instance]:
+    """So many different instances of a rule; and one of each operator that was not met by then.
+
+    ``admits``: asked of each before it counts.
+    """
     random = Random(rule.name)
     seen: set[tuple[object, ...]] = set()
     unmet = {o.name for o in definitions.operators.values() if not o.parts and rule.may_match(o)}
     misses, asked_total = 0, 0
     asked = _asked_sizes(rule)
-    for stratum in cycle(_strata(definitions, rule, random)):
+    for stratum in _strata(definitions, rule, random):
         misses += 1
         name = stratum.operation.operator.name
         exhausted = asked_total >= MAX_TOTAL
         if len(seen) < budget or name in unmet:
             for instance in _draw(stratum, random, () if exhausted else asked):
-                if instance.key not in seen and (len(seen) < budget or name in unmet):
+                wanted = len(seen) < budget or name in unmet
+                if wanted and instance.key not in seen and admits(instance):
                     seen.add(instance.key)
                     unmet.discard(name)
                     misses = 0
@@ -157,7 +169,10 @@ def _asked_sizes(rule: Rule) -> tuple[int, ...]:
 
 
 def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_Stratum]:
-    """All strata, shuffled: operators take turns, and so do targets, forms and threads of each."""
+    """All strata, shuffled: operators take turns, and so do targets, forms and threads of each.
+
+    Each has its own again when they are through: some have far more of them than others.
+    """
     match = rule.declaration.match
     contexts = [
         Context(target, definitions.operators, (rule,))
@@ -173,7 +188,7 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_S
         threads = (THREADS,) if match.parallel else (1, THREADS)
         kinds = list(product(contexts, forms, threads))
         random.shuffle(kinds)
-        queues.append(_in_turn([_placements(*kind, random) for kind in kinds]))
+        queues.append(_in_turn([cycle(_placements(*kind, random)) for kind in kinds]))
     return _in_turn(queues)
 
 
@@ -221,13 +236,35 @@ def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:
     rare = bool(rule.rearranges)
     count = RARE_GRAPHS if rare else GRAPHS
     operators = definitions.operators
-    drawn = random_graphs(operators, dtype, random, count, last=last or None, split=rare)
+    kept = _moves if rare else None
+    drawn = random_graphs(operators, dtype, random, count, last=last or None, split=rare, kept=kept)
     found = (o for o in drawn if rule.may_match(o.operator) and _sizes(o, Random(rule.name)))
     yield from islice(found, GRAPHS)
     if rule.intermediates and rule.pattern is None:
-        more = random_graphs(operators, dtype, Random(rule.name), RARE_GRAPHS, last=last or None)
-        kept = (o for o in more if rule.may_match(o.operator) and _rereads(o))
-        yield from islice((o for o in kept if _sizes(o, Random(rule.name))), GRAPHS)
+        random = Random(rule.name)
+        more = random_graphs(
+            operators, dtype, random, RARE_GRAPHS, last=last or None, kept=_reads_one_twice
+        )
+        found = (o for o in more if rule.may_match(o.operator) and _rereads(o))
+        yield from islice((o for o in found if _sizes(o, Random(rule.name))), GRAPHS)
+
+
+def _moves(graph: Graph) -> bool:
+    """Whether an operation only moves elements to other places."""
+    operators = (node.operation.operator for node in graph.nodes)
+    return any(operator.moves and not operator.copies for operator in operators)
+
+
+def _reads_one_twice(graph: Graph) -> bool:
+    """Whether several operations read one input, of as many dimensions as the output has."""
+    rank = len(graph.nodes[-1].operation.operands[-1])
+    read = Counter(
+        name
+        for node in graph.nodes
+        for name, access in zip(node.inputs, node.operation.operands, strict=False)
+        if name not in graph.computed and len(access) == rank
+    )
+    return any(count > 1 for count in read.values())
 
 
 def _rereads(operation: Operation) -> bool:
@@ -340,7 +377,7 @@ def _sizes(
 
 
 def _agree(operation: Operation, sizes: Sequence[int]) -> bool:
-    """Whether the operations of a graph that goes through rows find the shapes that they want.
+    """Whether the operations of a graph with rows or slices find the shapes that they want.
 
     Elsewhere what has to agree has the same dimensions.
     """
@@ -348,7 +385,8 @@ def _agree(operation: Operation, sizes: Sequence[int]) -> bool:
     if composition is None:
         return True
     accesses = [access for node in composition.graph.nodes for access in node.operation.operands]
-    if all(len(index.terms) == 1 for access in accesses for index in access):
+    indices = [index for access in accesses for index in access]
+    if all(len(index.terms) == 1 and not index.margins for index in indices):
         return True
     shapes = {n: extents(operation, sizes, p) for p, n in enumerate(operation.names)}
     wanted = shapes.pop(composition.graph.output)

@@ -20,7 +20,7 @@ import numpy as np
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.program.lower import Names, lower_step
-from morello.program.tree import Apply, Node, View
+from morello.program.tree import Apply, Block, KernelCall, Loop, Node, ParallelLoop, View
 from morello.reference.compare import check_close, reference
 from morello.reference.inputs import MASKED, for_operation, reduced_axes
 from morello.reference.interpreter import Meanings, poisoned, run
@@ -44,6 +44,15 @@ BUDGET = 200
 
 TURNS = 8
 """So many are tried for each operator that the rule may match, if that is more."""
+
+MOST_STEPS = 20_000
+"""Operations that instances of a rule execute in all, about."""
+
+SHARE = 8
+"""One executes at most this part of those that are left: many rows are looped over a few times."""
+
+FEW_STEPS = 200
+"""But so many always."""
 
 FINITE = ("random", "small", "huge")
 NONFINITE = (MASKED, "nonfinite")
@@ -100,14 +109,10 @@ def verify_rule(definitions: Definitions, rule: Rule, *, budget: int | None = No
         matched = sum(rule.may_match(operator) for operator in definitions.operators.values())
         budget = max(BUDGET, TURNS * matched)
     tried: list[Instance] = []
-    meanings: Meanings = {}
-    for number, instance in enumerate(rule_instances(definitions, rule, budget)):
-        try:
-            execution = _Execution(instance, ranks, meanings, seed=number)
-            for kind in _kinds(number, instance.spec.family.operation):
-                execution.check(kind)
-        except MorelloError as error:
-            raise WrongRuleError(rule, instance, str(error)) from error
+    trial = _Trial(rule, ranks)
+    for number, instance in enumerate(rule_instances(definitions, rule, budget, trial.admits)):
+        for kind in _kinds(number, instance.spec.family.operation):
+            trial.check(kind)
         tried.append(instance)
     specs = [instance.spec for instance in tried]
     tried_on = {o.name: o for o in (spec.family.operation.operator for spec in specs)}
@@ -133,6 +138,63 @@ def _kinds(number: int, operation: Operation) -> tuple[str, ...]:
         every = (*FINITE, *nonfinite)
         return (every[number % len(every)],)
     return (FINITE[number % len(FINITE)], nonfinite[number % len(nonfinite)])
+
+
+class _Trial:
+    """Executes instances of a rule, one after the other."""
+
+    def __init__(self, rule: Rule, ranks: Mapping[str, int]) -> None:
+        self._rule = rule
+        self._ranks = ranks
+        self._meanings: Meanings = {}
+        self._left = MOST_STEPS
+        self._admitted = 0
+        self._execution: _Execution | None = None
+
+    def admits(self, instance: Instance) -> bool:
+        """Whether executing an instance takes no more than its share; if so, it is the next.
+
+        Raises:
+            WrongRuleError: It makes no progress, or what it yields is not what it says.
+        """
+        try:
+            execution = _Execution(instance, self._ranks, self._meanings, self._admitted)
+        except MorelloError as error:
+            raise WrongRuleError(self._rule, instance, str(error)) from error
+        steps = _steps(execution.node)
+        if steps > max(FEW_STEPS, self._left // SHARE):
+            return False
+        self._left = max(0, self._left - steps)
+        self._admitted += 1
+        self._execution = execution
+        return True
+
+    def check(self, kind: str) -> None:
+        """Run the instance that was admitted last on one kind of inputs and compare.
+
+        Raises:
+            WrongRuleError: Both sides differ.
+        """
+        assert self._execution is not None
+        try:
+            self._execution.check(kind)
+        except MorelloError as error:
+            raise WrongRuleError(self._rule, self._execution.instance, str(error)) from error
+
+
+def _steps(node: Node) -> int:
+    """How many operations running a node executes."""
+    match node:
+        case Block(steps=steps):
+            return sum(map(_steps, steps))
+        case ParallelLoop(count=count, body=body, tail=tail):
+            return count * _steps(body) + (0 if tail is None else _steps(tail))
+        case Loop(count=count, body=body):
+            return count * _steps(body)
+        case KernelCall() | Apply():
+            return 1
+        case _:
+            return _steps(node.body)
 
 
 class _Execution:

@@ -19,7 +19,8 @@ from morello.reference.bounded import NAN, NEGATIVE, NONE, POSITIVE, Bounded, ki
 from morello.reference.errors import ULPS
 from morello.reference.expressions import elements
 from morello.reference.views import element_view
-from morello.spec.dtypes import DType
+from morello.spec.constants import value_of
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.operators import Operation
 from tests.reference.declare import SPAN, binary, call, element, number
 
@@ -61,22 +62,23 @@ class Hardware:
     ) -> Array:
         """The output of an operation; what it reduces, in an order of its own."""
         size = dict(zip(operation.dims, sizes, strict=True))
-        statement = operation.operator.statement
+        meaning = value_of(operation, DTYPES["f32"])
         cells = {}
-        for read in elements(statement.value):
+        for read in elements(meaning):
             view = element_view(operation, read)
             axes = tuple(i for i, d in enumerate(operation.dims) if d not in view.dims)
             values = view.of(inputs[view.position], size)
             cells[read.tensor] = self.rounded(np.expand_dims(values, axes))
         environment = _Cells(cells, dict(operation.scalars))
         with np.errstate(all="ignore"):
-            value = evaluate(statement.value, environment, self.operations)
+            value = evaluate(meaning, environment, self.operations)
             terms = np.broadcast_to(value, tuple(sizes))
-            if operation.operator.reduction is not None:
+            reduction = operation.operator.reduction
+            if reduction is not None:
                 outputs = len(operation.output_dims)
                 terms = terms.reshape((*terms.shape[:outputs], -1))
                 given = [] if old is None else [self.rounded(old)]
-                combine = self.operations[operation.operator.reduction]
+                combine = self.operations[reduction]
                 terms = self.reduced(terms, combine, given)
             return self.rounded(terms).astype(np.float32)
 
