@@ -22,6 +22,10 @@ from tests.verify import planted
 RULES = [rule.name for rule in load_definitions().rules]
 PLANTED = planted.expected("planted.mrules")
 
+INSTANCES = 80
+EACH = 3
+"""How many of a rule are tried here, or for each operator: `morello check --execute` tries more."""
+
 
 def _rule(definitions: Definitions, name: str) -> Rule:
     return next(rule for rule in definitions.rules if rule.name == name)
