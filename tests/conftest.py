@@ -29,6 +29,31 @@ HEADERS = ("stddef.h", "stdint.h", "stdlib.h", "math.h", "immintrin.h", "string.
 
 PROJECT = Path(__file__).resolve().parent.parent
 
+UNIT = frozenset(("building", "checking", "editor", "language", "reference", "rewriting", "spec"))
+"""Directories of quick tests that start no process, a C compiler neither."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in the directories of `UNIT` have the mark ``unit``, but for those with ``process``."""
+    for item in items:
+        directory = item.path.relative_to(PROJECT / "tests").parts[0]
+        if directory in UNIT and item.get_closest_marker("process") is None:
+            item.add_marker("unit")
+
+
+@pytest.fixture(autouse=True)
+def _unit_tests_start_no_process(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As their mark says."""
+    if request.node.get_closest_marker("unit") is not None:
+
+        def refuse(*arguments: object, **options: object) -> None:
+            raise AssertionError(f"a unit test starts a process: {arguments[1:2]}")
+
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+        monkeypatch.setattr("os.fork", refuse)
+
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """A process for each core; none besides this one where only files or single tests are named.

@@ -23,7 +23,7 @@ from typing import NamedTuple
 PROJECT = Path(__file__).resolve().parents[2]
 
 PAGES = [
-    PROJECT / "README.md",
+    *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((PROJECT / "docs").glob("*.md")),
     PROJECT / "rules" / "README.md",
 ]

@@ -16,6 +16,8 @@ from morello.cli.main import main
 
 SECONDS = 60
 
+pytestmark = pytest.mark.process
+
 
 class Client:
     """The editor's side: messages with a header, answers by their number."""

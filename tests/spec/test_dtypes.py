@@ -30,6 +30,7 @@ def test_bf16_has_the_exponents_of_f32_and_eight_bits() -> None:
     assert narrow.max == (2 - 2.0**-7) * 2.0**127 < wide.max == float(np.finfo(np.float32).max)
 
 
+@pytest.mark.process
 def test_the_library_of_bf16_is_imported_only_for_it() -> None:
     """A start without bf16 does not wait for it."""
     code = (
