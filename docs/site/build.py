@@ -77,7 +77,13 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
         "docs/cost-model.md",
         "docs/design.md",
     ),
-    "The project": ("benchmarks/README.md", "docs/dependencies.md", "CHANGELOG.md"),
+    "The project": (
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "benchmarks/README.md",
+        "docs/dependencies.md",
+        "CHANGELOG.md",
+    ),
 }
 """All pages in the order of the site, below the README."""
 
