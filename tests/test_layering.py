@@ -121,7 +121,7 @@ EXTRAS = {
 """Modules that import what an extra brings; nothing imports them before it is needed."""
 
 INSTRUCTION_SETS = re.compile(
-    r"(?i)(?<![a-z])(x86|m?sse\d*|m?avx\w*|m?amx\w*|vnni|neon|sve|_mm\d*_\w+|zmm|ymm)\b"
+    r"(?i)(?<![a-z])(x86|m?sse\d*|m?avx\w*|m?amx\w*|vnni|neon|sve|_mm\d*_\w+|zmm|ymm)(?![a-z0-9])"
 )
 
 
@@ -296,8 +296,11 @@ def test_the_search_for_names_finds_what_is_planted() -> None:
 def copy(array):
     """matmul"""  # matmul
     if array == "matmul":
-        return matmul(array, "copy", '-mavx2')
+        return matmul(array, "copy", '-mavx2', "x86_c")
 '''
     found = [token for token in _code(text) if _names_one(token, {"matmul", "copy"})]
     assert [token.string for token in found] == ['"matmul"', "matmul", '"copy"']
-    assert [t.string for t in _code(text) if INSTRUCTION_SETS.search(t.string)] == ["'-mavx2'"]
+    assert [t.string for t in _code(text) if INSTRUCTION_SETS.search(t.string)] == [
+        "'-mavx2'",
+        '"x86_c"',
+    ]

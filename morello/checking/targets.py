@@ -136,9 +136,12 @@ def _target(declaration: ast.TargetDecl, base: Target | None, collector: Collect
     ):
         if not given:
             message = f"target '{declaration.name}' has no {what}, and inherits none"
-            help = {"emitter": "emitter x86_c", "sizes": "sizes 1, 2, 4, 8", "page": "page 4 KiB"}
-            advice = f"such as '{help[what]}'"
-            collector.error("T004", message, declaration.name_span, help=advice)
+            advice = {
+                "emitter": "write 'emitter NAME', or extend a target that has one",
+                "sizes": "such as 'sizes 1, 2, 4, 8'",
+                "page": "such as 'page 4 KiB'",
+            }
+            collector.error("T004", message, declaration.name_span, help=advice[what])
     own = check_coefficients(declaration.coefficients, collector)
     lineage = base.lineage if base else ()
     return Target(
