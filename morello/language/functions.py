@@ -102,6 +102,11 @@ SPEC: dict[str, Signature] = {
         "truth",
         "Whether some dimension leaves it alone: it is read again.",
     ),
+    "visible": Signature(
+        ("operation", "operand"),
+        "truth",
+        "Whether views that rules for its operator take of it can be taken of it as it lies.",
+    ),
     "in_place": Signature(
         ("operation", "operand"),
         "truth",

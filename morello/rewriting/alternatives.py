@@ -251,7 +251,8 @@ class _Enumeration:
 
     def _allowed(self, bound: int, variables: dict[str, Any]) -> bool:
         """Whether the guards hold that the variables bound so far decide."""
-        scope = Scope(self.context.target, variables, {}, {})
+        applied = self.context.applied_to_views
+        scope = Scope(self.context.target, variables, {}, {}, applied=applied)
         for guard in self.rule.decided[bound]:
             if not evaluate(guard, scope):
                 self._refuse(variables, f"'{unparse(guard)}' does not hold")

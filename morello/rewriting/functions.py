@@ -28,13 +28,14 @@ from morello.rewriting.references import (
     registers,
 )
 from morello.rewriting.transfer import transfer_cycles
-from morello.rewriting.views import slice_of
+from morello.rewriting.views import is_seen_along_rows, slice_of
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, panel, row_major, shortened, width_of
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.rearranged import rearranged, sliced
 
 if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
+    from morello.rewriting.steps import Leaf
     from morello.rewriting.wishes import Wish, Wishes
 
 FEW_OPERANDS = 3
@@ -47,7 +48,8 @@ class Scope:
 
     ``used`` maps a bounded level's name to the grains in use. ``match`` is that of the kernel whose
     guards and cost are evaluated; a rule has none. ``wishes`` says what kernels want of a tensor of
-    an operation, in an element type: choices ask for that.
+    an operation, in an element type: choices ask for that. ``applied``: what rules for the operator
+    of an operation apply to views of its operands; guards that no size decides ask for that.
     """
 
     target: Target
@@ -56,6 +58,7 @@ class Scope:
     used: Mapping[str, Size]
     match: KernelMatch | None = None
     wishes: Callable[[SpecRef, TensorRef, DType], Wishes] | None = None
+    applied: Callable[[SpecRef], Iterable[Leaf]] | None = None
 
     def name(self, node: ast.Name) -> Any:
         """A variable, a coefficient or a level."""
@@ -227,6 +230,18 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     assert operation.operator.composition is not None
     node, *others = operation.operator.composition.occurrences(tensor.name)
     return bool(others) or (again and node.operation.operator.reduction is not None)
+
+
+def _visible(scope: Scope, f: SpecRef, tensor: TensorRef) -> bool:
+    """Whether some rule for this very operator can see it as it lies, or none looks at it."""
+    assert scope.applied is not None, "only guards that no size decides ask what rules see"
+    views = [
+        seen.seen.sight
+        for leaf in scope.applied(f)
+        for seen in leaf.tensors
+        if seen.seen is not None and seen.key == tensor.key
+    ]
+    return not views or any(is_seen_along_rows(tensor, sight) for sight in views)
 
 
 def _in_place(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
@@ -420,6 +435,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "reads": _reads,
     "writes": _writes,
     "reused": _reused,
+    "visible": _visible,
     "in_place": _in_place,
     "rearranged": _rearranged,
     "slices": lambda _, f: sliced(f.family.operation) is not None,

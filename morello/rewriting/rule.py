@@ -11,7 +11,14 @@ from morello.language.canonical import nodes
 from morello.language.folding import conjuncts, truth
 from morello.language.functions import FUNCTIONS
 from morello.language.sized import is_sized, levels_asked
-from morello.language.traverse import Leaf, children, leaves, names, with_children
+from morello.language.traverse import (
+    Leaf,
+    children,
+    leaves,
+    names,
+    subexpressions,
+    with_children,
+)
 from morello.spec.operators import IDENTITIES, Operator
 from morello.spec.rearranged import rearranged
 from morello.spec.subgraphs import Match, match_of
@@ -156,6 +163,8 @@ class Rule:
             return False
         if self.requires_slice and not operator.slices:
             return False
+        if self.requires_restriction and not operator.restricted:
+            return False
         if match.accumulating or self.requires_reduction:
             if operator.reduction is None:
                 return False
@@ -202,6 +211,17 @@ class Rule:
     def requires_slice(self) -> bool:
         """Whether a guard says ``slices(f)``: the operation only takes a part of its input."""
         return any(isinstance(c, ast.Call) and c.function == "slices" for c in self.conditions)
+
+    @cached_property
+    def requires_restriction(self) -> bool:
+        """Whether a guard says ``restricted(f)``: loops divide some dimensions only."""
+        return any(isinstance(c, ast.Call) and c.function == "restricted" for c in self.conditions)
+
+    @cached_property
+    def asks_others(self) -> bool:
+        """Whether a guard says ``visible(f, X)``: what other rules see decides."""
+        asked = (e for guard in self.declaration.guards for e in subexpressions(guard))
+        return any(isinstance(e, ast.Call) and e.function == "visible" for e in asked)
 
     @cached_property
     def requires_reduction(self) -> bool:

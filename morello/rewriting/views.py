@@ -50,7 +50,7 @@ def view_of(
     packing = None if sizes is None else _packing(source, sight, target, sizes)
     view = replace(source, operand=operand, indices=sight.indices, packing=packing, seen=seen)
     if sizes is None:
-        return view, _along_rows(source, sight)
+        return view, is_seen_along_rows(source, sight)
     return view, _is_seen(source, sight, target, sizes)
 
 
@@ -65,7 +65,7 @@ def slice_of(
     return (source, False) if sight is None else view_of(source, sight, target, sizes)
 
 
-def _along_rows(source: TensorRef, sight: Sight) -> bool:
+def is_seen_along_rows(source: TensorRef, sight: Sight) -> bool:
     """Whether neighbours along a view's fastest dimension are neighbours in memory.
 
     In registers a row is one, and has to begin where the tensor's does.

@@ -25,8 +25,8 @@ from morello.reference.views import extents
 from morello.rewriting.alternatives import (
     Context,
     RuleAlternative,
-    alternatives,
     choice_text,
+    rule_alternatives,
     tiles_below,
 )
 from morello.rewriting.bind import bind
@@ -140,7 +140,7 @@ def rule_instances(
         name = stratum.operation.operator.name
         exhausted = asked_total >= MAX_TOTAL
         if len(seen) < budget or name in unmet:
-            for instance in _draw(stratum, random, () if exhausted else asked):
+            for instance in _draw(rule, stratum, random, () if exhausted else asked):
                 wanted = len(seen) < budget or name in unmet
                 if wanted and instance.key not in seen and admits(instance):
                     seen.add(instance.key)
@@ -175,7 +175,7 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_S
     """
     match = rule.declaration.match
     contexts = [
-        Context(target, definitions.operators, (rule,))
+        Context(target, definitions.operators, definitions.rules if rule.asks_others else (rule,))
         for target in _different(definitions.targets.values())
     ]
     queues: list[Iterator[_Stratum]] = []
@@ -276,11 +276,13 @@ def _rereads(operation: Operation) -> bool:
     return any(len(composition.occurrences(operation.names[p])) > 1 for p in places)
 
 
-def _draw(stratum: _Stratum, random: Random, asked: Sequence[int] = ()) -> Iterator[Instance]:
+def _draw(
+    rule: Rule, stratum: _Stratum, random: Random, asked: Sequence[int] = ()
+) -> Iterator[Instance]:
     """Instances of one stratum: a family, a few alternatives, one shape of each."""
     context, operation = stratum.context, stratum.operation
     family = _family(stratum, random)
-    found = [a for a in alternatives(context, family) if isinstance(a, RuleAlternative)]
+    found = rule_alternatives(context, rule, family)
     for alternative in random.sample(found, min(len(found), ALTERNATIVES_OF_A_FAMILY)):
         for _ in range(SHAPES_OF_AN_ALTERNATIVE):
             sizes = _sizes(operation, random, asked)

@@ -17,7 +17,10 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """A use of an operator on ``x``, ``y`` and perhaps ``w``, and what it should compute."""
+    """A use of an operator on ``x``, ``y`` and perhaps ``w``, and what it should compute.
+
+    ``innermost``: a tensor and the dimension of it that is fastest in memory, by default the last.
+    """
 
     use: str
     x: Shape
@@ -28,15 +31,25 @@ class Case:
     dtypes: str = "f32 f32 f32"
     threads: int = 1
     role: str = "weight"
+    innermost: tuple[str, int] = ("", 0)
 
     @property
     def text(self) -> str:
         """The spec."""
         x, w, y = self.dtypes.split()
-        lines = [f"input x: {x}{list(self.x)}", f"output y: {y}{list(self.y)}", f"y = {self.use}"]
+        lines = [self._declared("input x", x, self.x), self._declared("output y", y, self.y)]
+        lines.append(f"y = {self.use}")
         if self.w is not None:
-            lines.insert(1, f"{self.role} w: {w}{list(self.w)}")
+            lines.insert(1, self._declared(f"{self.role} w", w, self.w))
         return "\n".join([f"spec images() threads {self.threads} {{", *lines, "}"])
+
+    def _declared(self, tensor: str, dtype: str, shape: Shape) -> str:
+        name, fastest = self.innermost
+        declared = f"{tensor}: {dtype}{list(shape)}"
+        if not tensor.endswith(f" {name}"):
+            return declared
+        order = (*(d for d in range(len(shape)) if d != fastest), fastest)
+        return f"{declared} layout {order}"
 
 
 def _seen(x: Array, window: Shape, y: Shape, stride: int = 1, by: int = 1) -> Iterator[Array]:
@@ -165,6 +178,28 @@ CASES: dict[str, Case] = {
         _groups_of_planes((1, 2, 4, 3, 4)),
         (2, 4, 3, 2, 2),
     ),
+    "groups that are neighbours": Case(
+        "grouped_conv2d(x, w, stride = 1, dilation = 1)",
+        (2, 3, 2, 4, 4),
+        (2, 3, 2, 2, 2),
+        _groups_of_planes((2, 3, 2, 2, 2)),
+        (3, 2, 2, 3, 3),
+        innermost=("x", 1),
+    ),
+    "groups that are neighbours in the result": Case(
+        "grouped_conv2d_nhwc(x, w, stride = 1, dilation = 1)",
+        (1, 3, 4, 3, 2),
+        (1, 2, 3, 3, 3),
+        _groups((1, 2, 3, 3, 3)),
+        (3, 2, 2, 2, 3),
+        innermost=("y", 3),
+    ),
+    "images that are neighbours": replace(
+        _conv((3, 3, 4, 2), (2, 2, 2, 3), (3, 2, 3, 3)), innermost=("y", 0)
+    ),
+    "rows that are neighbours, by threads": replace(
+        _conv((1, 5, 4, 2), (2, 2, 2, 3), (1, 4, 3, 3)), innermost=("y", 1), threads=2
+    ),
     "depthwise": Case(
         "depthwise_conv2d_nhwc(x, w, stride = 2, dilation = 1)",
         (1, 7, 9, 19),
@@ -179,6 +214,14 @@ CASES: dict[str, Case] = {
         (2, 3, 3, 4),
         _depthwise_planes((2, 3, 3, 4)),
         (3, 3, 3),
+    ),
+    "depthwise of images that are neighbours": Case(
+        "depthwise_conv2d_nhwc(x, w, stride = 2, dilation = 1)",
+        (2, 3, 5, 3),
+        (2, 1, 2, 3),
+        _depthwise((2, 1, 2, 3), 2),
+        (3, 3, 3),
+        innermost=("x", 0),
     ),
     "maxima": Case(
         "max_pool2d_nhwc(x, window = 3, stride = 2)",
