@@ -11,6 +11,11 @@ import re
 
 from morello.language.source import Span
 
+_UNREAD = re.compile(r'#[^\n]*|"[^"\n]*"')
+"""Comments and strings: a word in them is not meant."""
+
+_OPENING = re.compile(r'[#"]')
+
 
 def within(span: Span, word: str, *, after: int | None = None) -> Span:
     """Span of the first whole ``word`` inside ``span``, comments and strings left out.
@@ -23,12 +28,31 @@ def within(span: Span, word: str, *, after: int | None = None) -> Span:
     Returns:
         The span of the word, or all of ``span`` if it is not there literally.
     """
-    pattern = re.compile(rf'#[^\n]*|"[^"\n]*"|(?<![\w.])({re.escape(word)})(?!\w)')
-    start = span.start if after is None else after
-    for found in pattern.finditer(span.source.text, start, span.end):
-        if found.group(1) is not None:
-            return Span(span.source, *found.span(1))
+    text, end = span.source.text, span.end
+    place = span.start if after is None else after
+    found = text.find(word, place, end)  # no pattern for each word: there may be thousands
+    while found >= 0:
+        opening = _OPENING.search(text, place, found)
+        if opening is not None:
+            unread = _UNREAD.match(text, opening.start(), end)
+            place = opening.end() if unread is None else unread.end()
+        elif _is_whole(text, found, found + len(word), end):
+            return Span(span.source, found, found + len(word))
+        else:
+            place = found + 1
+        if place > found:
+            found = text.find(word, place, end)
     return span
+
+
+def _is_whole(text: str, start: int, stop: int, end: int) -> bool:
+    """Whether what stands there is no part of a longer name, in a text that ends at ``end``."""
+    before, behind = text[start - 1 : start], text[stop : min(stop + 1, end)]
+    return not (_in_word(before) or before == "." or _in_word(behind))
+
+
+def _in_word(character: str) -> bool:
+    return character == "_" or character.isalnum()
 
 
 def text_of(span: Span) -> str:

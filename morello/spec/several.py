@@ -5,13 +5,14 @@ What two of these graphs would have in common, each would compute for itself. Th
 what is computed element by element, but no sum is computed twice: the last tensors that several
 graphs need, and that depend on a sum, become results too.
 
-A graph of many sums is cut where least has to be kept: there are too many ways to compute it as
-one.
+A graph of many sums is cut where least has to be kept or computed again: there are too many ways to
+compute it as one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 
 from morello.spec.composition import Part, operation_of
 from morello.spec.dtypes import DType
@@ -99,25 +100,64 @@ class _Network:
         ]
 
     def cut(self, results: Collection[str]) -> list[str]:
-        """The tensor to keep of each graph with too many sums: the smallest.
+        """The tensors to keep of graphs with too many sums: one of each, then of its parts.
 
-        Of those that are as small, the last. A sum is on either side of it, and none on both.
+        It is the one with the fewest elements to keep and to compute again, of equal ones the last.
+        A sum is on either side of it, and none on both.
         """
-        graphs = self.graphs(results).values()
-        kept = (self._least(graph) for graph in graphs if _sums(graph) > MOST_SUMS)
-        return list(dict.fromkeys(name for name in kept if name is not None))
+        kept: dict[str, None] = {}
+        pending = [*self.graphs(results).values()]
+        while pending:
+            graph = pending.pop()
+            name = self._least(graph) if _sums(graph) > MOST_SUMS else None
+            if name is not None:
+                kept[name] = None
+                rest = (node for node in graph.nodes if node.output != name)
+                pending.append(graph_of(graph.nodes, name, self.dtypes))
+                pending.append(graph_of(rest, graph.output, self.dtypes))
+        return list(kept)
 
     def _least(self, graph: Graph) -> str | None:
         """Of the tensors that divide the sums of a graph, the one to keep."""
-        sums = {n.output for n in graph.nodes if n.operation.operator.reduction is not None}
-        found: list[tuple[int, int, str]] = []
-        for place, node in enumerate(graph.nodes[:-1]):
-            name = node.output
-            before = sums.intersection(in_order(graph.computed, name))
-            after = sums.intersection(in_order(graph.computed, graph.output, (name,)))
-            if before and after and not before & after:
-                found.append((self.elements[name], -place, name))
-        return min(found)[-1] if found else None
+        found = [(self.elements[n], -place, n) for place, n in enumerate(dividing(graph))]
+        least, chosen = inf, None
+        for size, _, name in sorted(found):
+            if size >= least:
+                break
+            if (cost := size + self._again(graph, name)) < least:
+                least, chosen = cost, name
+        return chosen
+
+    def _again(self, graph: Graph, kept: str) -> int:
+        """Elements that a graph would compute for a tensor and once more for what reads it."""
+        rest = set(in_order(graph.computed, graph.output, (kept,)))
+        return sum(self.elements[n] for n in in_order(graph.computed, kept) if n in rest)
+
+
+def dividing(graph: Graph) -> list[str]:
+    """The tensors of a graph, in its order, that leave some sums on either side and none on both.
+
+    A sum is on one side of a tensor that it leads to if all ways from the sum to the output lead
+    through the tensor. Sets of tensors are numbers with a bit for each: one walk from the output
+    and one to it, however many tensors there are.
+    """
+    own = {node.output: 1 << place for place, node in enumerate(graph.nodes)}
+    passed = {graph.output: own[graph.output]}  # by all ways from a tensor to the output
+    for node in reversed(graph.nodes):
+        for name in own.keys() & {*node.inputs}:
+            through = passed[node.output] | own[name]
+            passed[name] = passed.get(name, through) & through
+    sums = dict.fromkeys(graph.inputs, 0)  # that a tensor is computed from
+    ends = dict.fromkeys(graph.inputs, -1)  # what all these sums pass; of none, all there is
+    for node in graph.nodes:
+        summed = node.operation.operator.reduction is not None
+        sums[node.output] = own[node.output] if summed else 0
+        ends[node.output] = passed[node.output] if summed else -1
+        for name in node.inputs:
+            sums[node.output] |= sums[name]
+            ends[node.output] &= ends[name]
+    every = sums[graph.output]
+    return [name for name in own if sums[name] not in (0, every) and ends[name] & own[name]]
 
 
 def _sums(graph: Graph) -> int:

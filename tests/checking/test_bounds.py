@@ -74,3 +74,9 @@ def test_what_is_read_twice_does_not_double_for_ever(statement: str) -> None:
 def test_short_graphs_stay_whole() -> None:
     """What is written every day is one computation still."""
     assert len(_check(_chain("{new} = relu({old})", 60)).computations) == 1
+
+
+def test_a_long_chain_of_sums_is_cut_between_them() -> None:
+    """Softmax after softmax: no part begins the chain again, reading what was kept all along."""
+    goal = _check(_chain("{new} = softmax({old})", 60))
+    assert max(len(computation.operands) for computation in goal.computations) == 3

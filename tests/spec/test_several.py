@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 import pytest
 
 from morello.spec.dtypes import DTYPES
-from morello.spec.graph import Node, expanded
-from morello.spec.several import parts_for
+from morello.spec.graph import Node, expanded, graph_of, in_order
+from morello.spec.several import dividing, parts_for
 from tests.spec.nodes import Nodes, declared
 
 
@@ -151,3 +152,40 @@ def test_no_cut_computes_a_sum_twice(node: Nodes) -> None:
         node("less", "c", "m", "y"),
     ]
     assert list(_parts("y", *nodes, sizes=sizes)) == ["p2", "y"]
+
+
+def test_a_cut_computes_little_again(node: Nodes) -> None:
+    """A number of each row is small to keep, but then its reader computes the rows once more."""
+    sizes = dict.fromkeys(("m0", "m1", "m2", "m3", "m4"), 2)
+    nodes = []
+    for i in range(5):
+        nodes += [node("negate", f"y{i}", f"d{i}"), node("largest", f"d{i}", f"m{i}")]
+        nodes += [node("biased", f"d{i}", f"m{i}", f"y{i + 1}")]
+    sizes |= dict.fromkeys((name for one in nodes for name in one.tensors if name[0] in "dy"), 8)
+    found = _parts("y5", *nodes, sizes=sizes)
+    assert list(found) == ["d4", "y5"]
+    sizes |= dict.fromkeys(("d4", "y4"), 100)
+    assert list(_parts("y5", *nodes, sizes=sizes)) == ["d3", "y5"]
+
+
+def test_what_divides_the_sums_is_what_the_definition_says(node: Nodes) -> None:
+    """Of graphs of any form: a tensor leaves a sum on either side, and none is on both."""
+    source = random.Random(0)
+    found = 0
+    for _ in range(100):
+        nodes, names = [], ["x"]
+        for i in range(source.randint(4, 24)):
+            kind = source.choice(["product", "negate", "plus"])
+            operands = [source.choice(names[-3:]) for _ in range(1 + (kind != "negate"))]
+            nodes.append(node(kind, *operands, f"t{i}"))
+            names.append(f"t{i}")
+        graph = graph_of(nodes, names[-1], dict.fromkeys(names, DTYPES["f32"]))
+        sums = {n.output for n in graph.nodes if n.operation.operator.reduction is not None}
+        expected = []
+        for name in graph.locals:
+            before = sums.intersection(in_order(graph.computed, name))
+            after = sums.intersection(in_order(graph.computed, graph.output, (name,)))
+            expected += [name] if before and after and not before & after else []
+        assert dividing(graph) == expected
+        found += len(expected)
+    assert found > 100
