@@ -98,6 +98,20 @@ def test_broken_operator_is_one_error() -> None:
     assert [d.code for d in collector.diagnostics] == ["O010"]
 
 
+def test_views_of_an_operator_with_an_unknown_factor_are_no_errors() -> None:
+    """Whether the rule matches it or applies it: how far its index steps is not known."""
+    text = """
+        op broken(X: T[step * i + after]; stride, after) -> Y: T[i] { Y[i] = X[step * i + after] }
+        rule r "See." match f: broken yield for f.i step 1 { copy(f.X[i], f.Y) }
+        rule s "Apply." match f: copy yield for f.i step 1 { broken(f.X[i], f.Y[i], 1, 1) }
+    """
+    tree = parse_rules(source(text, "mrules"))
+    collector = Collector()
+    operators = check_operators([tree, *shipped_rules()], collector)
+    check_rules([tree], operators, collector)
+    assert {d.code for d in collector.diagnostics} >= {"O014", "O013"}
+
+
 def test_contradiction_shows_both_guards() -> None:
     """The help of a contradiction is the other guard."""
     text = """
