@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from morello.checking.kinds import NUMBER, Scope, expect
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.functions import ARITHMETIC
 from morello.language.indices import text_of_index
 from morello.language.places import within
@@ -25,7 +25,9 @@ def check_index(index: ast.Index, scalars: Collection[str], collector: Collector
         if isinstance(factor, str) and factor not in scalars:
             message = f"the factor '{factor}' of '{name}' is not a scalar"
             place = within(index.span, factor)
-            collector.error("O014", message, place, "not a scalar", suggestion(factor, scalars))
+            collector.error(
+                "O014", message, place, "not a scalar", collector.suggestion(factor, scalars)
+            )
         elif isinstance(factor, int) and factor < 1:
             what = "scalar" if name in scalars else "dimension"
             message = f"{what} '{name}' has the factor {factor}; the least is 1"
@@ -103,14 +105,18 @@ def declared_sizes(
         if dimension not in dims:
             message = f"'{dimension}' is not a dimension of '{declaration.name}'"
             place = within(expr.span, dimension)
-            collector.error("O015", message, place, "not a dimension", suggestion(dimension, dims))
+            collector.error(
+                "O015", message, place, "not a dimension", collector.suggestion(dimension, dims)
+            )
         elif dimension in found:
             message = f"the size of dimension '{dimension}' is given twice"
             collector.error("O015", message, expr.span, "again")
         elif isinstance(value, str) and value not in scalars:
             message = f"'{value}' is not a scalar of '{declaration.name}'"
             place = within(expr.span, value)
-            collector.error("O015", message, place, "not a scalar", suggestion(value, scalars))
+            collector.error(
+                "O015", message, place, "not a scalar", collector.suggestion(value, scalars)
+            )
         elif isinstance(value, int) and value < 1:
             message = f"dimension '{dimension}' has size {value}; the least is 1"
             collector.error("O015", message, expr.span)
@@ -128,7 +134,7 @@ def declared_divisions(declaration: ast.OperatorDecl, collector: Collector) -> t
     for name in declaration.divided:
         if name.id not in every:
             message = f"'{name.id}' is not a dimension of '{declaration.name}'"
-            help = suggestion(name.id, every)
+            help = collector.suggestion(name.id, every)
             collector.error("O017", message, name.span, "not a dimension", help)
         elif name.id in found:
             collector.error("O017", f"'{name.id}' is named twice", name.span, "again")

@@ -16,7 +16,7 @@ from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
 from morello.checking.targets import check_targets
 from morello.language import ast
-from morello.language.diagnostics import Collector, DiagnosticsError, suggestion
+from morello.language.diagnostics import Collector, DiagnosticsError
 from morello.language.grammars import SUFFIXES
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source
@@ -91,5 +91,5 @@ def _check_emitters(
             "P001",
             f"target '{target.name}' names the emitter '{target.emitter}', which no plugin gives",
             target.name_span,
-            help=suggestion(target.emitter, emitters) or "install the plugin that has it",
+            help=collector.suggestion(target.emitter, emitters) or "install the plugin that has it",
         )

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
 from morello.spec.functions import Function, called
@@ -47,7 +47,9 @@ def check_functions(
         elif node.target not in declared:
             message = f"function '{node.name}' is on '{node.target}', which is not a target"
             place = within(node.span, node.target, after=node.name_span.end)
-            collector.error("T071", message, place, "unknown", suggestion(node.target, declared))
+            collector.error(
+                "T071", message, place, "unknown", collector.suggestion(node.target, declared)
+            )
         else:
             _check(node, collector)
     functions = {name: _function(node, known) for name, node in known.items()}
@@ -113,7 +115,7 @@ def _between(kernel: ast.KernelDecl, known: Collection[str], collector: Collecto
                 f"kernel '{kernel.name}' stands between calls of '{name}', which is no function"
             )
             place = within(kernel.span, name, after=kernel.cost.span.end)
-            collector.error("T076", message, place, "unknown", suggestion(name, known))
+            collector.error("T076", message, place, "unknown", collector.suggestion(name, known))
 
 
 def _callers(files: Sequence[ast.TargetFile]) -> Iterator[tuple[str, str, Span, str]]:

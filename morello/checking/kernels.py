@@ -52,7 +52,7 @@ def check_kernels(
         if node.target not in declared:
             message = f"kernel '{node.name}' is on '{node.target}', which is not a target"
             place = within(node.span, node.target, after=node.name_span.end)
-            help = suggestion(node.target, declared)
+            help = collector.suggestion(node.target, declared)
             collector.error("T041", message, place, "unknown", help)
         elif node.target in targets:
             checker = _KernelChecker(node, targets[node.target], operators, collector)
@@ -135,7 +135,7 @@ class _KernelChecker:
         if self.operator is None:
             name = self.match.operator or ""
             message = f"unknown operator '{name}'"
-            help = suggestion(name, self.operators)
+            help = self.collector.suggestion(name, self.operators)
             place = self.match.operator_span
             self.collector.error("T043", message, place, "not an operator", help)
             return

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.folding import constant
 from morello.language.functions import ATTRIBUTES, FUNCTIONS, Signature
 from morello.language.places import within
@@ -148,7 +148,7 @@ def _name(node: ast.Name, scope: Scope, collector: Collector) -> Typed:
         advice = f"'{node.id}' is a function of {count}: write {node.id}(...)"
     else:
         advice = scope.advice(node.id)
-    help = advice or suggestion(node.id, [*scope.names, *scope.numbers])
+    help = advice or collector.suggestion(node.id, [*scope.names, *scope.numbers])
     collector.error("K001", f"unknown name '{node.id}'", node.span, "not known here", help)
     return UNKNOWN
 
@@ -162,7 +162,7 @@ def _attribute(node: ast.Attribute, scope: Scope, collector: Collector) -> Typed
         return Typed(kind, base.sized)
     known = [name for owner, name in ATTRIBUTES if owner == base.kind]
     known += [name for name, _ in base.members]
-    help = suggestion(node.name, known) or f"{article(base.kind)} has no attributes"
+    help = collector.suggestion(node.name, known) or f"{article(base.kind)} has no attributes"
     place = within(node.span, node.name, after=node.base.span.end + 1)
     message = f"{article(base.kind)} has no attribute '{node.name}'"
     collector.error("K003", message, place, "unknown attribute", help)
@@ -175,7 +175,7 @@ def _call(node: ast.Call, scope: Scope, collector: Collector) -> Typed:
     if signature is None:
         for argument in node.args:
             infer(argument, scope, collector)
-        help = suggestion(node.function, scope.functions)
+        help = collector.suggestion(node.function, scope.functions)
         message = f"unknown function '{node.function}'"
         collector.error("K002", message, place, "not a function", help)
         return UNKNOWN

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
 from morello.spec.machine import Coefficient, Level
@@ -180,7 +180,7 @@ def _form(node: ast.LevelDecl, base: _Form | None, collector: Collector) -> _For
         if coefficient.name not in TRANSFERS:
             place = within(coefficient.span, coefficient.name)
             message = f"a level has no coefficient '{coefficient.name}'"
-            help = suggestion(coefficient.name, TRANSFERS)
+            help = collector.suggestion(coefficient.name, TRANSFERS)
             collector.error("T013", message, place, "not known here", help)
     properties = dict(node.properties)
     in_vectors = node.in_vectors

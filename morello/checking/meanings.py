@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.functions import ARITHMETIC, SPEC
 from morello.language.indices import written
 from morello.language.places import within
@@ -110,7 +110,11 @@ def _element(
             f"'{name}' is {'the output, which cannot be read' if is_output else 'not an input'}"
         )
         label = "this is the output" if is_output else "unknown tensor"
-        help = "'+=' and 'max=' accumulate into it" if is_output else suggestion(name, inputs)
+        help = (
+            "'+=' and 'max=' accumulate into it"
+            if is_output
+            else collector.suggestion(name, inputs)
+        )
         collector.error("O009", message, within(node.span, name), label, help)
         return UNKNOWN
     form = f"{name}[{written(parameter.indices)}]"

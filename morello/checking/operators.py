@@ -22,7 +22,7 @@ from morello.checking.extents import (
 )
 from morello.checking.meanings import check_value, occurrences, with_sizes
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import names, subexpressions
@@ -167,7 +167,7 @@ def _dtype(parameter: ast.TensorParameter, collector: Collector) -> None:
     if dtype in DTYPES or re.fullmatch("[A-Z]", dtype):
         return
     place = within(parameter.span, dtype, after=parameter.span.start + len(parameter.name))
-    close = suggestion(dtype, DTYPES)
+    close = collector.suggestion(dtype, DTYPES)
     collector.error(
         "O004",
         f"unknown dtype '{dtype}'",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.indices import written
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
@@ -40,14 +40,14 @@ def check_pattern(
     after_name = pattern.span.start + len(pattern.name)
     if pattern.dtype != "any" and pattern.dtype not in DTYPES:
         place = within(pattern.span, pattern.dtype, after=after_name)
-        help = suggestion(pattern.dtype, [*DTYPES, "any"])
+        help = collector.suggestion(pattern.dtype, [*DTYPES, "any"])
         message = f"unknown dtype '{pattern.dtype}'"
         collector.error("T047", message, place, "not a dtype", help)
     for name in pattern.levels:
         if name not in target.level_by_name:
             place = within(pattern.span, name, after=after_name)
             message = f"unknown level '{name}'"
-            help = suggestion(name, [*target.level_by_name, "farther"])
+            help = collector.suggestion(name, [*target.level_by_name, "farther"])
             collector.error("T048", message, place, f"'{target.name}' has no such level", help)
     if pattern.farther and pattern.levels[-1] == target.farthest.name:
         message = f"no level is farther than '{target.farthest}'"

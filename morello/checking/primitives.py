@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.machine import Primitives, Target
@@ -69,14 +69,16 @@ def _unknown_target(
 ) -> None:
     message = f"primitives on '{node.target}', which is not a target"
     place = within(node.span, node.target)
-    collector.error("T031", message, place, "unknown", suggestion(node.target, declared))
+    collector.error("T031", message, place, "unknown", collector.suggestion(node.target, declared))
 
 
 def _check(node: ast.PrimitivesDecl, target: Target | None, collector: Collector) -> None:
     if node.dtype not in DTYPES:
         message = f"unknown dtype '{node.dtype}'"
         place = within(node.span, node.dtype, after=node.span.start + len("primitives"))
-        collector.error("T032", message, place, "not a dtype", suggestion(node.dtype, DTYPES))
+        collector.error(
+            "T032", message, place, "not a dtype", collector.suggestion(node.dtype, DTYPES)
+        )
     if node.lanes < 1:
         collector.error("T032", "a vector has at least 1 lane", within(node.span, str(node.lanes)))
     body = max(node.span.start, node.span.source.text.find("{", node.span.start))
@@ -89,5 +91,5 @@ def _check(node: ast.PrimitivesDecl, target: Target | None, collector: Collector
         if cycles is not None and target is not None and cycles not in target.coefficients:
             message = f"unknown coefficient '{cycles}'"
             place = within(node.span, cycles, after=body)
-            help = suggestion(cycles, target.coefficients)
+            help = collector.suggestion(cycles, target.coefficients)
             collector.error("T033", message, place, f"'{target.name}' has no such", help)

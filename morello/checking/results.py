@@ -9,7 +9,7 @@ from morello.checking.parallel import check_parallel, writes
 from morello.checking.staggered import check_staggered
 from morello.checking.views import check_views
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.traverse import Leaf, names
 from morello.language.unparse import unparse
@@ -143,7 +143,9 @@ class ResultChecker:
         problem = "not bound" if found is None else article(found.kind)
         message = f"'{name}' is not an operand of this rule"
         place = within(node.span, name, after=node.span.start + after)
-        self.collector.error("R016", message, place, problem, suggestion(name, known))
+        self.collector.error(
+            "R016", message, place, problem, self.collector.suggestion(name, known)
+        )
 
     # ------------------------------------------------------------------------- leaves
 
@@ -211,7 +213,7 @@ class ResultChecker:
     def _unknown(self, step: ast.Apply, kinds: Mapping[str, Typed]) -> None:
         if step.operator not in self.declared:
             match = self.rule.declaration.match
-            help = suggestion(step.operator, [*self.operators, match.variable])
+            help = self.collector.suggestion(step.operator, [*self.operators, match.variable])
             message = f"unknown operator '{step.operator}'"
             self.collector.error("R005", message, step.operator_span, "not an operator", help)
         for argument in step.arguments:

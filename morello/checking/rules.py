@@ -13,7 +13,7 @@ from itertools import chain
 from morello.checking.kinds import LIST, UNKNOWN, Scope, Typed, article, expect, infer
 from morello.checking.results import ResultChecker
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.folding import contradiction
 from morello.language.places import text_of, within
 from morello.language.traverse import names
@@ -135,7 +135,7 @@ class _RuleChecker:
         if operand.member in known:
             return
         message = f"'{operand.owner}' has no tensor '{operand.member}'"
-        help = suggestion(operand.member, known) or "match an operator by its name"
+        help = self.collector.suggestion(operand.member, known) or "match an operator by its name"
         name = f"{operand.owner}.{operand.member}"
         place = within(operand.span, name, after=_end_of_name(operand))
         self.collector.error("R028", message, place, "not a tensor of it", help)
@@ -145,7 +145,7 @@ class _RuleChecker:
             return
         start = node.span.start + (len(node.variable) if isinstance(node, ast.MatchOperator) else 0)
         place = within(node.span, name, after=start)
-        help = suggestion(name, self.operators)
+        help = self.collector.suggestion(name, self.operators)
         message = f"unknown operator '{name}'"
         self.collector.error("R005", message, place, "not an operator", help)
 

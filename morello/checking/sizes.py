@@ -8,7 +8,7 @@ import numpy as np
 
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, expect
 from morello.language import ast, spec_ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.evaluate import BOUNDED, MAX_INTEGER, Value, evaluate
 from morello.language.functions import ARITHMETIC
 from morello.language.places import within
@@ -68,7 +68,7 @@ class Sizes:
         known = [p.name for p in spec.parameters]
         for name in sorted(set(defines) - set(known)):
             message = f"spec '{spec.name}' has no parameter '{name}' to define"
-            help = suggestion(name, known) or "it has no parameters"
+            help = self.collector.suggestion(name, known) or "it has no parameters"
             self.collector.error("S003", message, spec.name_span, help=help)
 
     def _parameter(

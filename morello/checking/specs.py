@@ -16,7 +16,7 @@ from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
 from morello.language import spec_ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.spec.dtypes import DTYPES
 from morello.spec.goal import Goal, GoalTensor
@@ -77,7 +77,7 @@ def _chosen(
         collector.error("S001", message, file.specs[0].name_span, help=f"choose one of: {names}")
         return None
     if name is not None and name not in found:
-        help = suggestion(name, found) or f"it has: {names}"
+        help = collector.suggestion(name, found) or f"it has: {names}"
         message = f"the file has no spec '{name}'"
         collector.error("S001", message, file.specs[0].name_span, help=help)
         return None
@@ -147,7 +147,7 @@ class _SpecChecker:
             after = node.span.source.text.find(":", node.span.start)
             place = within(node.span, node.dtype, after=max(after, node.span.start))
             message = f"unknown dtype '{node.dtype}'"
-            help = suggestion(node.dtype, DTYPES)
+            help = self.collector.suggestion(node.dtype, DTYPES)
             self.collector.error("S010", message, place, "not a dtype", help)
         shape = self._shape(node)
         self._layout(node)

@@ -7,11 +7,11 @@ Calls may be nested; each becomes a tensor of its own. What becomes of the calls
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from morello.checking.sizes import Sizes
 from morello.checking.use import CallChecker, Checked
 from morello.language import ast, spec_ast
-from morello.language.diagnostics import suggestion
 from morello.language.places import within
 from morello.language.source import Span
 from morello.spec.goal import GoalTensor
@@ -36,6 +36,7 @@ class StatementsChecker:
         self.operators = operators
         self.sizes = sizes
         self.collector = sizes.collector
+        self.results = {use.result for use in spec.uses}
         self.computed: dict[str, Span] = {}
         self.nested = 0
         self.checked: list[Checked] = []
@@ -86,9 +87,12 @@ class StatementsChecker:
         place = within(use.span, use.result)
         node = self.declared.get(use.result)
         if node is None and use.result not in read:
-            outputs = [n.name for n in self.declared.values() if n.role == "output"]
+            outputs = (n.name for n in self.declared.values() if n.role == "output")
             message = f"unknown tensor '{use.result}'"
-            help = suggestion(use.result, outputs) or "declare it as an output, or read it"
+            help = (
+                self.collector.suggestion(use.result, outputs)
+                or "declare it as an output, or read it"
+            )
             self.collector.error("S022", message, place, "not declared, and never read", help)
         elif node is not None and node.role in ("input", "weight"):
             message = f"'{use.result}' is declared as {node.role}, so it cannot be computed"
@@ -134,16 +138,16 @@ class StatementsChecker:
             self.collector.error("S031", message, argument.span, "also the result", help)
         elif name in self.computed or (node is not None and node.role in ("input", "weight")):
             return self.tensors.get(name)
-        elif any(use.result == name for use in self.spec.uses):
+        elif name in self.results:
             message = f"'{name}' is read before it is computed"
             self.collector.error("S031", message, argument.span, "no value yet")
         elif node is not None:
             message = f"'{name}' is never computed, so it has no value to read"
             self.collector.error("S031", message, argument.span, f"this is an {node.role}")
         else:
-            known = [n.name for n in self.declared.values() if n.role != "output"]
+            known = (n.name for n in self.declared.values() if n.role != "output")
             message = f"unknown tensor '{name}'"
-            help = suggestion(name, [*known, *self.computed])
+            help = self.collector.suggestion(name, chain(known, self.computed))
             self.collector.error("S022", message, argument.span, "not declared", help)
         return None
 

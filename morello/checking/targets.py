@@ -17,7 +17,7 @@ from morello.checking.levels import check_coefficients, check_levels
 from morello.checking.patterns import on_target
 from morello.checking.primitives import check_primitives
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.spec.machine import Target
 from morello.spec.operators import Operator
@@ -91,7 +91,7 @@ def _broken_bases(declared: Mapping[str, ast.TargetDecl], collector: Collector) 
         if base is not None and base not in declared:
             message = f"target '{declaration.name}' extends '{base}', which is not declared"
             place = within(declaration.span, base, after=declaration.name_span.end)
-            collector.error("T002", message, place, "unknown", suggestion(base, declared))
+            collector.error("T002", message, place, "unknown", collector.suggestion(base, declared))
             broken.add(declaration.name)
     for declaration in declared.values():
         cycle = list(_cycle(declaration.name, declared))

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
 
@@ -48,7 +48,7 @@ def check_template(
         if not uses:
             continue
         place = within(_line(node, template, min(n.lineno for n in uses)), name)
-        help = suggestion(name, [*given, *(functions or ())])
+        help = collector.suggestion(name, [*given, *(functions or ())])
         message = f"the template of kernel '{node.name}' uses '{name}', which is not given to it"
         collector.error("T061", message, place, "unknown", help)
 

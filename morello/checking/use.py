@@ -11,7 +11,6 @@ import numpy as np
 from morello.checking.kinds import counted
 from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.language import spec_ast
-from morello.language.diagnostics import suggestion
 from morello.language.evaluate import Value
 from morello.language.indices import written
 from morello.language.places import within
@@ -76,7 +75,7 @@ class CallChecker:
         operator = self.operators.get(self.call.operator)
         if operator is None:
             message = f"unknown operator '{self.call.operator}'"
-            help = suggestion(self.call.operator, self.operators)
+            help = self.collector.suggestion(self.call.operator, self.operators)
             place = self.call.operator_span
             self.collector.error("S030", message, place, "not an operator", help)
         scalars = self._scalars(operator)
@@ -170,7 +169,9 @@ class CallChecker:
             value = self.sizes.number(expr, f"scalar '{name}'")
             if operator is not None and name not in declared:
                 message = f"'{operator.name}' has no scalar '{name}'"
-                self.collector.error("S033", message, place, help=suggestion(name, declared))
+                self.collector.error(
+                    "S033", message, place, help=self.collector.suggestion(name, declared)
+                )
             elif name in given:
                 self.collector.error("S033", f"scalar '{name}' is given twice", place, "again")
             if value is not None and isnan(value):

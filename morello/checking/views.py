@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from morello.checking.extents import reaches_each_once
 from morello.language import ast
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.indices import with_scalars, written
 from morello.language.places import within
 from morello.spec.operators import OperandIndex, Operation, Operator
@@ -88,7 +88,9 @@ def _indexed(
         if dim not in known:
             message = f"'{matched.name}' has no dimension '{dim}'"
             place = within(index.span, dim)
-            collector.error("R024", message, place, "not a dimension", suggestion(dim, known))
+            collector.error(
+                "R024", message, place, "not a dimension", collector.suggestion(dim, known)
+            )
             return None
     form = f"{parameter.name}[{written(parameter.indices)}]"
     found = [i for i in parameter.indices if {*dims} <= {d for d, _ in i.terms}]

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WIDTH_OF_A_FILE = 500
 """Columns of a table that is not shown on a terminal: enough not to fold what scripts read."""
 
+MOST_SHOWN = 500
+"""Diagnostics of one report that are shown. Tools get all."""
+
 
 def _console(stderr: bool) -> Console:
     from rich.console import Console  # noqa: PLC0415
@@ -92,9 +95,11 @@ class Session:
 
     def show(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Diagnostics with their source lines, each followed by an empty line."""
-        for diagnostic in diagnostics:
+        for diagnostic in diagnostics[:MOST_SHOWN]:
             self.err.print(_coloured(render(diagnostic)), soft_wrap=True)
             self.err.print()
+        if (more := len(diagnostics) - MOST_SHOWN) > 0:
+            self.err.print(f"and {more} more; --json lists all", style="bold")
 
     def closing_line(self, errors: int) -> None:
         """``found N errors``."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Literal
 
 from morello.errors import MorelloError
@@ -15,6 +16,9 @@ LONGEST_LINE = 160
 
 MOST_NAMES = 500
 """Known names that an unknown one is compared with; of more, each error would take long."""
+
+MOST_SUGGESTIONS = 200
+"""Errors of a stage that may say which name was meant; who made more has another problem."""
 
 Severity = Literal["error", "note"]
 """An error has to be mended; a note is worth knowing, and its code begins with ``N``."""
@@ -56,6 +60,10 @@ class Collector:
         """Note one error and go on."""
         self.diagnostics.append(Diagnostic(code, message, span, label, help))
 
+    def suggestion(self, word: str, known: Iterable[str]) -> str:
+        """What `suggestion` says, as long as few errors were noted."""
+        return suggestion(word, known) if len(self.diagnostics) < MOST_SUGGESTIONS else ""
+
     def raise_if_any(self) -> None:
         """End the stage if anything was noted."""
         if self.diagnostics:
@@ -64,9 +72,10 @@ class Collector:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """``did you mean 'x'?``, or the whole list where it is short, or nothing."""
-    names = sorted(set(known))
+    names: Collection[str] = set(islice(known, MOST_NAMES + 1))
     if len(names) > MOST_NAMES:
         return ""
+    names = sorted(names)
     close = get_close_matches(word, names, n=1)
     if close:
         return f"did you mean '{close[0]}'?"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from morello.cli.session import MOST_SHOWN
 from tests.cli.conftest import SMALL, Run
 
 
@@ -31,6 +32,19 @@ def test_all_errors_of_all_files_are_reported(run: Run, small_spec: Path) -> Non
     assert "--> bad.mtarget:1:8" in result.stderr
     assert "--> odd.mspec:1:6" in result.stderr
     assert result.stderr.endswith("\nfound 3 errors\n")  # the rest waits for sound syntax
+
+
+def test_of_thousands_of_errors_the_first_are_shown(run: Run) -> None:
+    """All are counted, and tools get all."""
+    statements = "\n".join(f"  h{i} = nothing(x)" for i in range(MOST_SHOWN))
+    head = "spec s(N = 8) { input x: f32[N]  output y: f32[N]  y = relu(x)"
+    Path("bad.mspec").write_text(f"{head}\n{statements} }}")
+    result = run("check", "bad.mspec")
+    assert result.stderr.count("--> bad.mspec") == MOST_SHOWN
+    end = f"and {MOST_SHOWN} more; --json lists all\nfound {2 * MOST_SHOWN} errors\n"
+    assert result.stderr.endswith(end)
+    listed = json.loads(run("check", "bad.mspec", "--json").stdout)["errors"]
+    assert len(listed) == 2 * MOST_SHOWN
 
 
 def test_a_diagnostic_shows_line_and_caret(run: Run, small_spec: Path) -> None:

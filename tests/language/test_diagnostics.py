@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.language.diagnostics import LONGEST_LINE, MOST_NAMES, Diagnostic, render, suggestion
+from morello.language.diagnostics import (
+    LONGEST_LINE,
+    MOST_NAMES,
+    MOST_SUGGESTIONS,
+    Collector,
+    Diagnostic,
+    render,
+    suggestion,
+)
 from morello.language.source import Source, Span
 
 
@@ -39,3 +47,12 @@ def test_a_name_is_compared_with_so_many_others_only() -> None:
     names = [f"name{number}" for number in range(MOST_NAMES)]
     assert "did you mean 'name7'?" == suggestion("nam7", names)
     assert "" == suggestion("nam7", [*names, "another"])
+
+
+def test_so_many_errors_of_a_stage_suggest_a_name_only() -> None:
+    """Each suggestion compares names, and thousands of them help nobody."""
+    collector, span = Collector(), Span(Source("a.mspec", "nam"), 0, 3)
+    for number in range(MOST_SUGGESTIONS + 1):
+        help = collector.suggestion("nam", ["name"])
+        assert help == ("did you mean 'name'?" if number < MOST_SUGGESTIONS else "")
+        collector.error("S022", "unknown tensor 'nam'", span, help=help)
