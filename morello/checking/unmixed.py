@@ -165,6 +165,7 @@ def _is_slice(part: Operator) -> bool:
     return (
         part.moves
         and all(len(i.terms) == 1 and i.terms[0][1] == 1 for i in part.inputs[0].indices)
+        and len({i.terms for i in part.inputs[0].indices}) == len(part.inputs[0].indices)
         and all(map(_is_plain, part.output.indices))
     )
 

@@ -53,6 +53,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             "Y[2 * i + j] <- Y_inside[i, j]",
         ],
     ),
+    "a diagonal": (
+        "X: T[low + i, i]; low) -> Y: T[i]",
+        "Y[i] = X[low + i, i]",
+        ["X_seen[i, i_seen] <- X[low + i, i_seen]", "Y[i] <- X_seen[i, i]"],
+    ),
     "a frame": (
         "X: T[i]; low) -> Y: T[low + i]",
         "Y[low + i] = X[i] + 1 elsewhere 0",
