@@ -25,18 +25,22 @@ def computations(calls: Sequence[Checked], outputs: Sequence[str]) -> tuple[Comp
     for call in calls:
         for node in expanded(Node(call.operation, tuple(t.name for t in call.tensors))):
             nodes.append(node)
-            tensors.setdefault(node.output, _inside(call, node))
+            if node.output not in tensors:
+                tensors[node.output] = _inside(call, node, [tensors[name] for name in node.inputs])
     dtypes = {name: tensor.dtype for name, tensor in tensors.items()}
     elements = {name: tensor.elements for name, tensor in tensors.items()}
     parts = parts_for(nodes, outputs, dtypes, elements)
     return tuple(_computation(part, [tensors[name] for name in part.tensors]) for part in parts)
 
 
-def _inside(call: Checked, node: Node) -> GoalTensor:
+def _inside(call: Checked, node: Node, inputs: Sequence[GoalTensor]) -> GoalTensor:
     """What a statement of an operator computes for the statements after it."""
     sizes = sizes_from(call.operation, [tensor.shape for tensor in call.tensors])
+    sizes |= sizes_from(node.operation, [tensor.shape for tensor in inputs])
     shape = tuple(index.extent(sizes) for index in node.operation.operands[-1])
-    dtype = call.tensors[-1].dtype
+    declared = [p.dtype for p in call.operation.operator.parameters]
+    types = dict(zip(declared, (tensor.dtype for tensor in call.tensors), strict=True))
+    dtype = types[node.operation.operator.output.dtype]
     return GoalTensor(node.output, "local", dtype, shape, row_major(len(shape)))
 
 

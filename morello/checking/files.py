@@ -15,6 +15,7 @@ from morello.checked import Checked
 from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
 from morello.checking.targets import check_targets
+from morello.checking.unmixed import named_in, unmixed
 from morello.language import ast
 from morello.language.diagnostics import Collector, DiagnosticsError
 from morello.language.grammars import SUFFIXES
@@ -51,6 +52,7 @@ def check_files(sources: Iterable[Source], emitters: Collection[str]) -> Checked
     collector.raise_if_any()
     check_progress(operators, rules, collector)
     collector.raise_if_any()
+    operators = unmixed(operators, named_in(trees.rules, trees.targets))
     return Checked(operators, rules, targets)
 
 

@@ -245,7 +245,7 @@ def _dimensions(operator: Operator, collector: Collector) -> None:
     direct |= {
         d
         for d, index in occurrences(operator, operator.parameters)
-        if index.group or (index.terms == ((d, 1),) and not index.low and not index.high)
+        if index.group or index.terms == ((d, 1),)
     }
     output = dict(occurrences(operator, [operator.output]))
     inputs: dict[str, ast.Index] = {}

@@ -123,7 +123,17 @@ SPEC: dict[str, Signature] = {
         "Whether it only moves elements, those between margins of its one input.",
     ),
     "slice": Signature(
-        ("operation",), "operand", "What a slice takes of its input, as its output is indexed."
+        ("operation",),
+        "operand",
+        "What is between margins: of a slice's input, as its output is indexed, or the reverse.",
+    ),
+    "frames": Signature(
+        ("operation",),
+        "truth",
+        "Whether it only moves elements, those of its one input to between margins of its output.",
+    ),
+    "margin": Signature(
+        ("operation",), "number", "The value of elements in the margins of the output."
     ),
     "in_turn": Signature(
         ("operation", "operand", "level"),

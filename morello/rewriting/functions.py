@@ -29,10 +29,11 @@ from morello.rewriting.references import (
 )
 from morello.rewriting.transfer import transfer_cycles
 from morello.rewriting.views import is_seen_along_rows, slice_of
+from morello.spec.constants import elsewhere_of
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, panel, row_major, shortened, width_of
 from morello.spec.machine import Kernel, Level, Target
-from morello.spec.rearranged import rearranged, sliced
+from morello.spec.rearranged import framed, rearranged, sliced
 
 if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
     from morello.rewriting.steps import Leaf
@@ -262,8 +263,12 @@ def _rearranged(_: Scope, f: SpecRef, tensor: TensorRef, operand: TensorRef) -> 
 
 
 def _slice(scope: Scope, f: SpecRef) -> TensorRef:
-    """What a slice takes of its input; the whole input of what is no slice."""
-    return slice_of(f.tensors[0], f, scope.target, scope.sizes or None)[0]
+    """What is between margins; the whole input where there is no such part."""
+    return slice_of(f.tensors, f, scope.target, scope.sizes or None)[0]
+
+
+def _margin(_: Scope, f: SpecRef) -> float | None:
+    return elsewhere_of(f.family.operation, f.out.operand.dtype)
 
 
 def _in_turn(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
@@ -440,6 +445,8 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "rearranged": _rearranged,
     "slices": lambda _, f: sliced(f.family.operation) is not None,
     "slice": _slice,
+    "frames": lambda _, f: framed(f.family.operation) is not None,
+    "margin": _margin,
     "in_turn": _in_turn,
     "reduces": _reduces,
     "splits": _splits,

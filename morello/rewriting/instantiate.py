@@ -245,8 +245,8 @@ class Instantiation:
     def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Any]:
         """An operand, and what must hold for it to be what is asked for."""
         if isinstance(argument, ast.Call):
-            source = _not_ahead(state.tensors[self.f.tensors[0].key])
-            return slice_of(source, self.f, self.target, None if self.structural else state.sizes)
+            sources = [_not_ahead(state.tensors[own.key]) for own in self.f.tensors]
+            return slice_of(sources, self.f, self.target, None if self.structural else state.sizes)
         if not isinstance(argument, ast.View):
             found: TensorRef = self._value(argument, state)
             return _not_ahead(state.tensors.get(found.key, found)), not found.intermediate

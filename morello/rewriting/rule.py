@@ -163,6 +163,8 @@ class Rule:
             return False
         if self.requires_slice and not operator.slices:
             return False
+        if self.requires_frame and not operator.frames:
+            return False
         if self.requires_restriction and not operator.restricted:
             return False
         if match.accumulating or self.requires_reduction:
@@ -210,12 +212,20 @@ class Rule:
     @cached_property
     def requires_slice(self) -> bool:
         """Whether a guard says ``slices(f)``: the operation only takes a part of its input."""
-        return any(isinstance(c, ast.Call) and c.function == "slices" for c in self.conditions)
+        return self._requires("slices")
 
     @cached_property
     def requires_restriction(self) -> bool:
         """Whether a guard says ``restricted(f)``: loops divide some dimensions only."""
-        return any(isinstance(c, ast.Call) and c.function == "restricted" for c in self.conditions)
+        return self._requires("restricted")
+
+    @cached_property
+    def requires_frame(self) -> bool:
+        """Whether a guard says ``frames(f)``: the operation only writes between margins."""
+        return self._requires("frames")
+
+    def _requires(self, function: str) -> bool:
+        return any(isinstance(c, ast.Call) and c.function == function for c in self.conditions)
 
     @cached_property
     def asks_others(self) -> bool:

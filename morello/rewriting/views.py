@@ -8,7 +8,7 @@ transposed matrix is a matrix in another layout.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from morello.spec.layout import (
     panel,
 )
 from morello.spec.machine import Target
-from morello.spec.rearranged import sliced
+from morello.spec.rearranged import framed, sliced
 from morello.spec.sizes import sizes_from
 from morello.spec.views import Sight
 
@@ -55,14 +55,20 @@ def view_of(
 
 
 def slice_of(
-    source: TensorRef, f: SpecRef, target: Target, sizes: Sizes | None
+    tensors: Sequence[TensorRef], f: SpecRef, target: Target, sizes: Sizes | None
 ) -> tuple[TensorRef, Any]:
-    """What a slice takes of its input, and what must hold for that.
+    """What is between margins of the input, or else of the output, and what must hold for that.
 
-    Args are those of `view_of`; ``f`` is the slice. What is no slice takes nothing.
+    Args:
+        tensors: The operands of the operation, inputs first.
+        f: The operation. What does more than to move elements has no such part.
+        target: As for `view_of`.
+        sizes: As for `view_of`.
     """
-    sight = sliced(f.family.operation)
-    return (source, False) if sight is None else view_of(source, sight, target, sizes)
+    sight = sliced(f.family.operation) or framed(f.family.operation)
+    if sight is None:
+        return tensors[0], False
+    return view_of(tensors[sight.position], sight, target, sizes)
 
 
 def is_seen_along_rows(source: TensorRef, sight: Sight) -> bool:

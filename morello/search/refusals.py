@@ -30,9 +30,10 @@ from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.reconstruct import concrete_step, leaf_spec
 from morello.search.solution import Solution
-from morello.spec.dtypes import DTYPES
+from morello.spec.dtypes import DTYPES, DType
 from morello.spec.layout import panel, panel_text
 from morello.spec.machine import Target
+from morello.spec.operators import Operation
 from morello.spec.spec import Family, Spec
 
 SHOWN = 12
@@ -76,7 +77,7 @@ def no_family(context: Context, goal: Spec) -> NoImplementationError:
             if isinstance(reason, str):
                 found = (distance, str(family))
                 nearest[kernel.name, reason] = min(found, nearest.get((kernel.name, reason), found))
-    advice = _another_type(context.target, goal.family)
+    advice = _another_type(context.target, goal.family) or _taken_apart(goal.family)
     if not kernels:
         reason = f"{context.target.name} has no kernel for '{operator.name}'"
         return NoImplementationError(goal, [Refusal(operator.name, (), reason)], advice)
@@ -87,17 +88,38 @@ def no_family(context: Context, goal: Spec) -> NoImplementationError:
 
 def _another_type(target: Target, family: Family) -> str:
     """Where the target computes something in other element types only: what to do about it."""
-    composition = family.operation.operator.composition
-    single = [(family.operation, family.operands[-1].dtype)]
-    if composition is not None:
-        graph = composition.graph
-        single = [(node.operation, graph.dtype(node.output)) for node in graph.nodes]
-    for operation, own in single:
+    for operation, own in _single(family):
         able = [t for t in DTYPES.values() if computes_in(target, operation, t)]
         if able and own not in able:
             does = f"{target.name} computes '{operation.operator.name}' in {able[0]}, not in {own}"
             return f"{does}: declare what it computes as {able[0]}, and convert that"
     return ""
+
+
+def _taken_apart(family: Family) -> str:
+    """Where an operation moves elements and computes, though statements do the one or the other."""
+    for operation, _ in _single(family):
+        inputs = operation.operands[:-1]
+        reads = any(index.margins for access in inputs for index in access)
+        operator = operation.operator
+        if (reads and not operator.slices) or (operation.framed and not operator.frames):
+            does = (
+                f"'{operator.name}' {'reads' if reads else 'writes'} between margins and computes"
+            )
+            return (
+                f"{does}, and is as it is declared since a rule or a kernel names it: "
+                "leave what moves elements to an operator of its own"
+            )
+    return ""
+
+
+def _single(family: Family) -> list[tuple[Operation, DType]]:
+    """The operations of one statement that a family is of, each with the type of its result."""
+    composition = family.operation.operator.composition
+    if composition is None:
+        return [(family.operation, family.operands[-1].dtype)]
+    graph = composition.graph
+    return [(node.operation, graph.dtype(node.output)) for node in graph.nodes]
 
 
 def _below(context: Context, goal: Family) -> list[Family]:
@@ -135,7 +157,7 @@ def no_program(solution: Solution, goal: Spec) -> NoImplementationError:
                     seen.add(child)
                     pending.append(child)
     ordered = sorted(smallest.values(), key=lambda r: r[:2])
-    return NoImplementationError(goal, [r for _, _, r in ordered])
+    return NoImplementationError(goal, [r for _, _, r in ordered], _taken_apart(goal.family))
 
 
 def refusals_at(context: Context, spec: Spec) -> list[Refusal]:

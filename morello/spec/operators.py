@@ -107,6 +107,7 @@ class Operator:
         statement = self.statement
         return (
             len(self.inputs) == 1
+            and not self.composite
             and statement.update == "="
             and statement.elsewhere is None
             and isinstance(statement.value, ast.Element)
@@ -116,6 +117,17 @@ class Operator:
     def slices(self) -> bool:
         """Whether it only moves elements, those between margins of the one input."""
         return self.moves and any(i.low or i.high for i in self.inputs[0].indices)
+
+    @cached_property
+    def frames(self) -> bool:
+        """Whether it only moves elements, those of the one input to between margins."""
+        statement = self.statement
+        return (
+            len(self.inputs) == 1
+            and not self.composite
+            and statement.elsewhere is not None
+            and isinstance(statement.value, ast.Element)
+        )
 
     @property
     def copies(self) -> bool:

@@ -46,6 +46,14 @@ def sliced(operation: Operation) -> Sight | None:
     return None if found is None else replace(found, indices=operation.operands[-1])
 
 
+def framed(operation: Operation) -> Sight | None:
+    """How the input of what only moves to between margins can be seen in its output."""
+    if not operation.operator.frames:
+        return None
+    found = _sight(operation, 1)
+    return None if found is None else replace(found, indices=operation.operands[0])
+
+
 def _moves(graph: Graph, node: Node) -> bool:
     """Whether a node only moves elements: it assigns those of one tensor, as they are."""
     moves = node.operation.operator.moves

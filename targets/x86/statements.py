@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -35,6 +37,8 @@ from .scope import ALIGNMENT, Registers, Scope, size_in_bytes
 from .streamed import StreamedWriter, fence
 
 THREAD_INDEX = "thread_index()"
+
+_WORD = re.compile(r"\w+")
 
 
 class StatementWriter:
@@ -180,7 +184,8 @@ class StatementWriter:
         note = self._origin(node.origin, f"{describe(node.tensor)}, in registers")
         rows = [names[i : i + 6] for i in range(0, len(names), 6)]
         lines = [note, *(f"{kind} {', '.join(row)};" for row in rows)]
-        return lines + self.write(node.body, inner)
+        body = self.write(node.body, inner)
+        return [*lines, *body, *(f"(void){name};" for name in never_read(names, body))]
 
     def _buffer(self, node: Allocate, scope: Scope) -> list[str]:
         tensor = node.tensor
@@ -325,6 +330,16 @@ def _bound(loop: ParallelLoop) -> int:
 def is_parallel(node: Node) -> bool:
     """Whether threads share some of it."""
     return any(isinstance(inner, ParallelLoop) for inner in walk(node))
+
+
+def never_read(names: Iterable[str], lines: Sequence[str]) -> list[str]:
+    """Variables that are assigned alone: elements between those that something reads in steps.
+
+    C compilers warn of them.
+    """
+    mentions = Counter(word for line in lines for word in _WORD.findall(line))
+    assigned = Counter(line.split(" = ", 1)[0].strip() for line in lines if " = " in line)
+    return [name for name in names if 0 < mentions[name] == assigned[name]]
 
 
 def _declares(node: Node) -> bool:

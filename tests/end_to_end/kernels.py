@@ -224,12 +224,16 @@ def small_machines() -> Definitions:
     Such tensors are placed in L1 or nowhere anyway. To look for places in between takes most of a
     search, and what comes out is the same program, or one that costs the same but for a few cycles.
     """
-    found = load_definitions()
-    targets = {name: _only_l1(target) for name, target in found.targets.items()}
-    return replace(found, targets=targets)
+    return only_l1(load_definitions())
 
 
-def _only_l1(target: Target) -> Target:
+def only_l1(definitions: Definitions) -> Definitions:
+    """Definitions for machines without other caches."""
+    targets = {name: _without_others(target) for name, target in definitions.targets.items()}
+    return replace(definitions, targets=targets)
+
+
+def _without_others(target: Target) -> Target:
     """The other caches hold arguments, as L3 does: they stand beside memory."""
     nearest, held = target.level_by_name["l1"].distance, max(v.arguments for v in target.levels)
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import morello
+from morello.definitions import Definitions, load_definitions
 
-from .kernels import Array, runnable, small_machines
+from .kernels import Array, only_l1, runnable, small_machines
 
 Expected = Callable[..., Array]
 
@@ -122,3 +123,169 @@ def test_gates_are_slices_of_one_row() -> None:
 def test_a_slice_is_read_in_place(name: str) -> None:
     """Nothing is copied to memory."""
     assert "read_rearranged(" in _compiled(name, "f32", "x86.avx2").plan.render()
+
+
+OPERATORS = """
+op first_of_pairs(X: T[b..., 2 * i + after]; after) -> Y: T[b..., i]
+  "Every second element of every row, from the first on."
+{
+  Y[b..., i] = X[b..., 2 * i + after]
+}
+
+op second_of_pairs(X: T[b..., before + 2 * i]; before) -> Y: T[b..., i]
+  "Every second element of every row, from the second on."
+{
+  Y[b..., i] = X[b..., before + 2 * i]
+}
+
+op turned(X: T[b..., 2 * i + after], Z: T[b..., before + 2 * i], C: T[i], S: T[i]; before, after)
+  -> Y: T[b..., i]
+  "The first numbers of pairs, each pair turned."
+{
+  Y[b..., i] = X[b..., 2 * i + after] * C[i] - Z[b..., before + 2 * i] * S[i]
+}
+
+op turned_in_rows(X: T[b..., 2 * i + k], R: T[i, k, j]) -> Y: T[b..., 2 * i + j]
+  "Every pair of a row, turned."
+  where size(k) == 2, size(j) == 2
+{
+  Y[b..., 2 * i + j] += X[b..., 2 * i + k] * R[i, k, j]
+}
+
+op scaled_pairs(X: T[b..., 2 * i + j], C: T[i]) -> Y: T[b..., 2 * i + j]
+  "Every pair of a row, times one number."
+  where size(j) == 2
+{
+  Y[b..., 2 * i + j] = X[b..., 2 * i + j] * C[i]
+}
+
+op twice(X: T[b..., before + i + after]; before, after) -> Y: U[b..., i]
+  "Neighbouring elements of every row, times 2."
+{
+  Y[b..., i] = X[b..., before + i + after] * 2
+}
+
+op sum_between(X: T[b..., before + i + after]; before, after) -> Y: T[b...]
+  "Sums of neighbouring elements of every row."
+{
+  Y[b...] += X[b..., before + i + after]
+}
+
+op correlated(X: T[before + i + 2 * k + after], W: T[k]; before, after) -> Y: T[i]
+  "Sums over a window, of a part of a row."
+{
+  Y[i] += X[before + i + 2 * k + after] * W[k]
+}
+
+op centred(X: T[b..., before + i + after], G: T[i]; before, after, bias) -> Y: T[b..., i]
+  "A part of every row less its largest element, scaled."
+{
+  M[b...] max= X[b..., before + i + after]
+  Y[b..., i] = (X[b..., before + i + after] - M[b...]) * G[i] / size(i) + bias
+}
+"""
+
+
+FRAMES = """
+op extended(X: T[b..., i]; before, after, value) -> Y: T[b..., before + i + after]
+  "So many more elements at both ends of each row."
+{
+  Y[b..., before + i + after] = X[b..., i] elsewhere value
+}
+
+op extended_halves(X: T[b..., i]; before, value) -> Y: T[b..., before + i]
+  "Halves, behind so many elements."
+{
+  Y[b..., before + i] = X[b..., i] / 2 elsewhere value - 1
+}
+"""
+
+
+def _turned(x: Array, c: Array, s: Array) -> Array:
+    return np.asarray(x[..., ::2] * c - x[..., 1::2] * s)
+
+
+DECLARED: dict[str, tuple[str, Expected]] = {
+    "in steps": (
+        "input x: f32[3, 8] output y: f32[3, 4] y = first_of_pairs(x, after = 1)",
+        lambda x: x[:, ::2],
+    ),
+    "in steps, in front of others": (
+        """input x: f32[3, 8] output y: f32[3, 4]
+           y = relu(second_of_pairs(neg(x), before = 1))""",
+        lambda x: np.maximum(-x[:, 1::2], 0),
+    ),
+    "positions of pairs": (
+        """input x: f32[3, 8] input c: f32[4] input s: f32[4] output y: f32[3, 4]
+           y = sub(scale_columns(first_of_pairs(x, after = 1), c),
+                   scale_columns(second_of_pairs(x, before = 1), s))""",
+        _turned,
+    ),
+    "positions of pairs in one statement": (
+        """input x: f32[3, 8] input c: f32[4] input s: f32[4] output y: f32[3, 4]
+           y = turned(x, x, c, s, before = 1, after = 1)""",
+        _turned,
+    ),
+    "pairs in rows": (
+        """input x: f32[2, 6] input r: f32[3, 2, 2] output y: f32[2, 6]
+           y = turned_in_rows(x, r)""",
+        lambda x, r: np.einsum("bik,ikj->bij", x.reshape(2, 3, 2), r).reshape(2, 6),
+    ),
+    "pairs in rows, one by one": (
+        "input x: f32[3, 8] input c: f32[4] output y: f32[3, 8] y = scaled_pairs(x, c)",
+        lambda x, c: x * np.repeat(c, 2),
+    ),
+    "computed with": (
+        "input x: f32[3, 19] output y: f32[3, 13] y = twice(x, before = 2, after = 4)",
+        lambda x: 2 * x[:, 2:15],
+    ),
+    "computed with, in another type": (
+        "input x: s32[3, 19] output y: f32[3, 13] y = twice(x, before = 2, after = 4)",
+        lambda x: 2 * x[:, 2:15],
+    ),
+    "summed": (
+        "input x: f32[3, 19] output y: f32[3] y = sum_between(x, before = 2, after = 4)",
+        lambda x: x[:, 2:15].sum(1),
+    ),
+    "through a window": (
+        """input x: f32[19] input w: f32[3] output y: f32[9]
+           y = correlated(x, w, before = 2, after = 4)""",
+        lambda x, w: sum(w[k] * x[2 + 2 * k : 11 + 2 * k] for k in range(3)),
+    ),
+    "written between margins": (
+        """input x: f32[2, 9] output y: f32[2, 14]
+           y = extended(relu(x), before = 2, after = 3, value = -2)""",
+        lambda x: np.pad(np.maximum(x, 0), ((0, 0), (2, 3)), constant_values=-2),
+    ),
+    "computed between margins": (
+        "input x: f32[2, 9] output y: f32[2, 14] y = extended_halves(x, before = 5, value = 4)",
+        lambda x: np.pad(x / 2, ((0, 0), (5, 0)), constant_values=3),
+    ),
+    "of several statements": (
+        """input x: f32[3, 19] input g: f32[13] output y: f32[3, 13]
+           y = centred(x, g, before = 2, after = 4, bias = 1)""",
+        lambda x, g: (x[:, 2:15] - x[:, 2:15].max(1, keepdims=True)) * g / 13 + 1,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory: pytest.TempPathFactory) -> Definitions:
+    """All that is installed, with these operators, for machines with one cache."""
+    path = tmp_path_factory.mktemp("operators") / "operators.mrules"
+    path.write_text(OPERATORS + FRAMES)
+    return only_l1(load_definitions([path]))
+
+
+ON_VECTORS = ("in steps, in front of others", "positions of pairs", "computed with")
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [*((n, "x86.scalar") for n in DECLARED), *((n, "x86.avx2") for n in ON_VECTORS)],
+)
+def test_statements_may_read_a_part(name: str, target: str, declared: Definitions) -> None:
+    """Between margins, in steps or by rows, and compute with it, as one declares."""
+    text, expected = DECLARED[name]
+    spec = f"spec s() {{ {text} }}"
+    _assert_right(runnable(morello.compile(spec, target=target, definitions=declared)), expected)

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 import morello
+from morello.definitions import load_definitions
 from morello.errors import MorelloError
 from morello.language import ast
+from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.rewriting.alternatives import Context, Refusal
 from morello.search.budget import Budget
@@ -66,6 +68,31 @@ def test_a_type_is_named_for_a_part_of_a_graph() -> None:
     with pytest.raises(NoImplementationError) as caught:
         morello.compile(text, target="x86.avx2", memo=Memo())
     assert caught.value.help.startswith("x86.avx2 computes 'neg' in f32, not in bf16: ")
+
+
+NAMED = """
+op twice(X: T[before + i + after]; before, after) -> Y: T[i]
+  "A part of a row, times 2."
+{
+  Y[i] = X[before + i + after] * 2
+}
+
+rule of_long_rows
+  "What is named here is not for short rows."
+  match  f: twice
+  where  size(f.i) > 1000
+  yield  copy(f.X[i], f.Y)
+"""
+
+
+def test_what_moves_and_computes_is_named_where_it_is_left_whole() -> None:
+    """A rule that names the operator is what computes it, or nothing."""
+    definitions = load_definitions([Source("named.mrules", NAMED)])
+    text = """spec s() { input x: f32[9] output y: f32[4]
+                         y = relu(twice(x, before = 2, after = 3)) }"""
+    with pytest.raises(NoImplementationError) as caught:
+        morello.compile(text, target="x86.scalar", definitions=definitions, memo=Memo())
+    assert caught.value.help.startswith("'twice' reads between margins and computes, and is as it")
 
 
 def test_a_limit_is_named_with_what_is_taken_and_what_is_free() -> None:
