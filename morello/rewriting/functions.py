@@ -17,7 +17,14 @@ from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.kernels import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
-from morello.rewriting.patterns import ANY, has_registers, implements, patterns_for
+from morello.rewriting.patterns import (
+    ANY,
+    Held,
+    accepts_registers,
+    has_registers,
+    implements,
+    patterns_for,
+)
 from morello.rewriting.references import (
     Size,
     Sizes,
@@ -107,7 +114,11 @@ def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
 
 
 def _nearer(scope: Scope, level: Level) -> tuple[Level, ...]:
-    return tuple(other for other in scope.target.levels if other.distance < level.distance)
+    return _nearer_than(scope.target, level)
+
+
+def _nearer_than(target: Target, level: Level) -> tuple[Level, ...]:
+    return tuple(other for other in target.levels if other.distance < level.distance)
 
 
 def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
@@ -186,23 +197,39 @@ def _wishes(scope: Scope, tensor: TensorRef, dtype: DType) -> Wishes:
 def _vectors(
     scope: Scope, tensor: TensorRef, level: Level, dtype: DType | None = None
 ) -> tuple[int, ...]:
-    """Vector widths that kernels for the operation want of this operand; 0 in memory."""
+    """Vector widths that kernels for the operation want of this operand; 0 in memory.
+
+    Of kernels that accept the operands that are in registers already.
+    """
     if level.addressable:
         return (0,)
     given = dtype or tensor.operand.dtype
     wanted = _wishes(scope, tensor, given)
-    return wanted.once(level.name, lambda: _wanted_vectors(scope.target, wanted.of, level, given))
+    held = _held(scope.target, _operation_of(scope))
+    return wanted.once(
+        (level.name, held), lambda: _wanted_vectors(scope.target, wanted.of, level, given, held)
+    )
+
+
+def _held(target: Target, f: SpecRef) -> Held:
+    """The operands that no rule brings nearer any more."""
+    return tuple(
+        (name, own.operand.level.name, own.operand.vector, own.operand.dtype.bytes)
+        for name, own in zip(f.family.operation.names, f.tensors, strict=True)
+        if own.operand.vector and not _nearer_than(target, own.operand.level)
+    )
 
 
 def _wanted_vectors(
-    target: Target, wishes: Iterable[Wish], level: Level, dtype: DType
+    target: Target, wishes: Iterable[Wish], level: Level, dtype: DType, held: Held
 ) -> tuple[int, ...]:
     wanted = {
         width
-        for p in (wish.pattern for wish in wishes if wish.reused)
-        if level.name in p.levels
-        for width in (p.width(dtype.bytes) or 0,)
-        if has_registers(target, p, dtype, width)
+        for wish in wishes
+        if wish.reused and level.name in wish.pattern.levels
+        for width in (wish.pattern.width(dtype.bytes) or 0,)
+        if has_registers(target, wish.pattern, dtype, width)
+        if not wish.own or accepts_registers(wish.kernel, held)
     }
     return tuple(v for v in level.vectors if v in wanted)
 

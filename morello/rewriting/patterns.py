@@ -80,6 +80,24 @@ def has_registers(target: Target, pattern: ast.KernelOperand, dtype: DType, vect
     return pattern.dtype != ANY or (dtype.name, vector // dtype.bytes) in target.primitives
 
 
+Held = tuple[tuple[str, str, int, int], ...]
+"""Of operands in registers: the name, the level, the vector's bytes, and an element's."""
+
+
+def accepts_registers(kernel: Kernel, held: Held) -> bool:
+    """Whether a kernel accepts operands in these registers; one for rows, by some pattern."""
+    patterns = kernel.match.operands
+    named = kernel.match.kind == "named"
+    return all(
+        any(
+            level in pattern.levels and pattern.width(element) == vector
+            for pattern in patterns
+            if not named or pattern.name == name
+        )
+        for name, level, vector, element in held
+    )
+
+
 def pattern_order(pattern: ast.KernelOperand, rank: int) -> Order:
     """The order that a pattern asks for at this rank; row-major where it does not say or mind."""
     if not pattern.order:

@@ -32,7 +32,8 @@ class Wish:
 
     ``reused``: no view is around it, or one that is read again for another value of what it leaves
     out. Otherwise nothing is gained by registers that hold it outside of the view. ``read``: the
-    kernel reads it, so that it may gain by panels; what is only written does not.
+    kernel reads it, so that it may gain by panels; what is only written does not. ``own``: the
+    kernel is for the operation itself, whose other operands it has to accept as they are.
     """
 
     kernel: Kernel
@@ -41,6 +42,7 @@ class Wish:
     axes: tuple[Axis, ...]
     reused: bool
     read: bool
+    own: bool
 
     @property
     def possible(self) -> bool:
@@ -106,7 +108,8 @@ def wishes(
     """
     axes = tuple(map(Axis, range(len(tensor.indices))))
     for use, position in _uses(target, f, tensor):
-        yield from _wishes(target, applied, use, position, dtype, axes, reused=True)
+        own = use is f
+        yield from _wishes(target, applied, use, position, dtype, axes, reused=True, own=own)
 
 
 def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecRef, int]]:
@@ -138,19 +141,22 @@ def _wishes(
     axes: tuple[Axis, ...],
     *,
     reused: bool,
+    own: bool,
 ) -> Iterator[Wish]:
     name, key = f.family.operation.names[position], f.tensors[position].key
     convertible = not takes_directly(target, f)
     read = f.family.operation.reads(position)
     for kernel, pattern in wanted_patterns(target, f, position, dtype, convertible=convertible):
-        yield Wish(kernel, name, pattern, axes, reused, read)
+        yield Wish(kernel, name, pattern, axes, reused, read, own)
     for leaf in applied(f):
         below = spec_ref(leaf.family)
-        for own, tensor in enumerate(leaf.tensors):
+        for place, tensor in enumerate(leaf.tensors):
             if tensor.key == key:
                 along = axes if tensor.seen is None else _along(axes, tensor.seen.sight.axes)
                 again = reused and _is_reused(f, leaf, tensor)
-                yield from _wishes(target, applied, below, own, dtype, along, reused=again)
+                yield from _wishes(
+                    target, applied, below, place, dtype, along, reused=again, own=False
+                )
 
 
 def _is_reused(f: SpecRef, leaf: Leaf, tensor: TensorRef) -> bool:

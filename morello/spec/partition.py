@@ -2,7 +2,8 @@
 
 Statements are inlined into each other, so an operation that reads a tensor twice doubles what is
 written for it: forty of them in a chain would be a million million terms. A tensor that would make
-an expression or a graph too large is therefore kept in memory. So is one whose size nothing else
+an expression or a graph too large is therefore kept in memory: by its terms, the tensors that it
+reads, or its operations. So is one whose size nothing else
 would tell: what is filled has no operand, and what sums it up has no trace of it in its result.
 Where sums are cut is in `morello.spec.several`.
 """
@@ -26,16 +27,26 @@ MOST_TERMS = 200
 """Parts of one expression, with everything inlined. Walks over it take a few frames for each."""
 
 
+MOST_READS = 12
+"""Tensors that one expression reads, with everything inlined: machines have few registers, and a
+kernel may want each of these tensors in one."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Growth:
-    """What computes a tensor: the terms of its expression, and the operations of its graph."""
+    """What computes a tensor: its expression's terms and reads, and its graph's operations."""
 
     terms: int
+    reads: frozenset[str]
     nodes: frozenset[str]
 
+    @property
+    def too_large(self) -> bool:
+        sizes = (self.terms, len(self.reads), len(self.nodes))
+        return any(n > most for n, most in zip(sizes, _MOST, strict=True))
 
-_READ = _Growth(1, frozenset())
-"""Of a tensor that is in memory."""
+
+_MOST = (MOST_TERMS, MOST_READS, MOST_NODES)
 
 
 def tensors_to_keep(nodes: Sequence[Node], outputs: Collection[str]) -> list[str]:
@@ -51,7 +62,7 @@ def tensors_to_keep(nodes: Sequence[Node], outputs: Collection[str]) -> list[str
         inputs = {name: known[name] for name in node.inputs if name in known and name not in kept}
         grown = _grown(node, inputs)
         for name in sorted(inputs, key=lambda n: (-inputs[n].terms, -len(inputs[n].nodes), n)):
-            if grown.terms <= MOST_TERMS and len(grown.nodes) <= MOST_NODES:
+            if not grown.too_large:
                 break
             kept[name] = None
             del inputs[name]
@@ -90,13 +101,19 @@ def tensors_that_tell_sizes(nodes: Sequence[Node], kept: Collection[str]) -> lis
 def _grown(node: Node, inputs: dict[str, _Growth]) -> _Growth:
     """What computes the output of a node, where these inputs are not in memory."""
     own, reads = _terms(node.operation.operator)
-    found = [inputs.get(name, _READ) for name in node.inputs]
+    found = [inputs.get(name, _read(name)) for name in node.inputs]
     inlined = sum(
         reads.get(n, 1) * g.terms for n, g in zip(node.operation.names, found, strict=False)
     )
     within = frozenset([node.output]).union(*(growth.nodes for growth in found))
-    # A sum is not inlined: what reads it reads an element.
-    return _Growth(1 if node.operation.operator.reduction else own + inlined, within)
+    if node.operation.operator.reduction:  # is not inlined: what reads it reads an element
+        return _Growth(1, frozenset([node.output]), within)
+    return _Growth(own + inlined, frozenset[str]().union(*(g.reads for g in found)), within)
+
+
+def _read(name: str) -> _Growth:
+    """Of a tensor that is in memory."""
+    return _Growth(1, frozenset([name]), frozenset())
 
 
 @lru_cache(maxsize=4096)

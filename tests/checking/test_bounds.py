@@ -13,6 +13,7 @@ from morello.language.evaluate import MAX_INTEGER
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.spec.goal import Goal
+from morello.spec.partition import MOST_READS
 
 
 def _check(text: str, **defines: int) -> Goal:
@@ -80,3 +81,14 @@ def test_a_long_chain_of_sums_is_cut_between_them() -> None:
     """Softmax after softmax: no part begins the chain again, reading what was kept all along."""
     goal = _check(_chain("{new} = softmax({old})", 60))
     assert max(len(computation.operands) for computation in goal.computations) == 3
+
+
+def test_no_expression_reads_more_tensors_than_machines_have_registers() -> None:
+    """The sum of a hundred inputs is computed a dozen at a time."""
+    inputs = " ".join(f"input x{i}: f32[8]" for i in range(100))
+    sums = "".join(f" s{i} = add(s{i - 1}, x{i})" for i in range(2, 99))
+    goal = _check(
+        f"spec s() {{ {inputs} output y: f32[8] s1 = add(x0, x1){sums} y = add(s98, x99) }}"
+    )
+    assert {len(computation.inputs) for computation in goal.computations} == {MOST_READS}
+    assert len(goal.computations) == 9

@@ -13,6 +13,9 @@ import morello
 from morello.definitions import load_definitions
 from morello.language.source import Source
 from morello.reference.inputs import KINDS
+from morello.rewriting.alternatives import Alternative, Context, alternatives
+from morello.search import graph
+from morello.spec.spec import Family
 
 from .kernels import Array, runnable
 
@@ -219,3 +222,35 @@ def test_what_is_written_twice_is_computed_once() -> None:
         assert body.count("exp_f32_x16(") == 1
         costs.append(kernel.cost)
     assert costs[0] == costs[1]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_sums_of_many_tensors(target: str) -> None:
+    """Computed in parts that have registers enough: integers, added exactly."""
+    count, size = 40, 21
+    inputs = " ".join(f"input x{i}: f32[{size}]" for i in range(count))
+    sums = " ".join(f"s{i} = add(s{i - 1}, x{i})" for i in range(2, count - 1))
+    text = f"""spec s() {{ {inputs} output y: f32[{size}]
+      s1 = add(x0, x1) {sums} y = add(s{count - 2}, x{count - 1}) }}"""
+    kernel = runnable(morello.compile(text, target=target))
+    values = np.random.default_rng(8).integers(-1000, 1000, (count, size))
+    np.testing.assert_array_equal(kernel(*values.astype(np.float32)), values.sum(axis=0))
+
+
+def test_operands_come_to_registers_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may come to vectors or to single numbers, but no kernel takes some of either."""
+    explored: list[Family] = []
+
+    def counted(context: Context, family: Family) -> list[Alternative]:
+        explored.append(family)
+        return alternatives(context, family)
+
+    monkeypatch.setattr(graph, "alternatives", counted)
+    inputs = " ".join(f"input x{i}: f32[21]" for i in range(9))
+    sums = " ".join(f"s{i} = add(s{i - 1}, x{i})" for i in range(2, 8))
+    text = f"spec s() {{ {inputs} output y: f32[21] s1 = add(x0, x1) {sums} y = add(s7, x8) }}"
+    morello.compile(text, target="x86.avx2", memo=morello.Memo())
+    sums_of_all = [family for family in explored if len(family.operands) == 10]
+    assert 0 < len(sums_of_all) < 150
+    vectors = [{o.vector for o in family.operands[:-1]} - {0} for family in sums_of_all]
+    assert max(map(len, vectors)) == 1
