@@ -58,9 +58,10 @@ def test_both_sides_mean_the_same(name: str, definitions: Definitions) -> None:
         assert set(report.operators) == expected
     match = rule.declaration.match
     single = (
-        rule.requires_restriction
+        rule.requires_slice
+        or rule.requires_frame
+        or rule.requires_restriction
         or "composite" in str(rule.declaration.guards)
-        or rule.requires_slice
     )
     assert report.graphs or match.kind != "op" or single
 
