@@ -104,7 +104,8 @@ def compile_spec(
         check_contest(measure, goal.name, chosen.flags)
     context = context_for(definitions, chosen)
     wanted = goal_specs(chosen, goal)
-    shared = replace(allowed, searches=len(wanted))
+    different = dict.fromkeys(wanted)  # a chain of statements may have thousands that are equal
+    shared = replace(allowed, searches=len(different))
     memo = memo if memo is not None else process_memo()
     counts: list[Counted] = []
 
@@ -120,7 +121,8 @@ def compile_spec(
         ask = memo.answers if measure is None else memo.solution
         return ask(context, spec, solve, full=allowed == UNLIMITED)
 
-    solved = [(answers(spec), spec) for spec in wanted]
+    answered = {spec: answers(spec) for spec in different}
+    solved = [(answered[spec], spec) for spec in wanted]
     writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
     found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure)
     _check_name(name, found[0][2].name)

@@ -2,20 +2,24 @@
 
 A search has limits: the budget that it was given, and the memory that there is. The full target is
 planned first, until it exceeds a limit. Then the finest of the coarser targets that stays within
-all limits is found by bisection: each has fewer Specs than the one before. Only sizes, the budget
-and the memory decide, never the clock, so that the same budget gives the same program.
+all limits is found by interpolation: each has fewer Specs than the one before, by about as much as
+the goal has fewer sizes and grains. To plan a target takes as long as a small search, so few are
+planned. Only sizes, the budget and the memory decide, never the clock, so that the same budget
+gives the same program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
+from math import prod
 
 from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.functions import FUNCTIONS
 from morello.rewriting.alternatives import Context
 from morello.rewriting.rule import Rule
+from morello.search.box import tiling_closure
 from morello.search.budget import Budget
 from morello.search.coarsening import Coarsening, changes, coarser
 from morello.search.graph import FamilyGraph, discover
@@ -47,7 +51,7 @@ class Planned:
     @property
     def specs(self) -> int:
         """Specs that will be solved."""
-        return sum(task.box.cells for task in self.tasks)
+        return _specs(self.tasks)
 
 
 def plan_within(
@@ -131,18 +135,43 @@ class _Planner:
         Raises:
             MorelloError: There is none.
         """
+        self._refuse_many_families(targets[0])
         first, last = 1, len(targets) - 1
         found = self.attempt(targets[last])
         if isinstance(found, _Exceeded):
             raise self._too_large(targets[last], found)
+        expected = [self._size(target) for target in targets]
+        guess = True
         while first < last:
-            middle = (first + last) // 2
-            attempted = self.attempt(targets[middle])
+            probe = (first + last) // 2
+            if guess:  # as many as the last one has, for its size
+                allowed = self._smallest(len(self.graph(targets[last]).nodes)).specs
+                most = expected[last] * allowed / max(1, _specs(found))
+                fitting = (i for i in range(first, last) if expected[i] <= most)
+                probe = next(fitting, last - 1)
+            attempted = self.attempt(targets[probe])
             if isinstance(attempted, _Exceeded):
-                first = middle + 1
+                guess = not guess
+                first = probe + 1
             else:
-                last, found = middle, attempted
+                guess = last - probe > 1
+                last, found = probe, attempted
         return targets[last], found
+
+    def _size(self, target: Target) -> float:
+        """What the Specs of a target grow with: sizes along each dimension, and grains."""
+        closures = (tiling_closure(frozenset([n]), target.sizes) for n in self._goal.sizes)
+        grains = sum(level.capacity or 0 for level in target.bounded if level.addressable)
+        return prod(map(len, closures)) * float(1 + grains)
+
+    def _refuse_many_families(self, target: Target) -> None:
+        """A budget that families alone exceed needs no count of Specs: few sizes have as many."""
+        families = len(self.graph(target).nodes)
+        if self._sized or self._asked.limit(families) != 0:
+            return
+        message = f"{self.text(self._asked)} allows 0 Specs in {families:,} families"
+        least = self._asked.enough(families, 1)
+        raise MorelloError(message, help=f"allow more than {least}, or choose another target")
 
     def text(self, budget: Budget) -> str:
         """What a limit is called."""
@@ -187,11 +216,15 @@ class _Planner:
                 f"{message}, but even the coarsest search has more than {error.limit:,}",
                 help=smaller,
             )
-        specs = sum(task.box.cells for task in tasks)
+        specs = _specs(tasks)
         return MorelloError(
             f"{message}, but even the coarsest search has {specs:,}",
             help=f"allow {budget.enough(exceeded.families, specs)} or more; or {smaller}",
         )
+
+
+def _specs(tasks: Sequence[Task]) -> int:
+    return sum(task.box.cells for task in tasks)
 
 
 def _enumerates_sizes(rule: Rule) -> bool:

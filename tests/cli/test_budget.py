@@ -72,3 +72,17 @@ def test_what_a_memo_knows_does_not_change_a_budget_s_program(target: str) -> No
     assert alone.source == after.source
     assert after.statistics.coarsening is not None
     assert full.source == morello.compile(text, memo=memo).source
+
+
+def test_equal_parts_are_one_search(run: Run) -> None:
+    """A budget is not divided among them: two outputs of one kind have as many Specs as one."""
+    one = "input x: f32[8]  output y: f32[8]"
+    Path("one.mspec").write_text(f"spec one() {{ {one}  y = relu(x) }}")
+    Path("two.mspec").write_text(
+        f"spec two() {{ {one}  output z: f32[8]  y = relu(x)  z = relu(y) }}"
+    )
+    options = ("-t", "x86.scalar", "--no-memo", "--json", "--budget", "100 specs")
+    found = [
+        json.loads(run("compile", name, *options).stdout) for name in ("one.mspec", "two.mspec")
+    ]
+    assert found[0]["cells"] == found[1]["cells"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from math import inf, prod
+from math import inf, log2, prod
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from morello.errors import MorelloError, UsageError
 from morello.rewriting.alternatives import Context
+from morello.search import planning
 from morello.search import search as search_module
 from morello.search.budget import (
     BYTES_A_FAMILY,
@@ -21,8 +23,9 @@ from morello.search.budget import (
     Budget,
 )
 from morello.search.coarsening import coarser
-from morello.search.graph import discover
+from morello.search.graph import FamilyGraph, discover
 from morello.search.known import Nothing
+from morello.search.needs import Task, plan_tasks
 from morello.search.planning import plan_within
 from morello.search.reconstruct import reconstruct
 from morello.search.refusals import NoImplementationError
@@ -30,6 +33,7 @@ from morello.search.search import Progress, search
 from morello.search.solution import Solution
 from morello.spec.dtypes import F32
 from morello.spec.machine import Target
+from morello.spec.spec import Family
 from tests.search.budget import examples
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities
@@ -143,6 +147,42 @@ def test_a_budget_is_kept_and_used(goal: Wanted, share: float) -> None:
     finest = next(target for target, n in ladder if n <= (budget.specs or 0))
     assert finest == planned.context.target
     assert (finest != used.target) == (planned.coarsening is not None)
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+def test_few_targets_are_planned_for_a_budget(
+    goal: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To plan one takes as long as a small search; at the very edge there may be one more."""
+    used, ladder = _fine(), _ladder("tiny.cached", goal)
+    planned: list[Target] = []
+
+    def counted(context: Context, *others: Any) -> list[Task]:
+        planned.append(context.target)
+        return plan_tasks(context, *others)
+
+    monkeypatch.setattr(planning, "plan_tasks", counted)
+    for _, count in ladder[1:]:
+        _specs(used, goal, Budget(specs=count))
+    assert len(planned) / len(ladder[1:]) <= 3 + log2(len(ladder))
+
+
+def test_what_families_alone_exceed_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are as many for coarser targets, which need not be looked at."""
+    used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    graphs: list[FamilyGraph] = []
+
+    def counted(context: Context, family: Family) -> FamilyGraph:
+        graphs.append(discover(context, family))
+        return graphs[-1]
+
+    monkeypatch.setattr(planning, "discover", counted)
+    with pytest.raises(MorelloError, match=r"^the budget of 0.01 s allows 0 Specs in") as error:
+        search(used, spec, budget=Budget(seconds=0.01))
+    assert len(graphs) == 1
+    least = len(graphs[0].nodes) * SECONDS_A_FAMILY
+    assert f"allow more than {least:.2f}"[:-1] in error.value.help
 
 
 @cache
