@@ -108,6 +108,7 @@ def _lines(stream: int, child: int, limits: Limits) -> Iterator[bytes]:
 def _child(numbers: range, read: Read, limits: Limits, current: mmap.mmap, out: int) -> None:
     try:
         _bound_memory(limits.memory)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever the process before it does
         for alarm in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(alarm, _too_long)
         with tempfile.TemporaryDirectory(prefix="fuzz-") as base:

@@ -40,7 +40,7 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
     "tiny.buffered": (
         *EVERYWHERE,
         matmul(4, 2, 2),
-        matmul(2, 3, 2),
+        matmul(2, 4, 2),
         matmul(2, 1, 4, "s32"),
         matmul(1, 2, 3, "s32", threads=2),
         matmul(4, 3, 1, threads=6),
