@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -72,10 +72,9 @@ class Collector:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """``did you mean 'x'?``, or the whole list where it is short, or nothing."""
-    names: Collection[str] = set(islice(known, MOST_NAMES + 1))
+    names = sorted(set(islice(known, MOST_NAMES + 1)))
     if len(names) > MOST_NAMES:
         return ""
-    names = sorted(names)
     close = get_close_matches(word, names, n=1)
     if close:
         return f"did you mean '{close[0]}'?"

@@ -113,14 +113,6 @@ def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
     return scope.target.sizes
 
 
-def _nearer(scope: Scope, level: Level) -> tuple[Level, ...]:
-    return _nearer_than(scope.target, level)
-
-
-def _nearer_than(target: Target, level: Level) -> tuple[Level, ...]:
-    return tuple(other for other in target.levels if other.distance < level.distance)
-
-
 def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
     """Where an intermediate may be, or a copy of an operand: not where only arguments are.
 
@@ -216,7 +208,7 @@ def _held(target: Target, f: SpecRef) -> Held:
     return tuple(
         (name, own.operand.level.name, own.operand.vector, own.operand.dtype.bytes)
         for name, own in zip(f.family.operation.names, f.tensors, strict=True)
-        if own.operand.vector and not _nearer_than(target, own.operand.level)
+        if own.operand.vector and not target.nearer(own.operand.level)
     )
 
 
@@ -457,7 +449,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "tile_sizes": _tile_sizes,
     "divisors": lambda _, number: tuple(n for n in range(1, int(number) + 1) if number % n == 0),
     "levels": _levels,
-    "nearer": _nearer,
+    "nearer": lambda scope, level: scope.target.nearer(level),
     "layouts": _layouts,
     "vectors": _vectors,
     "direct": lambda scope, f: takes_directly(scope.target, f),

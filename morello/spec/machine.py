@@ -156,6 +156,10 @@ class Target:
         """Memory without a limit."""
         return self.levels[-1]
 
+    def nearer(self, level: Level) -> tuple[Level, ...]:
+        """Levels that are nearer than one, from the nearest."""
+        return tuple(other for other in self.levels if other.distance < level.distance)
+
     def home(self, bytes: int) -> Level:
         """Where an argument of this size is when a call begins: the nearest level that keeps it."""
         return next((v for v in self.levels if bytes <= v.arguments), self.farthest)

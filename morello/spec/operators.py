@@ -102,32 +102,29 @@ class Operator:
         return (*self.inputs, self.output)
 
     @cached_property
-    def moves(self) -> bool:
-        """Whether the last statement only moves elements: it assigns those of the one input."""
-        statement = self.statement
+    def _assigns_elements(self) -> bool:
+        """Whether it assigns those of the one input, as they are."""
         return (
             len(self.inputs) == 1
             and not self.composite
-            and statement.update == "="
-            and statement.elsewhere is None
-            and isinstance(statement.value, ast.Element)
+            and self.statement.update == "="
+            and isinstance(self.statement.value, ast.Element)
         )
+
+    @property
+    def moves(self) -> bool:
+        """Whether it only moves elements of the one input, to all of the output."""
+        return self._assigns_elements and self.statement.elsewhere is None
 
     @cached_property
     def slices(self) -> bool:
         """Whether it only moves elements, those between margins of the one input."""
         return self.moves and any(i.low or i.high for i in self.inputs[0].indices)
 
-    @cached_property
+    @property
     def frames(self) -> bool:
         """Whether it only moves elements, those of the one input to between margins."""
-        statement = self.statement
-        return (
-            len(self.inputs) == 1
-            and not self.composite
-            and statement.elsewhere is not None
-            and isinstance(statement.value, ast.Element)
-        )
+        return self._assigns_elements and self.statement.elsewhere is not None
 
     @property
     def copies(self) -> bool:

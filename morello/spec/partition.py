@@ -3,9 +3,9 @@
 Statements are inlined into each other, so an operation that reads a tensor twice doubles what is
 written for it: forty of them in a chain would be a million million terms. A tensor that would make
 an expression or a graph too large is therefore kept in memory: by its terms, the tensors that it
-reads, or its operations. So is one whose size nothing else
-would tell: what is filled has no operand, and what sums it up has no trace of it in its result.
-Where sums are cut is in `morello.spec.several`.
+reads, or its operations. So is one whose size nothing else would tell: what is filled has no
+operand, and what sums it up has no trace of it in its result. Where sums are cut is in
+`morello.spec.several`.
 """
 
 from __future__ import annotations

@@ -40,18 +40,18 @@ def sliced(operation: Operation) -> Sight | None:
 
     The operation only moves elements, and reads its input between margins.
     """
-    if not operation.operator.slices:
-        return None
-    found = _sight(operation, 0)
-    return None if found is None else replace(found, indices=operation.operands[-1])
+    return _between_margins(operation, 0) if operation.operator.slices else None
 
 
 def framed(operation: Operation) -> Sight | None:
     """How the input of what only moves to between margins can be seen in its output."""
-    if not operation.operator.frames:
-        return None
-    found = _sight(operation, 1)
-    return None if found is None else replace(found, indices=operation.operands[0])
+    return _between_margins(operation, 1) if operation.operator.frames else None
+
+
+def _between_margins(operation: Operation, position: int) -> Sight | None:
+    """How one of two operands can be seen in the other, which has this position and margins."""
+    found = _sight(operation, position)
+    return None if found is None else replace(found, indices=operation.operands[1 - position])
 
 
 def _moves(graph: Graph, node: Node) -> bool:

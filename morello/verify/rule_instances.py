@@ -9,7 +9,6 @@ count.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice, product, zip_longest
@@ -258,13 +257,11 @@ def _moves(graph: Graph) -> bool:
 def _reads_one_twice(graph: Graph) -> bool:
     """Whether several operations read one input, of as many dimensions as the output has."""
     rank = len(graph.nodes[-1].operation.operands[-1])
-    read = Counter(
-        name
-        for node in graph.nodes
-        for name, access in zip(node.inputs, node.operation.operands, strict=False)
-        if name not in graph.computed and len(access) == rank
+    readers = ([*graph.occurrences(name)] for name in graph.inputs)
+    return any(
+        len(found) > 1 and len(found[0][0].operation.operands[found[0][1]]) == rank
+        for found in readers
     )
-    return any(count > 1 for count in read.values())
 
 
 def _rereads(operation: Operation) -> bool:
