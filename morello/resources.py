@@ -8,6 +8,7 @@ are made, so that a search that does not fit is made smaller and not killed.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +45,13 @@ def processor(root: Path = Path("/")) -> str | None:
     lines = _text(root / "proc/cpuinfo").splitlines()
     pairs = (line.partition(":") for line in lines)
     return next((value.strip() for name, _, value in pairs if name.strip() == "model name"), None)
+
+
+def features(root: Path = Path("/")) -> frozenset[str]:
+    """The processor's features as the operating system names them; empty if it tells none."""
+    text = _text(root / "proc/cpuinfo")
+    match = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    return frozenset(match[1].split()) if match else frozenset()
 
 
 def available_cores() -> int:

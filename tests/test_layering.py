@@ -34,7 +34,7 @@ TEXT = {*BASE, "morello.language"}
 DEFINED = {*TEXT, "morello.spec"}
 PROGRAM = {*DEFINED, "morello.program"}
 REWRITING = {*DEFINED, "morello.rewriting.rule", "morello.rewriting"}
-SEARCH = {*REWRITING, "morello.resources", "morello.search"}
+SEARCH = {*REWRITING, *PROGRAM, "morello.resources", "morello.toolchain", "morello.search"}
 LOWERED = {*SEARCH, *PROGRAM, "morello.program.lower"}
 LOADING = {*REWRITING, *PROGRAM, "morello.checked", "morello.checking", "morello.plugins"}
 CHECKS = {*REWRITING, "morello.checked", "morello.checking"}
@@ -61,11 +61,11 @@ ALLOWED: dict[str, set[str]] = {
     "morello.checking.files": CHECKS,  # all files, all stages
     "morello.program": DEFINED,
     "morello.rewriting": {*DEFINED, "morello.rewriting.rule"},
-    "morello.search": {*REWRITING, "morello.resources"},
+    "morello.search": SEARCH - {"morello.search"},
     "morello.memo": SEARCH,
     "morello.program.lower": LOWERED - {"morello.program.lower"},
     "morello.reference": PROGRAM,
-    "morello.toolchain": PROGRAM,
+    "morello.toolchain": {*PROGRAM, "morello.resources"},
     "morello.plugins": {*PROGRAM, "morello.commands", "morello.entry_points"},
     "morello.isolation": {*TEXT, "morello.plugins"},
     "morello.skeletons": {*ERRORS, "morello.plugins"},

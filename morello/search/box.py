@@ -119,7 +119,8 @@ class Box:
         return np.asarray(prod(self.open_grid[: self.dimensions], start=np.float64(1)))
 
     @cached_property
-    def _ranks(self) -> tuple[Ints | None, ...]:
+    def ranks(self) -> tuple[Ints | None, ...]:
+        """For each axis the index of every value up to the last; none if it is no coordinate."""
         return tuple(None if a[0] == IRRELEVANT else _rank_table(a) for a in self.axes)
 
     def rank(self, axis: int, values: int | Ints) -> Ints:
@@ -127,7 +128,7 @@ class Box:
 
         The caller masks those: they belong to Specs that do not exist.
         """
-        table = self._ranks[axis]
+        table = self.ranks[axis]
         if table is None:
             return np.asarray(0)
         ranks: Ints = table.take(values, mode="clip")

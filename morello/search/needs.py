@@ -175,15 +175,22 @@ def _divided(context: Context, node: Node, variant: Variant, union: Sequence[Set
     ``union``: all sizes that are needed.
     """
     operation = node.family.operation
-    least = None
-    if operation.operator.restricted:
-        least = {d: min(values) for d, values in zip(operation.dims, union, strict=False)}
     packed = [
         tensor
         for tensor in spec_ref(node.family, variant.packing).tensors
         if tensor.operand.moves_lines(context.target)
     ]
-    return {d for d in node.divided if all(stays_packed(tensor, d, least) for tensor in packed)}
+    least = dict(zip(operation.dims, map(min, union), strict=False))
+    closed: Set[str] = frozenset()
+    while True:
+        sizes = least if operation.operator.restricted else None
+        found = {d for d in node.divided if all(stays_packed(t, d, sizes) for t in packed)}
+        if found == closed:
+            return closed
+        closed = found  # loops over these lead to smaller sizes, where more may stay packed
+        for d, values in zip(operation.dims, union, strict=False):
+            if d in closed:
+                least[d] = min(tiling_closure(frozenset(values), context.target.sizes))
 
 
 def _box(context: Context, node: Node, need: list[set[int]], closed: Set[str]) -> Box:

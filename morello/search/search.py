@@ -14,6 +14,7 @@ import numpy as np
 from morello.resources import available_cores, memory_budget
 from morello.rewriting.alternatives import Context
 from morello.search.budget import Budget
+from morello.search.compiled import compiled_solver
 from morello.search.known import Known, Nothing
 from morello.search.needs import Task
 from morello.search.planning import Planned, plan_within
@@ -131,13 +132,15 @@ class _Tables:
         self.costs = {t.variant: t.box.in_memory(costs[place]) for t, place in pairs}
         self.choices = {t.variant: t.box.in_memory(choices[place]) for t, place in pairs}
         self._boxes = {task.variant: task.box for task in tasks}
+        self._compiled = compiled_solver()
         self._planner, self._scratch = StepPlanner(), Scratch()
 
     def solve(self, number: int) -> None:
         """Solve one task, its children being solved."""
         task = self.tasks[number]
-        choices = self.choices[task.variant]
-        solve_variant(task, self._boxes, self.costs, choices, self._planner, self._scratch)
+        tables = (task, self._boxes, self.costs, self.choices[task.variant])
+        if self._compiled is None or not self._compiled.solve(*tables):
+            solve_variant(*tables, self._planner, self._scratch)
 
     def solved(self, task: Task) -> Solved:
         """What was found for a task."""

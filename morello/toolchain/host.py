@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from morello.errors import MorelloError
+from morello.resources import features
 from morello.toolchain.compilers import Compiler, find_compiler, try_program
-
-CPU_INFO = Path("/proc/cpuinfo")
 
 CPU_FREQUENCIES = Path("/sys/devices/system/cpu")
 """Holds for every core the limits of its clock, in kHz, where the system governs it."""
@@ -26,7 +25,7 @@ def host_lacks(flags: Sequence[str], compiler: Compiler | None = None) -> list[s
         flags: Flags of a compiler.
         compiler: Whom to ask; none finds one, only when it is needed.
     """
-    listed = _listed()
+    listed = {_plain(name) for name in features()}
     wanted = [f for f in flags if re.fullmatch(r"-m[\w.-]+", f) and not f.startswith("-mno-")]
     unknown = [f for f in wanted if _plain(f[2:]) not in listed]
     if not unknown:
@@ -63,15 +62,6 @@ def fixed_clock() -> float | None:
 def _plain(feature: str) -> str:
     """A feature's name as compilers and operating systems both spell it."""
     return re.sub(r"[^a-z0-9]", "", feature.lower())
-
-
-def _listed() -> frozenset[str]:
-    try:
-        text = CPU_INFO.read_text()
-    except OSError:  # an operating system without it
-        return frozenset()
-    match = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-    return frozenset(_plain(name) for name in match[1].split()) if match else frozenset()
 
 
 def _answer(compiler: Compiler, feature: str) -> str:

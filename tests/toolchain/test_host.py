@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from morello.errors import MorelloError
+from morello.resources import features
 from morello.toolchain import host
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.host import fixed_clock, host_lacks, require_host
@@ -15,9 +16,10 @@ from morello.toolchain.host import fixed_clock, host_lacks, require_host
 @pytest.fixture
 def cpu_info(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A processor's description instead of this machine's."""
-    file = tmp_path / "cpuinfo"
+    file = tmp_path / "proc" / "cpuinfo"
+    file.parent.mkdir()
     file.write_text("processor : 0\nflags\t\t: fpu one_x two.y\n\nprocessor : 1\nflags : fpu\n")
-    monkeypatch.setattr(host, "CPU_INFO", file)
+    monkeypatch.setattr(host, "features", lambda: features(tmp_path))
     return file
 
 

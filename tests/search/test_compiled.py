@@ -1,0 +1,289 @@
+"""The solver in C has the costs and choices of the one in numpy, to the last bit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from morello.errors import MorelloError, UsageError
+from morello.rewriting.bind import Bound, Form, FormUse
+from morello.search import compiled
+from morello.search.box import Box
+from morello.search.compiled import KNOWN, CompiledSolver, compiled_solver, known
+from morello.search.gather import Table
+from morello.search.needs import Task
+from morello.search.scratch import Choices, Scratch
+from morello.search.search import search
+from morello.search.solve import solve_variant
+from morello.search.step_plan import StepPlanner
+from morello.spec.layout import Layout
+from morello.toolchain.build import build
+from morello.toolchain.compilers import find_compiler, supports_sanitizers
+from tests.search.budget import examples
+from tests.search.goals import Wanted, batched, elementwise, matmul
+from tests.search.machines import context
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+OWN: Any = "own"
+OTHER: Any = "other"
+
+GOALS = (
+    matmul(13, 1, 40),
+    matmul(8, 12, 7, threads=2),
+    matmul(6, 7, 5, B=Layout((1, 0), 2)),
+    batched(2, 3, 4, 2),
+    elementwise("add", 7, 5),
+)
+
+
+@pytest.fixture(scope="module")
+def solver() -> CompiledSolver:
+    """The solver as a search gets it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MORELLO_SOLVER", "compiled")
+        found = compiled_solver()
+    assert found is not None
+    return found
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> tuple[Task, dict[Any, Box], Table]:
+    """A variant with loops along its sizes, leaves, and alternatives that lead to another one."""
+    number = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+
+    def values(low: int, most: int) -> list[int]:
+        return draw(st.lists(st.integers(low, 12), min_size=1, max_size=most, unique=True))
+
+    def box(sizes: int, used: int) -> Box:
+        axes = [sorted(values(1, 6)) for _ in range(sizes)] + [
+            sorted(values(0, 3)) for _ in range(used)
+        ]
+        closed = [sorted({*axis, *range(1, draw(st.integers(1, 5)))}) for axis in axes[:sizes]]
+        return Box(tuple(np.asarray(a, dtype=np.int64) for a in (*closed, *axes[sizes:])), sizes)
+
+    sizes, used = draw(st.integers(1, 3)), draw(st.integers(0, 2))
+    own, other = box(sizes, used), box(draw(st.integers(1, 3)), draw(st.integers(0, 2)))
+    shape = own.shape
+
+    def array(what: Any, front: int = 1) -> Any:
+        """Something that varies along some of the axes."""
+        lengths = [n if draw(st.booleans()) else 1 for n in shape]
+        if draw(st.booleans()):
+            lengths.insert(0, front)
+        return np.asarray(what(lengths))
+
+    def weights(lengths: list[int]) -> Any:
+        return number.choice([0.0, 0.25, 1.0, 1.0, 3.7], lengths)
+
+    def costs(lengths: list[int]) -> Any:
+        return number.choice([0.0, 1.0, 2.5, 7.0], lengths)
+
+    def mask(lengths: list[int]) -> Any:
+        return number.random(lengths) < 0.8
+
+    def elsewhere(front: int) -> FormUse:
+        place = tuple(
+            array(lambda lengths, axis=axis: number.choice(axis, lengths), front)
+            for axis in other.axes
+        )
+        return FormUse(0, (), array(weights, front), place)
+
+    bounds: list[Bound] = []
+    nothing: Any = None
+    for _ in range(draw(st.integers(1, 3))):
+        uses = tuple(elsewhere(1) for _ in range(draw(st.integers(0, 2))))
+        form = Form(array(mask), array(costs), uses, ())
+        bounds.append(Bound(nothing, form, (OTHER,) * len(uses)))
+    for _ in range(draw(st.integers(0, 3))):
+        axis = draw(st.integers(0, sizes - 1))
+        listed = [int(v) for v in own.axes[axis]]
+        tiles = tuple(v for v in listed[:-1] if draw(st.booleans()))
+        if not tiles:
+            continue
+        tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * len(shape)))
+        size = own.open_grid[axis]
+        rest = np.where(np.isin(size % tile, listed), size % tile, 0)
+        parts = [
+            FormUse(
+                0,
+                (),
+                np.where(part > 0, np.where(part == tile, size // tile * tile, part) / size, 0.0),
+                tuple(part if i == axis else grid for i, grid in enumerate(own.open_grid)),
+            )
+            for part in (tile + 0 * size, rest)
+        ]
+        more = (elsewhere(len(tiles)),) if draw(st.booleans()) else ()
+        where = (tile < size) & array(mask, len(tiles))
+        form = Form(where, array(costs, len(tiles)), (*parts, *more), tiles)
+        bounds.append(Bound(nothing, form, (OWN, OWN, *((OTHER,) * len(more)))))
+    table = number.choice([0.0, 0.5, 1.0, 3.0, np.inf], other.cells).astype(np.float32)
+    return Task(OWN, own, tuple(bounds), False), {OWN: own, OTHER: other}, other.in_memory(table)
+
+
+def _empty(box: Box) -> tuple[Table, Choices]:
+    return (
+        box.in_memory(np.empty(box.cells, np.float32)),
+        box.in_memory(np.empty(box.cells, np.int16)),
+    )
+
+
+def _by_numpy(task: Task, boxes: dict[Any, Box], tables: dict[Any, Table]) -> tuple[Table, Choices]:
+    costs, choices = _empty(task.box)
+    solve_variant(task, boxes, {**tables, task.variant: costs}, choices, StepPlanner(), Scratch())
+    return costs, choices
+
+
+@examples(150)
+@given(case=tasks())
+def test_random_boxes(solver: CompiledSolver, case: tuple[Task, dict[Any, Box], Table]) -> None:
+    task, boxes, table = case
+    expected = _by_numpy(task, boxes, {OTHER: table})
+    costs, choices = _empty(task.box)
+    assert solver.solve(task, boxes, {OTHER: table, OWN: costs}, choices)
+    assert np.array_equal(expected[0], costs)
+    assert np.array_equal(expected[1], choices)
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+@pytest.mark.parametrize("target", ["tiny.buffered", "x86.avx2"])
+def test_whole_goals(goal: Wanted, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = context(target)
+    spec = goal.spec(used.target)
+    monkeypatch.setenv("MORELLO_SOLVER", "numpy")
+    expected = search(used, spec, workers=1)
+    monkeypatch.setenv("MORELLO_SOLVER", "compiled")
+    # What is not solved by it is solved by numpy: here that would be a failure.
+    monkeypatch.setattr("morello.search.search.solve_variant", None)
+    found = search(used, spec, workers=1)
+    assert expected.solved.keys() == found.solved.keys()
+    for variant, table in expected.solved.items():
+        assert np.array_equal(table.costs, found.solved[variant].costs)
+        assert np.array_equal(table.choices, found.solved[variant].choices)
+
+
+def test_what_is_known_is_what_numpy_finds() -> None:
+    task = known()
+    found = _by_numpy(task, {task.variant: task.box}, {})
+    assert [crc32(array.tobytes()) for array in found] == KNOWN
+    assert np.isinf(found[0]).any()
+
+
+def test_a_size_that_is_missing_is_seen(solver: CompiledSolver) -> None:
+    """Whoever refers to a Spec that is in no list refers to another one: here, to itself."""
+    task = known()
+    box = Box((np.asarray([3]), *task.box.axes[1:]), 2)
+    form = task.bounds[2].form
+    nothing: Any = None
+    cut = Form(np.asarray(True), form.cost[:1, :1], (_first(box),), (9,))
+    lost = Task(task.variant, box, (Bound(nothing, cut, (task.variant,)),), False)
+    costs, choices = _empty(box)
+    assert not solver.solve(lost, {lost.variant: box}, {lost.variant: costs}, choices)
+
+
+def _first(box: Box) -> FormUse:
+    """The use of the tile, in a box that has none of the sizes of tiles."""
+    tile = np.asarray([9], dtype=np.int64).reshape(1, 1, 1, 1)
+    return FormUse(0, (), np.asarray(1.0), (tile, *box.open_grid[1:]))
+
+
+@pytest.fixture
+def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """No library is loaded, and none is kept in the directory that is given."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("MORELLO_CACHE", raising=False)
+    compiled._library.cache_clear()
+    yield tmp_path
+    compiled._library.cache_clear()
+
+
+def test_it_is_built_once(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compiled_solver() is not None
+    compiled._library.cache_clear()
+    monkeypatch.setattr(compiled, "_build", None)
+    assert compiled_solver() is not None
+
+
+def test_a_library_that_computes_something_else_is_not_used(
+    anew: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "KNOWN", [0, 0])
+    assert compiled_solver() is None
+    monkeypatch.setenv("MORELLO_SOLVER", "compiled")
+    with pytest.raises(MorelloError, match="does not compute what it should"):
+        compiled_solver()
+    assert not list(anew.rglob("solver*"))
+
+
+def test_without_a_compiler_numpy_does_it(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert compiled_solver() is None
+    monkeypatch.setenv("MORELLO_SOLVER", "compiled")
+    with pytest.raises(MorelloError, match="no-such-compiler"):
+        compiled_solver()
+
+
+def test_without_start_up_files_numpy_does_it(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MORELLO_CACHE", "off")
+    assert compiled_solver() is None
+    monkeypatch.setenv("MORELLO_SOLVER", "compiled")
+    with pytest.raises(MorelloError, match="switched off"):
+        compiled_solver()
+
+
+def test_another_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MORELLO_SOLVER", "fast")
+    with pytest.raises(UsageError, match="MORELLO_SOLVER is 'fast'"):
+        compiled_solver()
+
+
+SANITIZED = """
+import ctypes, sys
+import numpy as np
+from hypothesis import given
+from morello.search.compiled import CompiledSolver
+from tests.search.budget import examples
+from tests.search.test_compiled import OTHER, OWN, _empty, tasks
+library = ctypes.CDLL(sys.argv[1])
+library.solve.restype = ctypes.c_int
+
+@examples(60)
+@given(case=tasks())
+def check(case):
+    task, boxes, table = case
+    costs, choices = _empty(task.box)
+    assert CompiledSolver(library).solve(task, boxes, {OTHER: table, OWN: costs}, choices)
+
+check()
+print("done")
+"""
+
+
+def test_under_sanitizers(tmp_path: Path) -> None:
+    compiler = find_compiler()
+    if compiler.kind != "gcc" or not supports_sanitizers(compiler):
+        pytest.skip("needs gcc's sanitizers")
+    source = Path(compiled.__file__).with_name("solver.c").read_text()
+    library = build({"solver.c": source}, compiler, (), tmp_path / "solver.so", sanitize=True)
+    command = [*compiler.command, "-print-file-name=libasan.so"]
+    asan = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    environment = {"LD_PRELOAD": asan, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONPATH": "."}
+    done = subprocess.run(
+        [sys.executable, "-c", SANITIZED, str(library)],
+        env=os.environ | environment,
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "done\n", done.stderr
