@@ -38,7 +38,7 @@ Search = Callable[[Known], Solution]
 _SEARCHING = threading.RLock()
 """Held by the one thread of the process that searches.
 
-A search plans with all memory and all cores that there are, and forks. Who has waited for one looks
+A search plans with all memory and all cores that there are. Who has waited for one looks
 again: it may have been for the same goal.
 """
 

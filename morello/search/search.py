@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from threading import Lock
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from morello.search.scratch import Scratch
 from morello.search.solution import Solution
 from morello.search.solve import Solved, solve_variant
 from morello.search.step_plan import StepPlanner
-from morello.search.workers import can_fork, run_apart, run_here, shared_array
+from morello.search.workers import run_in_order
 from morello.spec.spec import Spec, Variant
 
 NOTHING_KNOWN = Nothing()
@@ -32,7 +32,7 @@ UNLIMITED = Budget()
 """As far as memory reaches."""
 
 WORTH_WORKERS = 1_000_000
-"""Specs from which on other processes are worth being started, where it is not said how many."""
+"""Specs from which on threads are worth being started, where it is not said how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def search(
         goal: The Spec.
         progress: Called now and then; before the first Spec is solved, with their number.
         budget: How much may be done.
-        workers: Processes that solve; by default as many as there are cores, if it is worth it.
+        workers: Threads that solve; by default as many as there are cores, if it is worth it.
         known: What was solved before, and where to leave what is solved now.
 
     Raises:
@@ -122,25 +122,26 @@ def _no_program(solution: Solution, goal: Spec) -> NoImplementationError:
 class _Tables:
     """Costs and choices of all tasks, in one piece of memory each."""
 
-    def __init__(self, tasks: Sequence[Task], make: Callable[[int, Any], Any]) -> None:
+    def __init__(self, tasks: Sequence[Task]) -> None:
         self.tasks = tasks
         cells = [task.box.cells for task in tasks]
         ends = np.cumsum(cells).tolist()
-        costs, choices = make(sum(cells), np.float32), make(sum(cells), np.int16)
+        costs, choices = np.empty(sum(cells), np.float32), np.empty(sum(cells), np.int16)
         places = [slice(end - count, end) for end, count in zip(ends, cells, strict=True)]
         pairs = list(zip(tasks, places, strict=True))
         self.costs = {t.variant: t.box.in_memory(costs[place]) for t, place in pairs}
         self.choices = {t.variant: t.box.in_memory(choices[place]) for t, place in pairs}
         self._boxes = {task.variant: task.box for task in tasks}
         self._compiled = compiled_solver()
-        self._planner, self._scratch = StepPlanner(), Scratch()
+        self._planner, self._scratch, self._lock = StepPlanner(), Scratch(), Lock()
 
     def solve(self, number: int) -> None:
         """Solve one task, its children being solved."""
         task = self.tasks[number]
         tables = (task, self._boxes, self.costs, self.choices[task.variant])
         if self._compiled is None or not self._compiled.solve(*tables):
-            solve_variant(*tables, self._planner, self._scratch)
+            with self._lock:
+                solve_variant(*tables, self._planner, self._scratch)
 
     def solved(self, task: Task) -> Solved:
         """What was found for a task."""
@@ -157,8 +158,7 @@ def _solve(
 ) -> dict[Variant, Solved]:
     """Solve all tasks, children before parents."""
     tasks = planned.tasks[::-1]
-    apart = workers > 1 and can_fork()
-    tables = _Tables(tasks, shared_array if apart else np.empty)
+    tables = _Tables(tasks)
     solved: dict[Variant, Solved] = {}
     total, families = planned.specs, len(planned.families)
     done = 0
@@ -175,10 +175,7 @@ def _solve(
 
     numbers = {task.variant: number for number, task in enumerate(tasks)}
     waits = [{numbers[v] for v in task.children if v in numbers} for task in tasks]
-    if apart:
-        run_apart(waits, tables.solve, finished, workers)
-    else:
-        run_here(waits, tables.solve, finished)
+    run_in_order(waits, tables.solve, finished, workers)
     return solved
 
 

@@ -18,7 +18,7 @@ from morello.rewriting.alternatives import Context
 from morello.search import search as search_module
 from morello.search.reconstruct import candidates, reconstruct
 from morello.search.search import search
-from morello.search.workers import Work, run_here
+from morello.search.workers import Work, run_in_order
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context
 from tests.search.solved import one_tree, plan_of, solved
@@ -122,7 +122,7 @@ def test_hash_seeds_change_nothing(project: Path) -> None:
 
 
 def test_the_number_of_workers_does_not_matter() -> None:
-    """Nor whether they are processes of their own."""
+    """Nor which thread solves what."""
     wanted = matmul(5, 4, 3)
     known = context("tiny.cached")
     spec = wanted.spec(known.target)
@@ -132,21 +132,20 @@ def test_the_number_of_workers_does_not_matter() -> None:
         np.testing.assert_array_equal(expected.choices, together.solved[family].choices)
 
 
-@pytest.mark.parametrize(("worth", "expected"), [(0, [3]), (1 << 60, [])])
-def test_large_searches_take_a_process_for_each_core(
+@pytest.mark.parametrize(("worth", "expected"), [(0, [3]), (1 << 60, [1])])
+def test_large_searches_take_a_thread_for_each_core(
     worth: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others take this one alone."""
     seen: list[int] = []
 
-    def run_apart(waits: Sequence[Set[int]], work: Work, finished: Work, workers: int) -> None:
+    def run(waits: Sequence[Set[int]], work: Work, finished: Work, workers: int) -> None:
         seen.append(workers)
-        run_here(waits, work, finished)
+        run_in_order(waits, work, finished, 1)
 
     monkeypatch.setattr(search_module, "available_cores", lambda: 3)
-    monkeypatch.setattr(search_module, "can_fork", lambda: True)
-    monkeypatch.setattr(search_module, "run_apart", run_apart)
     monkeypatch.setattr(search_module, "WORTH_WORKERS", worth)
+    monkeypatch.setattr(search_module, "run_in_order", run)
     known = context("tiny.flat")
     search(known, elementwise("relu", 2).spec(known.target))
     assert expected == seen
