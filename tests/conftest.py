@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from morello.definitions import Definitions, load_definitions
 from morello.resources import available_cores
+from morello.search.compiled import compiled_solver
 from morello.toolchain.build import STANDARD_FLAGS
 
 SLOW = [HealthCheck.too_slow]  # other tests run beside these: nothing may depend on the clock
@@ -76,6 +77,12 @@ def _own_cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("MORELLO_TEST_KERNELS", str(shared / "kernels.memo"))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _solver_is_built(_own_cache_directory: None) -> None:
+    """Before the first search, which may be in a test that starts no process."""
+    compiled_solver()
 
 
 @pytest.fixture(scope="session", autouse=True)

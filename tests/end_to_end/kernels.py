@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -264,10 +265,23 @@ def compiled(
 
 def runnable(kernel: morello.Kernel) -> morello.Kernel:
     """The kernel; the test is skipped where this machine lacks its instructions."""
-    lacking = host_lacks(kernel.c_source.flags)
+    _need(kernel.c_source.flags)
+    return kernel
+
+
+def _need(flags: Sequence[str]) -> None:
+    lacking = host_lacks(flags)
     if lacking:
         pytest.skip(f"this machine lacks {', '.join(f[2:] for f in lacking)}")
-    return kernel
+
+
+def to_run(make: Callable[..., morello.Kernel], *arguments: Any, **options: Any) -> morello.Kernel:
+    """A kernel that is made like this; the test is skipped before, where it could not run."""
+    targets = load_definitions().targets
+    for name in (*arguments, *options.values()):
+        if isinstance(name, str) and name in targets:
+            _need(targets[name].flags)
+    return runnable(make(*arguments, **options))
 
 
 def compilers() -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 
 import morello
 
-from .kernels import Array, runnable, small_machines
+from .kernels import Array, small_machines, to_run
 
 Shape = tuple[int, ...]
 
@@ -46,7 +46,7 @@ def test_they_are_what_numpy_says(name: str, target: str) -> None:
       output y: f32{list(result.shape)}
       y = {name}(x{", width = 7" if name == "split_rows" else ""})
     }}"""
-    kernel = runnable(morello.compile(text, target=target, definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target=target, definitions=small_machines())
     assert kernel.verify().elements > 0
     np.testing.assert_allclose(kernel(x), result, rtol=2e-6, atol=1e-6)
 
@@ -54,7 +54,7 @@ def test_they_are_what_numpy_says(name: str, target: str) -> None:
 def test_columns_become_rows_in_registers() -> None:
     """Eight by eight."""
     text = "spec s(M, N) { input x: f32[M, N] output y: f32[N, M] y = transpose(x) }"
-    kernel = runnable(morello.compile(text, defines={"M": 64, "N": 48}, target="x86.avx512"))
+    kernel = to_run(morello.compile, text, defines={"M": 64, "N": 48}, target="x86.avx512")
     assert "f32_8x8" in kernel.plan.render()
     x = np.arange(64 * 48, dtype=np.float32).reshape(64, 48)
     np.testing.assert_array_equal(kernel(x), x.T)

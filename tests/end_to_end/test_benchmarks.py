@@ -27,6 +27,7 @@ from morello.toolchain.timing import Contender
 TINY = Case(3, 5, 4)
 
 
+@pytest.mark.slow
 def test_starts_are_timed(tmp_path: Path) -> None:
     """The compile with what is kept from earlier ones, and without, among them."""
     output = tmp_path / "startup.json"
@@ -50,6 +51,7 @@ def test_a_search_is_measured_in_a_fresh_process() -> None:
     assert "| 3 x 5 x 4 |" in search.table(document)
 
 
+@pytest.mark.slow
 def test_a_memo_is_measured_cold_warm_and_for_a_part() -> None:
     """New processes; the second is answered from the file, and so is half of the size."""
     document = memo.run([Case(4, 4, 4), Case(2, 2, 2)], "x86.scalar", 1)

@@ -90,6 +90,7 @@ def test_every_peer_takes_part_or_is_named_with_the_reason(tmp_path: Path) -> No
     assert all(reason.startswith("not installed") for reason in document["left_out"].values())
 
 
+@pytest.mark.slow
 def test_with_threads_each_library_has_processes_of_its_own(tmp_path: Path) -> None:
     """Their runs come together."""
     output = tmp_path / "matmul.json"

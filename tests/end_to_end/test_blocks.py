@@ -15,7 +15,7 @@ import pytest
 import morello
 from morello.language.source import Source
 from morello.spec.machine import Level, Target
-from tests.end_to_end.kernels import runnable, small_machines
+from tests.end_to_end.kernels import small_machines, to_run
 
 SCORES = """spec weighted(N, S, D) {
   input  x: f32[N, S]
@@ -59,13 +59,12 @@ def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
     if "staggered" in rule:
         targets = _with_small_caches(definitions.targets, 4 * sizes["S"])
         definitions = replace(definitions, targets=targets)
-    return runnable(
-        morello.compile(
-            Source("blocks.mspec", text),
-            defines=sizes,
-            target=target,
-            definitions=replace(definitions, rules=rules),
-        )
+    return to_run(
+        morello.compile,
+        Source("blocks.mspec", text),
+        defines=sizes,
+        target=target,
+        definitions=replace(definitions, rules=rules),
     )
 
 

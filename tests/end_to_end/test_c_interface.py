@@ -20,7 +20,7 @@ from morello.toolchain.compilers import Compiler, find_compiler, supports_openmp
 from morello.toolchain.library import load
 from morello.toolchain.signature import ArgumentInfo, aligned_bytes
 
-from .kernels import Array, compiled, compiler, runnable, small_inputs
+from .kernels import Array, compiled, compiler, runnable, small_inputs, to_run
 
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
@@ -111,7 +111,7 @@ def test_a_cpp_program_can_use_the_header(tmp_path: Path) -> None:
     cpp = shutil.which("g++") or shutil.which("clang++")
     if cpp is None:
         pytest.skip("there is no C++ compiler")
-    kernel = runnable(compiled("matmul", (13, 17, 19), "x86.scalar"))
+    kernel = to_run(compiled, "matmul", (13, 17, 19), "x86.scalar")
     source, header = _write(kernel, tmp_path)
     caller = tmp_path / "caller.cpp"
     caller.write_text(
@@ -173,14 +173,14 @@ class TestThreads:
         """It is parallel, and right."""
         if not supports_openmp(find_compiler()):
             pytest.skip("the C compiler has no OpenMP")
-        kernel = runnable(compiled("threads", self.SIZES, "x86.scalar"))
+        kernel = to_run(compiled, "threads", self.SIZES, "x86.scalar")
         assert "-fopenmp" in kernel.c_source.flags
         assert "num_threads(2)" in kernel.source
         kernel.verify()
 
     def test_without_openmp(self, tmp_path: Path) -> None:
         """The same file, compiled without it, is a program with one thread and no warning."""
-        kernel = runnable(compiled("threads", self.SIZES, "x86.scalar"))
+        kernel = to_run(compiled, "threads", self.SIZES, "x86.scalar")
         flags = [flag for flag in kernel.c_source.flags if flag != "-fopenmp"]
         library = build({"k.c": kernel.source}, find_compiler(), flags, tmp_path / "k.so")
         inputs = small_inputs(kernel)
@@ -189,7 +189,7 @@ class TestThreads:
 
     def test_a_sum_is_the_same_in_every_run(self) -> None:
         """Threads share a long sum, and add their parts in order, to the last bit."""
-        kernel = runnable(compiled("threads", (1, 8209, 1), "x86.avx2"))
+        kernel = to_run(compiled, "threads", (1, 8209, 1), "x86.avx2")
         assert "#pragma omp ordered depend(source)" in kernel.source
         random = np.random.default_rng(1)
         inputs = [random.standard_normal(t.shape, np.float32) for t in kernel.signature.inputs]
@@ -198,7 +198,7 @@ class TestThreads:
 
     def test_many_threads_get_tiles(self) -> None:
         """More threads than rows that are worth one; nothing divides anything evenly."""
-        kernel = runnable(compiled("many threads", (37, 67, 41), "x86.scalar"))
+        kernel = to_run(compiled, "many threads", (37, 67, 41), "x86.scalar")
         assert "#pragma omp parallel for collapse(2)" in kernel.source
         kernel.verify()
 

@@ -17,7 +17,7 @@ from morello.program.tree import Allocate, Tensor, walk
 from morello.spec.conversion import convert
 from morello.spec.dtypes import DTYPES, DType
 
-from .kernels import Array, runnable, small_machines
+from .kernels import Array, small_machines, to_run
 
 TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
 TYPES = ("f32", "bf16", "s32", "u8", "s8")
@@ -79,7 +79,7 @@ def _conversions(source: str, target: str) -> morello.Kernel:
 @pytest.mark.parametrize("source", TYPES)
 def test_every_conversion_is_exact(source: str, target: str) -> None:
     """Whatever the target converts with, element by element and bit by bit."""
-    kernel = runnable(_conversions(source, target))
+    kernel = to_run(_conversions, source, target)
     (argument,) = kernel.signature.inputs
     x = _filled(DTYPES[source], argument.shape)
     results = kernel(x)
@@ -116,7 +116,7 @@ def test_of_several_types(n: int, target: str) -> None:
         lines += [f"output y{i}: {out}[3, {n}]", f"t{i} = copy(x{i})"]
         lines += [f"y{i} = {body.format(t=f't{i}', z=f'z{i}')}"]
     text = "\n".join(["spec s() {", *lines, "}"])
-    kernel = runnable(morello.compile(text, target=target, definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target=target, definitions=small_machines())
     assert not _in_memory(kernel)
     kernel.verify()
 
@@ -145,8 +145,8 @@ def test_requantised_products(
     text = REQUANTISED.format(threads=threads, out=out)
     defines = dict(zip("MKN", sizes, strict=True))
     definitions = small_machines()
-    found = morello.compile(text, defines=defines, target=target, definitions=definitions)
-    kernel = runnable(found)
+    options = {"defines": defines, "target": target, "definitions": definitions}
+    kernel = to_run(morello.compile, text, **options)
     wide = [t for t in _in_memory(kernel) if t.dtype.bytes == 4]
     assert all(prod(t.shape) <= largest and t.level == "l1" for t in wide)
     kernel.verify()
@@ -159,6 +159,6 @@ def test_a_product_is_rounded_to_bf16_from_registers() -> None:
         "output y: bf16[9, 40] t = matmul(x, w) y = copy(gelu(t)) }"
     )
     definitions = small_machines()
-    kernel = runnable(morello.compile(text, target="x86.avx512_bf16", definitions=definitions))
+    kernel = to_run(morello.compile, text, target="x86.avx512_bf16", definitions=definitions)
     assert not [t for t in _in_memory(kernel) if t.dtype.name == "f32"]
     kernel.verify()

@@ -10,7 +10,7 @@ import pytest
 
 import morello
 
-from .kernels import Array, runnable, small_inputs, small_machines
+from .kernels import Array, small_inputs, small_machines, to_run
 
 Shape = tuple[int, ...]
 
@@ -262,8 +262,8 @@ CASES: dict[str, Case] = {
 def case(request: pytest.FixtureRequest) -> tuple[Case, morello.Kernel]:
     """A case, compiled."""
     found = CASES[request.param]
-    kernel = morello.compile(found.text, target=found.target, definitions=small_machines())
-    return found, runnable(kernel)
+    definitions = small_machines()
+    return found, to_run(morello.compile, found.text, target=found.target, definitions=definitions)
 
 
 def test_it_computes_what_a_loop_does(case: tuple[Case, morello.Kernel]) -> None:
@@ -292,7 +292,7 @@ def test_blocks() -> None:
     """Of which the picture in between, in its frame, is computed on the way."""
     frame = "pad2d_nhwc({}, top = 1, bottom = 0, left = 0, right = 1, value = 0)"
     text = GRAPH.replace("(p,", f"({frame.format('x')},").replace("(q,", f"({frame.format('h')},")
-    kernel = runnable(morello.compile(text, target="x86.scalar", definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target="x86.scalar", definitions=small_machines())
     x, v, w, b = small_inputs(kernel)
     framed = _framed((1, 5, 4, 2), 1, 0, 0)
     convolved = _convolution((1, 4, 3, 2))

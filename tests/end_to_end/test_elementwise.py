@@ -17,7 +17,7 @@ from morello.rewriting.alternatives import Alternative, Context, alternatives
 from morello.search import graph
 from morello.spec.spec import Family
 
-from .kernels import Array, runnable
+from .kernels import Array, to_run
 
 TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
 
@@ -61,7 +61,7 @@ def _compiled(target: str) -> morello.Kernel:
     lines = ["input x: f32[37]"]
     for number, use in enumerate(EXPECTED):
         lines += [f"output y{number}: f32[37]", f"y{number} = {use}"]
-    return runnable(morello.compile("\n".join(["spec used() {", *lines, "}"]), target=target))
+    return to_run(morello.compile, "\n".join(["spec used() {", *lines, "}"]), target=target)
 
 
 def _computed(use: str, target: str, x: Array) -> Array:
@@ -127,12 +127,11 @@ def test_tails(use: str, target: str) -> None:
 @pytest.mark.parametrize("condition", ["u8", "s32", "f32"])
 def test_select(condition: str, target: str) -> None:
     """Where the condition is 0 of either sign the third operand; NaN is not 0."""
-    kernel = runnable(
-        morello.compile(
-            f"spec s() {{ input c: {condition}[5, 7]\n input x: f32[5, 7]\n"
-            " input z: f32[5, 7]\n output y: f32[5, 7]\n y = select(c, x, z) }",
-            target=target,
-        )
+    kernel = to_run(
+        morello.compile,
+        f"spec s() {{ input c: {condition}[5, 7]\n input x: f32[5, 7]\n"
+        " input z: f32[5, 7]\n output y: f32[5, 7]\n y = select(c, x, z) }",
+        target=target,
     )
     assert kernel.verify().elements > 0
     rng = np.random.default_rng(5)
@@ -194,7 +193,7 @@ def test_conditions(dtype: str, target: str) -> None:
       input z: {dtype}[131]
       output y: {dtype}[131]
       y = conditions(x, z) }}"""
-    kernel = runnable(morello.compile(text, target=target, definitions=definitions))
+    kernel = to_run(morello.compile, text, target=target, definitions=definitions)
     assert kernel.verify().elements > 0
     rng = np.random.default_rng(6)
     kind = kernel.signature.inputs[0].dtype.numpy
@@ -232,7 +231,7 @@ def test_sums_of_many_tensors(target: str) -> None:
     sums = " ".join(f"s{i} = add(s{i - 1}, x{i})" for i in range(2, count - 1))
     text = f"""spec s() {{ {inputs} output y: f32[{size}]
       s1 = add(x0, x1) {sums} y = add(s{count - 2}, x{count - 1}) }}"""
-    kernel = runnable(morello.compile(text, target=target))
+    kernel = to_run(morello.compile, text, target=target)
     values = np.random.default_rng(8).integers(-1000, 1000, (count, size))
     np.testing.assert_array_equal(kernel(*values.astype(np.float32)), values.sum(axis=0))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import morello
-from tests.end_to_end.kernels import memo, runnable
+from tests.end_to_end.kernels import memo, to_run
 
 
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
@@ -16,7 +16,7 @@ def test_a_tensor_of_one_value(shape: tuple[int, ...], dtype: str, target: str) 
     """It is an output like others, of any size."""
     extents = ", ".join(map(str, shape))
     text = f"spec filled() {{ output y: {dtype}[{extents}] y = fill(value = 3) }}"
-    kernel = runnable(morello.compile(text, target=target, memo=memo()))
+    kernel = to_run(morello.compile, text, target=target, memo=memo())
     np.testing.assert_array_equal(kernel(), np.full(shape, 3, dtype=kernel().dtype))
 
 
@@ -28,7 +28,7 @@ def test_a_frame_around_a_large_picture(threads: int) -> None:
       output y: f32[1, 102, 102, 64]
       y = pad2d_nhwc(x, top = 1, bottom = 1, left = 1, right = 1, value = 2)
     }}"""
-    kernel = runnable(morello.compile(text, target="x86.scalar", memo=memo()))
+    kernel = to_run(morello.compile, text, target="x86.scalar", memo=memo())
     x = np.arange(640_000, dtype=np.float32).reshape(1, 100, 100, 64)
     expected = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=2)
     np.testing.assert_array_equal(kernel(x), expected)
@@ -45,7 +45,7 @@ def test_a_negative_zero(extent: int, dtype: str, target: str) -> None:
       y = fill(value = -0.0)
       z = fill(value = 0.0)
     }}"""
-    y, z = runnable(morello.compile(text, target=target, memo=memo()))()
+    y, z = to_run(morello.compile, text, target=target, memo=memo())()
     np.testing.assert_array_equal(np.signbit(y), np.full(extent, True))
     np.testing.assert_array_equal(np.signbit(z), np.full(extent, False))
     np.testing.assert_array_equal(y, z)
@@ -72,6 +72,6 @@ def test_sums_of_one_value(call: str, target: str) -> None:
     read = "input x: f32[5, 23]" if "x)" in call else ""
     extents = ", ".join(map(str, expected.shape))
     text = f"spec sums() {{ {read} local t: f32[5, 23] output y: f32[{extents}] "
-    kernel = runnable(morello.compile(f"{text} t = fill(value = 3) y = {call} }}", target=target))
+    kernel = to_run(morello.compile, f"{text} t = fill(value = 3) y = {call} }}", target=target)
     inputs = [np.ones((5, 23), np.float32)] if read else []
     np.testing.assert_allclose(kernel(*inputs), expected, rtol=1e-6)

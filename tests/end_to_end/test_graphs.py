@@ -12,7 +12,7 @@ from morello.definitions import Definitions
 from morello.spec.dtypes import DTYPES
 from morello.spec.operators import Operation, Operator
 from morello.verify.graphs import random_graphs
-from tests.end_to_end.kernels import runnable, small_machines
+from tests.end_to_end.kernels import small_machines, to_run
 
 SIZES = (1, 2, 3, 5, 8, 17, 33)
 GRAPHS = 12
@@ -74,7 +74,7 @@ def test_random_graph(definitions: Definitions, target: str, largest: int, numbe
     single = _single(definitions)
     operation = next(random_graphs(single, DTYPES["f32"], random, 50, largest=largest))
     text = _text(operation, random)
-    runnable(morello.compile(text, target=target, definitions=small_machines())).verify()
+    to_run(morello.compile, text, target=target, definitions=small_machines()).verify()
 
 
 @pytest.mark.parametrize("number", range(SEVERAL))
@@ -85,7 +85,7 @@ def test_random_graph_with_several_outputs(definitions: Definitions, number: int
     operation = next(random_graphs(single, DTYPES["f32"], random, 50, largest=3))
     text = _text(operation, random, several=True)
     target = random.choice(("x86.scalar", "x86.avx2"))
-    kernel = runnable(morello.compile(text, target=target, definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target=target, definitions=small_machines())
     assert len(kernel.goal.outputs) == 2
     kernel.verify()
 
@@ -98,7 +98,7 @@ def test_a_weight_that_a_graph_reads_twice(use: str) -> None:
         f"spec twice() {{ weight a: f32[16, 16]\n {given}\n output y: f32[16, 16]\n"
         f" y = relu({use}) }}"
     )
-    kernel = runnable(morello.compile(text, target="x86.avx2", definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target="x86.avx2", definitions=small_machines())
     weights = [o for o in kernel.plan.trees[0].root.spec.family.operands if o.weight]
     assert len(weights) == 1
     assert len(kernel.program.packings) <= 1
@@ -121,6 +121,6 @@ def test_a_tensor_that_a_graph_reads_in_two_orders(use: str, size: int) -> None:
     text = (
         f"spec orders() {{ input x: f32[{size}, {size}] output y: f32[{size}, {size}] y = {use} }}"
     )
-    kernel = runnable(morello.compile(text, target="x86.avx2", definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target="x86.avx2", definitions=small_machines())
     x = np.arange(size * size, dtype=np.float32).reshape(size, size) - size
     np.testing.assert_array_equal(kernel(x), IN_TWO_ORDERS[use](x))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import morello
-from tests.end_to_end.kernels import memo, runnable
+from tests.end_to_end.kernels import memo, to_run
 
 PRODUCT = """spec product() {
   input  a: f32[130, 257]
@@ -13,8 +15,9 @@ PRODUCT = """spec product() {
 }"""
 
 
+@pytest.mark.slow
 def test_a_product_keeps_b() -> None:
     """B is not copied before: rows of C that come first do so."""
-    kernel = runnable(morello.compile(PRODUCT, target="x86.zen5", memo=memo()))
+    kernel = to_run(morello.compile, PRODUCT, target="x86.zen5", memo=memo())
     assert "kept_ = " in kernel.c_source.source
     kernel.verify()

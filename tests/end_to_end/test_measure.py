@@ -15,7 +15,7 @@ from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.toolchain import host
 
-from .kernels import SPECS, runnable, small_inputs
+from .kernels import SPECS, small_inputs, to_run
 
 SIZES = {"M": 3, "K": 2, "N": 5}
 PRODUCT: dict[str, Any] = {"defines": SIZES, "target": "x86.scalar"}
@@ -25,7 +25,7 @@ COUNT = 3
 @pytest.fixture(scope="module")
 def winner() -> morello.Kernel:
     """Of three programs, the fastest."""
-    return runnable(morello.compile(SPECS["matmul"], measure=COUNT, **PRODUCT))
+    return to_run(morello.compile, SPECS["matmul"], measure=COUNT, **PRODUCT)
 
 
 def test_rows_are_in_the_order_of_the_prediction(winner: morello.Kernel) -> None:
@@ -84,12 +84,10 @@ def test_without_a_compiler_nothing_is_searched(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_target_that_cannot_run_here_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before anything is searched."""
-    nothing = tmp_path / "cpuinfo"
-    nothing.write_text("")
-    monkeypatch.setattr(host, "CPU_INFO", nothing)
+    monkeypatch.setattr(host, "features", frozenset)
     monkeypatch.setattr(host, "_answer", lambda *_: "lacks")
     memo = Memo()
     with pytest.raises(MorelloError, match="'product' cannot run on this machine"):

@@ -19,7 +19,7 @@ from morello.reference.interpreter import run_program
 from morello.search.budget import Budget
 from morello.verify.program import verify_function
 
-from .kernels import SPECS, Array, compiled, runnable, small_inputs
+from .kernels import SPECS, Array, compiled, small_inputs, to_run
 
 Expected = Callable[..., tuple[Array, ...]]
 
@@ -68,7 +68,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
 def case(request: pytest.FixtureRequest) -> tuple[morello.Kernel, Expected]:
     """A kernel and what it should compute."""
     spec, sizes, target, expected = CASES[request.param]
-    return runnable(compiled(spec, sizes, target)), expected
+    return to_run(compiled, spec, sizes, target), expected
 
 
 def test_they_are_what_numpy_says(case: tuple[morello.Kernel, Expected]) -> None:
@@ -109,7 +109,7 @@ def test_what_is_rounded_is_read_rounded() -> None:
       y = copy(square(x))
       s = copy(y)
     }"""
-    kernel = runnable(morello.compile(text, target="x86.scalar"))
+    kernel = to_run(morello.compile, text, target="x86.scalar")
     x = np.linspace(1, 2, 21, dtype=np.float32).reshape(3, 7)
     y, s = kernel(x)
     np.testing.assert_array_equal(s, y.astype(np.float32))
@@ -119,7 +119,7 @@ def test_what_is_rounded_is_read_rounded() -> None:
 
 def test_out_is_written_and_returned() -> None:
     """A tuple or a list, in the order of the outputs."""
-    kernel = runnable(compiled("rows of a product", (5, 3, 7), "x86.scalar"))
+    kernel = to_run(compiled, "rows of a product", (5, 3, 7), "x86.scalar")
     a, b = small_inputs(kernel)
     out = (np.empty((5, 7), np.float32), np.empty(5, np.float32))
     for given in (out, list(out)):
@@ -163,7 +163,7 @@ def test_a_weight_that_two_read_is_not_packed() -> None:
 
 def test_a_wrong_output_is_named() -> None:
     """Each is compared: another kernel computes the first one, but not the second."""
-    kernel = runnable(compiled("rows of a product", (5, 3, 7), "x86.scalar"))
+    kernel = to_run(compiled, "rows of a product", (5, 3, 7), "x86.scalar")
     text = SPECS["rows of a product"].replace("row_sum", "row_max")
     other = morello.compile(text, defines={"M": 5, "K": 3, "N": 7}, target="x86.scalar")
     with pytest.raises(MismatchError, match=r"^r \(random inputs\)\["):
@@ -208,7 +208,7 @@ def test_a_contest_varies_all() -> None:
       y = relu(x)
       z = exp(x)
     }"""
-    kernel = runnable(morello.compile(text, target="x86.scalar", measure=3))
+    kernel = to_run(morello.compile, text, target="x86.scalar", measure=3)
     plain = morello.compile(text, target="x86.scalar")
     rows = kernel.measurements
     assert [row.rank for row in rows] == [1, 2, 3]

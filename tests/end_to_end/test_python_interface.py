@@ -21,7 +21,7 @@ from morello.plugins import BrokenPlugin, PluginSet
 from morello.reference.interpreter import run_program
 
 from .api_reference import PAGE, reference
-from .kernels import EXAMPLES, SPECS, compiled, runnable, small_inputs
+from .kernels import EXAMPLES, SPECS, compiled, small_inputs, to_run
 
 SIZES = (5, 7, 9)
 
@@ -29,7 +29,7 @@ SIZES = (5, 7, 9)
 @pytest.fixture(scope="module")
 def kernel() -> morello.Kernel:
     """Any machine can run it."""
-    return runnable(compiled("matmul", SIZES, "x86.scalar", installed=True))
+    return to_run(compiled, "matmul", SIZES, "x86.scalar", installed=True)
 
 
 class TestArguments:
@@ -53,7 +53,7 @@ class TestArguments:
 
     def test_a_column_major_operand_wants_columns(self) -> None:
         """And the advice says so."""
-        columns = runnable(compiled("columns_b", SIZES, "x86.avx512"))
+        columns = to_run(compiled, "columns_b", SIZES, "x86.avx512")
         a, b = small_inputs(columns)
         with pytest.raises(UsageError, match="column-major") as refused:
             columns(a, np.ascontiguousarray(b))
@@ -63,7 +63,7 @@ class TestArguments:
     @pytest.mark.parametrize("sizes", [(5, 7, 9), (3, 2, 2), (4, 1, 3), (9, 6, 1)], ids=str)
     def test_panels_are_passed_as_they_lie_in_memory(self, sizes: tuple[int, ...]) -> None:
         """The advice says how; results are unpacked alike."""
-        panels = runnable(compiled("panels", sizes, "x86.scalar"))
+        panels = to_run(compiled, "panels", sizes, "x86.scalar")
         rng = np.random.default_rng(0)
         a, b = (
             rng.integers(-8, 8, (m, n)).astype(np.float32)
@@ -114,7 +114,7 @@ class TestArguments:
 
     def test_an_output_over_an_input_is_refused(self) -> None:
         """``restrict`` would make that undefined."""
-        square = runnable(compiled("square", (11,), "x86.scalar"))
+        square = to_run(compiled, "square", (11,), "x86.scalar")
         (a,) = small_inputs(square)
         with pytest.raises(UsageError, match="shares memory"):
             square(a, out=a)
@@ -128,7 +128,7 @@ class TestArguments:
 @pytest.fixture(scope="module")
 def layer() -> morello.Kernel:
     """One whose weight has to be packed."""
-    found = runnable(compiled("weight bytes", (13, 34, 37), "x86.avx512_vnni"))
+    found = to_run(compiled, "weight bytes", (13, 34, 37), "x86.avx512_vnni")
     assert [str(p.packed.layout) for p in found.program.packings] == ["(1, 0) panels (16, 4)"]
     return found
 
@@ -155,7 +155,7 @@ class TestWeights:
 
     def test_another_kernels_weight_is_refused(self, layer: morello.Kernel) -> None:
         """It may lie in another way."""
-        other = runnable(compiled("weight bytes", (13, 34, 32), "x86.avx512_vnni"))
+        other = to_run(compiled, "weight bytes", (13, 34, 32), "x86.avx512_vnni")
         a, _ = small_inputs(layer)
         with pytest.raises(UsageError, match="'b' of 'product' is <weight 'b'") as refused:
             layer(a, other.pack("b", small_inputs(other)[1]))
@@ -171,7 +171,7 @@ class TestWeights:
 
     def test_one_that_is_best_as_it_is_stays_an_array(self) -> None:
         """Callers need not know."""
-        plain = runnable(compiled("weight", (5, 6, 11), "x86.scalar"))
+        plain = to_run(compiled, "weight", (5, 6, 11), "x86.scalar")
         a, b = small_inputs(plain)
         packed = plain.pack("b", b)
         assert isinstance(packed, np.ndarray)

@@ -11,7 +11,7 @@ import pytest
 import morello
 from morello.definitions import Definitions, load_definitions
 from morello.language.source import Source
-from tests.end_to_end.kernels import runnable, small_machines
+from tests.end_to_end.kernels import small_machines, to_run
 
 DECLARED = """
 op causal(S: T[i, j], P: U[i], Q: U[j]) -> Y: T[i, j]
@@ -88,8 +88,8 @@ def test_each_way_reads_its_own_elements(
     body, shapes, expected = CASES[case]
     for name, value in (("T[", f"{dtype}["), ("M", str(rows)), ("N", str(columns))):
         body = body.replace(name, value)
-    kernel = runnable(
-        morello.compile(f"spec s() threads {threads} {{ {body} }}", target=target, definitions=own)
+    kernel = to_run(
+        morello.compile, f"spec s() threads {threads} {{ {body} }}", target=target, definitions=own
     )
     random = np.random.default_rng(0)
     sizes = {"M": rows, "N": columns}

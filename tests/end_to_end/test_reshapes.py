@@ -15,7 +15,7 @@ from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 
-from .kernels import Array, runnable, small_machines
+from .kernels import Array, small_machines, to_run
 
 Expected = Callable[..., Array]
 
@@ -104,7 +104,7 @@ ON_VECTORS = [(name, VECTORS[number % len(VECTORS)]) for number, name in enumera
 @cache
 def _compiled(name: str, target: str) -> morello.Kernel:
     text = f"spec s() {{ {CASES[name][0]} }}"
-    return runnable(morello.compile(text, target=target, definitions=small_machines()))
+    return to_run(morello.compile, text, target=target, definitions=small_machines())
 
 
 @pytest.mark.parametrize(("name", "target"), [*((n, "x86.scalar") for n in CASES), *ON_VECTORS])
@@ -157,7 +157,7 @@ def test_heads_are_put_together() -> None:
       output y: f32[5, 7]
       y = matmul(merge_heads(matmul(softmax(matmul_nt(q, v)), v), width = 4), w)
     }"""
-    kernel = runnable(morello.compile(text, target="x86.scalar", definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target="x86.scalar", definitions=small_machines())
     kernel.verify()
     rng = np.random.default_rng(7)
     shapes = ((3, 5, 4), (3, 5, 4), (12, 7))

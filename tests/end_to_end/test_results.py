@@ -14,7 +14,7 @@ from morello.spec.dtypes import BF16
 from morello.spec.layout import Layout
 from morello.verify.program import verify_function
 
-from .kernels import Array, compiled, runnable, small_inputs
+from .kernels import Array, compiled, small_inputs, to_run
 
 Expected = Callable[..., Array]
 
@@ -139,8 +139,8 @@ without the dot products and their panels, and with a weight that is not packed 
 def case(request: pytest.FixtureRequest) -> tuple[morello.Kernel, Expected]:
     """A kernel and what it should compute."""
     spec, sizes, target, expected = CASES[request.param]
-    found = compiled(spec, sizes, target, installed=request.param in INSTALLED)
-    return runnable(found), expected
+    installed = request.param in INSTALLED
+    return to_run(compiled, spec, sizes, target, installed=installed), expected
 
 
 def test_it_computes_what_numpy_does(case: tuple[morello.Kernel, Expected]) -> None:
@@ -188,7 +188,7 @@ def test_rows_of_one_tensor_are_read_side_by_side() -> None:
 
 def test_what_flushes_says_so_and_is_held_to_no_more_than_that() -> None:
     """Whatever the program has beside it; the strict bound would refuse it."""
-    kernel = runnable(compiled("bf16", (5, 13, 35), "x86.avx512_bf16", installed=True))
+    kernel = to_run(compiled, "bf16", (5, 13, 35), "x86.avx512_bf16", installed=True)
     assert [k.name for k in kernel.plan.kernels if k.flushes] == ["dot_rows_bf16_x16"]
     assert kernel.flushes_subnormals
     with pytest.raises(MismatchError, match=r"\((tiny|uneven) inputs\)"):
@@ -205,7 +205,7 @@ def test_nothing_else_flushes(spec: str) -> None:
 
 def test_every_size_up_to_six_is_right() -> None:
     """One search answers them all: the memo has what is below the largest."""
-    runnable(compiled("matmul", (6, 6, 6), "x86.scalar"))
+    to_run(compiled, "matmul", (6, 6, 6), "x86.scalar")
     for sizes in [(m, k, n) for m in (1, 2, 5) for k in (1, 3, 6) for n in (1, 4, 6)]:
         kernel = compiled("matmul", sizes, "x86.scalar")
         inputs = small_inputs(kernel)

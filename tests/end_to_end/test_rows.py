@@ -10,7 +10,7 @@ import pytest
 
 import morello
 
-from .kernels import Array, runnable, small_machines
+from .kernels import Array, runnable, small_machines, to_run
 
 TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
 
@@ -133,7 +133,7 @@ def test_a_mean_is_that_of_the_whole() -> None:
 def test_one_number_of_all() -> None:
     """A row alone has no dimension left."""
     text = "spec s(N) { input x: f32[N] output y: f32[] y = row_sum(x) }"
-    kernel = runnable(morello.compile(text, defines={"N": 1001}, target="x86.avx512"))
+    kernel = to_run(morello.compile, text, defines={"N": 1001}, target="x86.avx512")
     assert kernel(np.ones(1001, np.float32)) == 1001
     assert kernel.verify().elements == len(kernel.verify().kinds)
 

@@ -11,7 +11,7 @@ import pytest
 import morello
 from morello.definitions import Definitions, load_definitions
 
-from .kernels import Array, only_l1, runnable, small_machines
+from .kernels import Array, only_l1, small_machines, to_run
 
 Expected = Callable[..., Array]
 
@@ -83,7 +83,7 @@ LSTM = """
 @cache
 def _compiled(name: str, dtype: str, target: str, threads: int = 1) -> morello.Kernel:
     text = f"spec s() threads {threads} {{ {CASES[name][0].replace('TYPE', dtype)} }}"
-    return runnable(morello.compile(text, target=target, definitions=small_machines()))
+    return to_run(morello.compile, text, target=target, definitions=small_machines())
 
 
 def _assert_right(kernel: morello.Kernel, expected: Expected) -> None:
@@ -114,7 +114,7 @@ def test_threads_share_a_slice(name: str) -> None:
 def test_gates_are_slices_of_one_row() -> None:
     """The cell of an LSTM, of which one product computes all gates."""
     text = f"spec s() {{ {LSTM} }}"
-    kernel = runnable(morello.compile(text, target="x86.avx2", definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target="x86.avx2", definitions=small_machines())
     assert kernel.plan.render().count("read_rearranged(") == 3
     _assert_right(kernel, _step_of_lstm)
 
@@ -288,4 +288,4 @@ def test_statements_may_read_a_part(name: str, target: str, declared: Definition
     """Between margins, in steps or by rows, and compute with it, as one declares."""
     text, expected = DECLARED[name]
     spec = f"spec s() {{ {text} }}"
-    _assert_right(runnable(morello.compile(spec, target=target, definitions=declared)), expected)
+    _assert_right(to_run(morello.compile, spec, target=target, definitions=declared), expected)

@@ -9,7 +9,7 @@ import pytest
 
 import morello
 
-from .kernels import Array, runnable
+from .kernels import Array, to_run
 
 TARGETS = ("x86.scalar", "x86.avx2")
 CONSTANTS = (1e6, 255.0, 1234.0, 0.1, 3.3, 100000.3, -1234.567)
@@ -19,7 +19,7 @@ def _of_rows(call: str, length: int, target: str, more: str = "") -> morello.Ker
     """A program of one operator on a row ``x``; its output is as large as the row, or a number."""
     shape = f"1, {length}" if "norm" in call else "1"
     text = f"spec s() {{ input x: f32[1, {length}] {more} output y: f32[{shape}] y = {call} }}"
-    return runnable(morello.compile(text, target=target))
+    return to_run(morello.compile, text, target=target)
 
 
 @cache

@@ -19,7 +19,7 @@ from morello.toolchain.compilers import try_program
 from morello.toolchain.process import run_command
 from morello.toolchain.signature import Signature
 
-from .kernels import SPECS, compiled, compiler, compilers, runnable, small_inputs
+from .kernels import SPECS, compiled, compiler, compilers, small_inputs, to_run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -48,7 +48,7 @@ class TestCalls:
     @pytest.mark.parametrize("case", [SHARED, PACKED], ids=lambda case: case[0])
     def test_each_has_its_own_results(self, case: tuple[str, tuple[int, ...], str]) -> None:
         """Of its own inputs and weights, packed or not, into arrays of its own or new ones."""
-        kernel = runnable(compiled(*case))
+        kernel = to_run(compiled, *case)
         inputs = small_inputs(kernel)
         passed = [
             kernel.pack(a.name, v) if a.role == "weight" else v
@@ -213,7 +213,7 @@ def test_the_c_has_no_state(
     case: tuple[str, tuple[int, ...], str], kind: str, tmp_path: Path
 ) -> None:
     """ThreadSanitizer sees no race between calls; with one workspace for both it would."""
-    kernel, found = runnable(compiled(*case)), compiler(kind)
+    kernel, found = to_run(compiled, *case), compiler(kind)
     if try_program(found, "int main(void) { return 0; }", ("-fsanitize=thread",)) is None:
         pytest.skip(f"{kind} has no ThreadSanitizer")
     flags = [f for f in kernel.c_source.flags if f != "-fopenmp"]  # its threads are not watched

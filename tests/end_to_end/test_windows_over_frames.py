@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import morello
-from tests.end_to_end.kernels import runnable, small_machines
+from tests.end_to_end.kernels import small_machines, to_run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,7 +36,7 @@ def test_maxima_of_windows_over_a_frame(
     """A picture keeps its size, and every element is the largest of its neighbours."""
     height, width, channels = shape
     text = TEXT.format(dtype=dtype, height=height, width=width, channels=channels)
-    kernel = runnable(morello.compile(text, target=target, definitions=small_machines()))
+    kernel = to_run(morello.compile, text, target=target, definitions=small_machines())
     elements = np.arange(height * width * channels) * 37 % 101 - 50
     x = elements.reshape(1, *shape).astype(kernel.goal.outputs[0].dtype.numpy)
     np.testing.assert_array_equal(kernel(x), _pooled(x))

@@ -21,8 +21,8 @@ from tests.search.solved import one_tree, plan_of, solved
 PRODUCT = matmul(3, 4, 2)
 SHIPPED = "x86.avx512"
 CASES = [
-    pytest.param(name, goal, id=f"{name} {goal}")
-    for name in ("tiny.cached", "tiny.flat", SHIPPED)
+    pytest.param(name, goal, id=f"{name} {goal}", marks=marks)
+    for name, marks in (("tiny.cached", ()), ("tiny.flat", ()), (SHIPPED, pytest.mark.slow))
     for goal in (PRODUCT, copy(5, 3, X=(1, 0)), elementwise("relu", 9))
 ]
 

@@ -7,6 +7,8 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from morello.plugins import GROUP
 from morello.toolchain.host import host_lacks
 from tests.plugins.environment import Environment
@@ -27,6 +29,7 @@ def test_there_is_one_of_each_kind() -> None:
         assert any(re.search(kind, text, re.MULTILINE) for text in texts)
 
 
+@pytest.mark.slow
 def test_they_install_and_do_what_their_pages_say(tmp_path: Path) -> None:
     """One environment for all of them, and for one that ``morello new`` has written."""
     environment = Environment.create(tmp_path / "fresh")

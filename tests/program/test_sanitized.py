@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from morello.reference.compare import check_close
 from morello.reference.goals import goal_reference
 from morello.toolchain.compilers import supports_openmp
 from morello.toolchain.sanitize import run_sanitized
-from tests.end_to_end.kernels import compiled, compiler, compilers, runnable, small_inputs
+from tests.end_to_end.kernels import compiled, compiler, compilers, small_inputs, to_run
 
 CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("matmul", (13, 29, 37), "x86.avx512"),
@@ -55,10 +56,13 @@ CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
 )
 
 
-def _cases() -> list[tuple[str, tuple[int, ...], str, str]]:
-    """All with one compiler, every second with the other."""
+def _cases() -> list[Any]:
+    """All with one compiler; all with the other are slow."""
     kinds = sorted(compilers(), reverse=True)
-    return [(*case, k) for n, case in enumerate(CASES) for k in (kinds[:1] if n % 2 else kinds)]
+    return [
+        *((*case, kind) for case in CASES for kind in kinds[:1]),
+        *(pytest.param(*case, k, marks=pytest.mark.slow) for case in CASES for k in kinds[1:]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def test_nothing_is_touched_but_the_arguments(
     spec: str, sizes: tuple[int, ...], target: str, kind: str
 ) -> None:
     """Odd sizes, whose last vectors are partly used; the result is right as well."""
-    kernel = runnable(compiled(spec, sizes, target))
+    kernel = to_run(compiled, spec, sizes, target)
     inputs = small_inputs(kernel)
     pairs = zip(kernel.signature.inputs, inputs, strict=True)
     given = {argument.name: argument.unpack(array) for argument, array in pairs}

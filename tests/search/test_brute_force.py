@@ -56,7 +56,13 @@ GOALS: dict[str, tuple[Wanted, ...]] = {
     "x86.scalar": (elementwise("relu", 5), elementwise("add", 3), copy(3, 2, X=(1, 0))),
 }
 
-CASES = [pytest.param(name, goal, id=f"{name} {goal}") for name in GOALS for goal in GOALS[name]]
+SLOW = (matmul(3, 3, 2, threads=4), matmul(2, 4, 2), matmul(4, 2, 2), GOALS["tiny.flat"][-4])
+
+CASES = [
+    pytest.param(n, g, id=f"{n} {g}", marks=pytest.mark.slow if g in SLOW else ())
+    for n in GOALS
+    for g in GOALS[n]
+]
 
 
 @cache

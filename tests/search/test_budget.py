@@ -306,7 +306,9 @@ def test_the_numbers_are_said_before_the_search() -> None:
 LARGE = (matmul(4096, 4096, 4096), matmul(4093, 4093, 4093), matmul(1, 16384, 16384))
 
 
-@pytest.mark.parametrize("goal", [*LARGE, batched(8, 512, 512, 512)], ids=str)
+@pytest.mark.parametrize(
+    "goal", [*LARGE, pytest.param(batched(8, 512, 512, 512), marks=pytest.mark.slow)], ids=str
+)
 def test_large_goals_have_a_plan_within_a_small_budget(goal: Wanted) -> None:
     used, budget = context("x86.scalar"), Budget(specs=100_000)
     spec = goal.spec(used.target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,10 @@ RESHAPES = """spec reshapes(S = 5, H = 3, D = 2) {
 }"""
 
 
+WINDOWS = (Path(__file__).parents[2] / "examples" / "convolution.mspec").read_text()
+"""Of which loops make a row one element wide: then more of it stays packed."""
+
+
 def _spec(text: str, target: Target) -> Spec:
     file = parse_spec(Source("<test>", text))
     goal = check_spec(file, None, {}, installed().operators, Collector())
@@ -48,24 +53,28 @@ def _spec(text: str, target: Target) -> Spec:
 
 
 _graph, _reshapes = partial(_spec, GRAPH), partial(_spec, RESHAPES)
+_windows = partial(_spec, WINDOWS)
 
 
-CASES: tuple[tuple[str, Callable[[Target], Spec]], ...] = (
-    ("tiny.cached", matmul(5, 4, 3, threads=3).spec),
-    ("tiny.buffered", batched(2, 1, 7, 4).spec),
-    ("x86.avx2", _graph),
-    ("x86.scalar", _reshapes),
-    ("x86.avx512", matmul(17, 2048, 12).spec),
-)
-IDS = ["threads", "batched", "graph", "reshapes", "matmul"]
+LARGE = ("x86.avx512", matmul(17, 2048, 12).spec)
+
+CASES = [
+    pytest.param("tiny.cached", matmul(5, 4, 3, threads=3).spec, id="threads"),
+    pytest.param("tiny.buffered", batched(2, 1, 7, 4).spec, id="batched"),
+    pytest.param("x86.avx2", _windows, id="windows", marks=pytest.mark.slow),
+    pytest.param("x86.scalar", _graph, id="graph"),
+    pytest.param("x86.avx2", _graph, id="vectors", marks=pytest.mark.slow),
+    pytest.param("x86.scalar", _reshapes, id="reshapes", marks=pytest.mark.slow),
+    pytest.param(*LARGE, id="matmul", marks=pytest.mark.slow),
+]
 
 
 @cache
-def _tasks(name: str, wanted: Callable[[Target], Spec]) -> list[Task]:
+def _tasks(name: str, wanted: Callable[[Target], Spec], alone: bool = False) -> list[Task]:
     used = context(name)
     goal = wanted(used.target)
     graph = discover(used, goal.family)
-    return plan_tasks(used, graph, goal, 10**9, lambda _: None, Nothing())
+    return plan_tasks(used, graph, goal, 10**9, lambda _: None, Nothing(alone=alone))
 
 
 def _pairs(name: str, wanted: Callable[[Target], Spec]) -> Iterator[tuple[Bound, Bound]]:
@@ -77,7 +86,7 @@ def _pairs(name: str, wanted: Callable[[Target], Spec]) -> Iterator[tuple[Bound,
             yield planned, alone
 
 
-@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
+@pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_a_shared_form_is_what_a_variant_would_get_alone(
     name: str, wanted: Callable[[Target], Spec]
 ) -> None:
@@ -95,14 +104,14 @@ def test_a_shared_form_is_what_a_variant_would_get_alone(
 
 def test_variants_share_forms() -> None:
     """Most alternatives do not ask what all operands are, where, and how packed."""
-    bounds = [bound for task in _tasks(*CASES[-1]) for bound in task.bounds]
+    bounds = [bound for task in _tasks(*LARGE) for bound in task.bounds]
     assert len({id(bound.form) for bound in bounds}) < 0.6 * len(bounds)
 
 
 def test_families_share_forms() -> None:
     """A loop over rows is the same wherever the operand is that has none."""
     families: dict[int, set[Family]] = {}
-    for task in _tasks(*CASES[-1]):
+    for task in _tasks(*LARGE):
         for bound in task.bounds:
             families.setdefault(id(bound.form), set()).add(task.variant.family)
     assert max(map(len, families.values())) > 5
@@ -119,10 +128,13 @@ def test_operations_share_forms() -> None:
     assert any(len({o.dims for o in own}) > 1 for own in operations.values())
 
 
-@pytest.mark.parametrize(("name", "wanted"), CASES, ids=IDS)
-def test_what_is_needed_is_in_the_boxes(name: str, wanted: Callable[[Target], Spec]) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(("name", "wanted"), CASES)
+def test_what_is_needed_is_in_the_boxes(
+    name: str, wanted: Callable[[Target], Spec], alone: bool
+) -> None:
     """Every sub-Spec that exists somewhere is one of those that will be solved."""
-    tasks = _tasks(name, wanted)
+    tasks = _tasks(name, wanted, alone)
     boxes = {task.variant: task.box for task in tasks}
     for task in tasks:
         for bound in task.bounds:

@@ -56,15 +56,18 @@ def _need_machine(definitions: Definitions, target: str, kernel: str) -> None:
         pytest.skip(f"{kernel}: {target} needs {', '.join(lacking)}")
 
 
+@pytest.mark.parametrize("budget", [12, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", dict.fromkeys(target for target, _ in INSTALLED))
-def test_kernels_do_what_their_operators_mean(target: str, definitions: Definitions) -> None:
+def test_kernels_do_what_their_operators_mean(
+    target: str, budget: int | None, definitions: Definitions
+) -> None:
     """At sizes around their vectors, inside larger tensors, on nasty inputs, under sanitizers.
 
     All kernels of a target are compiled together, by one process.
     """
     _need_machine(definitions, target, "its kernels")
     kernels = _own(definitions, target)
-    reports = verify_kernels(definitions, definitions.targets[target], kernels)
+    reports = verify_kernels(definitions, definitions.targets[target], kernels, budget=budget)
     assert [kernel.name for kernel in kernels] == [report.kernel for report in reports]
     if failures := [report.failure for report in reports if report.failure is not None]:
         raise ExceptionGroup(f"kernels of {target}", failures)
