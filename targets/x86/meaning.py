@@ -37,6 +37,8 @@ from morello.spec.primitives import (
 
 from .operands import COperand, view_fastest
 
+_COMPARISON = re.compile(r"\{\d\} ([<>]=?|[=!]=) \{\d\}")
+
 _ATOM = re.compile(r"\w+(\.\w+)?(\[[^][]*\])?|\(-[\w.+-]+\)")
 
 
@@ -161,7 +163,14 @@ class MeaningWriter:
             case ast.Number(value=value):
                 return self._constant(value, step.dtype)
         text = self._of(step.dtype).text(step.primitive)
-        return text.format(*(values[i] for i in step.arguments))
+        arguments = [values[i] for i in step.arguments]
+        if _COMPARISON.search(text):  # of a value with itself, compilers give a warning
+            for n, argument in enumerate(step.arguments):
+                if arguments[n] in arguments[:n]:
+                    own = self._steps[argument]
+                    kind = TRUTH if own.condition else TYPE
+                    arguments[n] = self._local(arguments[n], kind, own.dtype)
+        return text.format(*arguments)
 
     def _of(self, dtype: str) -> PrimitiveTable:
         """The primitives of an element type."""

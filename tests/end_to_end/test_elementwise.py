@@ -253,3 +253,12 @@ def test_operands_come_to_registers_of_one_kind(monkeypatch: pytest.MonkeyPatch)
     assert 0 < len(sums_of_all) < 150
     vectors = [{o.vector for o in family.operands[:-1]} - {0} for family in sums_of_all]
     assert max(map(len, vectors)) == 1
+
+
+@pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2"])
+@pytest.mark.parametrize("operator", ["maximum", "minimum"])
+def test_a_tensor_compared_with_itself(operator: str, target: str) -> None:
+    """Compilers give a warning of such C, and warnings are errors."""
+    text = f"spec s() {{ input x: s32[1, 2] output y: s32[1, 2] y = {operator}(x, x) }}"
+    kernel = to_run(morello.compile, text, target=target)
+    np.testing.assert_array_equal(kernel(np.array([[3, -4]], np.int32)), [[3, -4]])
