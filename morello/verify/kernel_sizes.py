@@ -31,8 +31,11 @@ MULTIPLES = 3
 LARGE = range(100, 1101)
 """Every free size is tried at one of these at least, if the guards accept any."""
 
-LARGE_SIZES = (1021, 517, 259, 131, 101)
-"""Those that are tried, in turn, until one is accepted; each without its remainder by a step."""
+LARGE_SIZES = (259, 517, 1021, 131, 101)
+"""Those that are tried, in turn, until one is accepted; each without its remainder by a step.
+
+The first is more than a byte holds. C compilers take a long time for larger ones, written out.
+"""
 
 LARGE_DRAWS = 32
 """How many combinations with small sizes of the other dimensions are tried of each."""

@@ -156,7 +156,9 @@ def test_random_boxes(solver: CompiledSolver, case: tuple[Task, dict[Any, Box], 
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=str)
-@pytest.mark.parametrize("target", ["tiny.buffered", "x86.avx2"])
+@pytest.mark.parametrize(
+    "target", ["tiny.buffered", "x86.scalar", pytest.param("x86.avx2", marks=pytest.mark.slow)]
+)
 def test_whole_goals(goal: Wanted, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     used = context(target)
     spec = goal.spec(used.target)

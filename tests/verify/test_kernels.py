@@ -173,7 +173,13 @@ def test_a_kernel_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
 # ------------------------------------------------------------------------------- instances
 
 
-@pytest.mark.parametrize(("target", "name"), INSTALLED)
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        pytest.param(*case, marks=() if case[0] in ("x86.scalar", "x86.avx2") else pytest.mark.slow)
+        for case in INSTALLED
+    ],
+)
 def test_instances_cover_families_and_shapes(
     target: str, name: str, definitions: Definitions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
