@@ -16,7 +16,8 @@
 // size reads is final when all smaller ones are done.
 //
 // All that Python hands over are vectors of int64, written down in `compiled.py`: numbers of
-// elements, and addresses. Products and sums are rounded one by one: no contraction, no -ffast-math.
+// elements, and addresses. Products and sums are rounded one by one: no contraction and no
+// -ffast-math.
 
 #include <math.h>
 #include <stdint.h>
@@ -194,8 +195,7 @@ static Stream dense(const Solver *s, int64_t axes, int64_t tiles, int64_t *size)
   return found;
 }
 
-// Calls back are avoided: positions of two streams while all indices of a set of axes are visited,
-// the last axis first.
+// Positions of two streams while all indices of a set of axes are visited, the last axis first.
 typedef struct {
   int64_t axes, tiles, tile, index[AXES], left, right;
 } Walk;
@@ -225,6 +225,7 @@ static int64_t rank_of(const Axis *axis, int64_t value) {
 static Group *group_for(Solver *s, Group *groups, int *count, int64_t axes, int64_t tiles) {
   for (int g = 0; g < *count; g++)
     if (groups[g].axes == axes) return &groups[g];
+  if (*count == AXES + 1) return NULL;  // of a child with more axes than any table here
   Group *made = &groups[*count];
   int64_t size;
   made->axes = axes;
@@ -273,7 +274,8 @@ typedef struct {
   int count;
 } Groups;
 
-// The first axis of a form's rows: those behind its level along which all but offsets is the same.
+// The first axis of a form's rows: of those behind its level, as many of the last ones as the form
+// is the same along, but for offsets and volumes.
 static int first_of_row(const Solver *s, const Form *f, const Groups *groups) {
   int first = s->axes - 1;
   int64_t row = s->length[first];
@@ -453,7 +455,8 @@ static void add_base(float *restrict r, const double *cost, int64_t cost_step, c
 static int choose(const float *restrict r, float *restrict costs, int16_t *restrict choices,
                   int16_t option, int64_t n) {
   int any = 0;
-  for (int64_t j = 0; j < n; j++) any |= (r[j] < costs[j]) | ((r[j] == costs[j]) & (choices[j] > option));
+  for (int64_t j = 0; j < n; j++)
+    any |= (r[j] < costs[j]) | ((r[j] == costs[j]) & (choices[j] > option));
   if (any)
     for (int64_t j = 0; j < n; j++) {
       const int better = (r[j] < costs[j]) | ((r[j] == costs[j]) & (choices[j] > option));
@@ -573,7 +576,8 @@ static int evaluate(Solver *s, Form *f, int64_t tile, int depth) {
         break;
       }
       index[a] = 0;
-      for (int64_t i = 0; i < f->streams; i++) f->at[i] -= f->stream[i].step[a] * (s->length[a] - 1);
+      const int64_t back = s->length[a] - 1;
+      for (int64_t i = 0; i < f->streams; i++) f->at[i] -= f->stream[i].step[a] * back;
     }
     if (a < depth || s->status) return any;
   }
