@@ -223,10 +223,10 @@ def _least_sizes(variant: Variant) -> tuple[int, ...]:
         operation.operands, variant.family.operands, variant.packing, strict=True
     ):
         for dimension, width in zip(operand.order[::-1], cuts(panel(packing)), strict=False):
-            terms = indices[dimension].terms if width else ()
-            if len(terms) == 1:
-                [(dim, factor)] = terms
-                least[dim] = max(width // factor + 1, least[dim])
+            index = indices[dimension]
+            if width and len(index.terms) == 1:
+                [(dim, factor)] = index.terms
+                least[dim] = max((width - 1 - index.margins) // factor + 2, least[dim])
     return tuple(least.values())
 
 

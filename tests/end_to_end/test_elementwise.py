@@ -265,3 +265,13 @@ def test_a_tensor_compared_with_itself(operator: str) -> None:
       y = {operator}(t, t) }}"""
     kernel = to_run(morello.compile, text, target="x86.avx2")
     np.testing.assert_array_equal(kernel(np.array([[[3, -4]]], np.int32)), [[[[3, -4]]]])
+
+
+def test_a_sum_compared_with_itself() -> None:
+    """In the output's memory."""
+    text = """spec s() {
+      input  x: s32[1]
+      output y: s32[]
+      t = row_sum(x)
+      y = maximum(t, t) }"""
+    assert to_run(morello.compile, text, target="x86.avx2").verify().elements > 0

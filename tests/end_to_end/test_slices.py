@@ -105,6 +105,17 @@ def test_a_slice_is_what_numpy_says(name: str, dtype: str, target: str) -> None:
     _assert_right(_compiled(name, dtype, target), CASES[name][1])
 
 
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_a_slice_that_is_no_wider_than_a_panel(length: int) -> None:
+    """Of a tensor in panels, which is wider: what is left out counts."""
+    text = f"""spec s() {{
+      input  x: s32[{38 + length}] panels 3
+      output y: s32[{length}]
+      y = slice_columns(x, before = 38, after = 0) }}"""
+    kernel = to_run(morello.compile, text, target="x86.scalar")
+    assert kernel.verify().elements > 0
+
+
 @pytest.mark.parametrize("name", ["of every row", "rows", "two of one tensor"])
 def test_threads_share_a_slice(name: str) -> None:
     """Each has its part of the output, and reads the input between the same margins."""
