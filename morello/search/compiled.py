@@ -105,7 +105,6 @@ def _load(contents: bytes) -> ctypes.CDLL:
         file.write(contents)
         file.flush()
         library = ctypes.CDLL(file.name)
-    library.solve.restype = ctypes.c_int
     task = known()
     costs = task.box.in_memory(np.empty(task.box.cells, np.float32))
     choices = task.box.in_memory(np.empty(task.box.cells, np.int16))
@@ -122,6 +121,8 @@ class CompiledSolver:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._solve = library.solve
+        self._solve.argtypes = (ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 6)
+        self._solve.restype = ctypes.c_int
         self._boxes: dict[Box, _Record] = {}
         self._forms: dict[Form, _Record] = {}
 
@@ -148,30 +149,29 @@ class CompiledSolver:
                 read.append(_address(tables[variant]))
         costs = tables[task.variant]
         words = np.asarray([*forms, *firsts, *below, *read], dtype=np.int64)
-        start, uses = words.ctypes.data, len(below)
-        at = start + 8 * len(forms)
+        lists = _address(words)
         status = self._solve(
-            ctypes.c_void_p(self._box(task.box)),
-            ctypes.c_int64(len(forms)),
-            ctypes.c_void_p(start),
-            ctypes.c_void_p(at),
-            ctypes.c_void_p(at + 8 * len(forms)),
-            ctypes.c_void_p(at + 8 * (len(forms) + uses)),
-            ctypes.c_void_p(_address(costs)),
-            ctypes.c_void_p(_address(choices)),
+            self._box(task.box),
+            len(forms),
+            lists,
+            lists + words.itemsize * len(forms),
+            lists + words.itemsize * 2 * len(forms),
+            lists + words.itemsize * (2 * len(forms) + len(below)),
+            _address(costs),
+            _address(choices),
         )
         return bool(status == 0)
 
     def _box(self, box: Box) -> int:
         found = self._boxes.get(box)
-        if found is None:
-            found = self._boxes[box] = _box_record(box)
+        if found is None:  # of two threads' records the first stays, and both have its address
+            found = self._boxes.setdefault(box, _box_record(box))
         return found.address
 
     def _form(self, form: Form, box: Box) -> int:
         found = self._forms.get(form)
         if found is None:
-            found = self._forms[form] = _form_record(form, len(box.axes))
+            found = self._forms.setdefault(form, _form_record(form, len(box.axes)))
         return found.address
 
 

@@ -180,17 +180,20 @@ def _divided(context: Context, node: Node, variant: Variant, union: Sequence[Set
         for tensor in spec_ref(node.family, variant.packing).tensors
         if tensor.operand.moves_lines(context.target)
     ]
-    least = dict(zip(operation.dims, map(min, union), strict=False))
-    closed: Set[str] = frozenset()
-    while True:
-        sizes = least if operation.operator.restricted else None
-        found = {d for d in node.divided if all(stays_packed(t, d, sizes) for t in packed)}
-        if found == closed:
-            return closed
+
+    def dividing(least: dict[str, int] | None) -> Set[str]:
+        return {d for d in node.divided if all(stays_packed(t, d, least) for t in packed)}
+
+    if not operation.operator.restricted:
+        return dividing(None)
+    needed_sizes = dict(zip(operation.dims, map(frozenset, union), strict=False))
+    least = {d: min(values) for d, values in needed_sizes.items()}
+    found, closed = dividing(least), None
+    while found != closed:
         closed = found  # loops over these lead to smaller sizes, where more may stay packed
-        for d, values in zip(operation.dims, union, strict=False):
-            if d in closed:
-                least[d] = min(tiling_closure(frozenset(values), context.target.sizes))
+        least |= {d: min(tiling_closure(needed_sizes[d], context.target.sizes)) for d in closed}
+        found = dividing(least)
+    return found
 
 
 def _box(context: Context, node: Node, need: list[set[int]], closed: Set[str]) -> Box:

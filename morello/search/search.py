@@ -140,7 +140,7 @@ class _Tables:
         task = self.tasks[number]
         tables = (task, self._boxes, self.costs, self.choices[task.variant])
         if self._compiled is None or not self._compiled.solve(*tables):
-            with self._lock:
+            with self._lock:  # what numpy works with is of one thread at a time
                 solve_variant(*tables, self._planner, self._scratch)
 
     def solved(self, task: Task) -> Solved:

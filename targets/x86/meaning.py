@@ -164,12 +164,9 @@ class MeaningWriter:
                 return self._constant(value, step.dtype)
         text = self._of(step.dtype).text(step.primitive)
         arguments = [values[i] for i in step.arguments]
-        if _COMPARISON.search(text):  # of a value with itself, compilers give a warning
-            for n, argument in enumerate(step.arguments):
-                if arguments[n] in arguments[:n]:
-                    own = self._steps[argument]
-                    kind = TRUTH if own.condition else TYPE
-                    arguments[n] = self._local(arguments[n], kind, own.dtype)
+        if _COMPARISON.search(text) and arguments[0] in arguments[1:]:
+            # Compilers give a warning where a value is compared with itself.
+            arguments[0] = self._local(arguments[0], dtype=step.dtype)
         return text.format(*arguments)
 
     def _of(self, dtype: str) -> PrimitiveTable:

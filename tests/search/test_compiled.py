@@ -181,6 +181,23 @@ def test_what_is_known_is_what_numpy_finds() -> None:
     assert np.isinf(found[0]).any()
 
 
+def test_threads_have_the_same_record_of_a_form(
+    solver: CompiledSolver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes second while it is made does not take the first one's away."""
+    task, make = known(), compiled._form_record
+    form = task.bounds[0].form
+    others: list[int] = []
+
+    def meanwhile(form: Form, rank: int) -> Any:
+        monkeypatch.setattr(compiled, "_form_record", make)
+        others.append(solver._form(form, task.box))
+        return make(form, rank)
+
+    monkeypatch.setattr(compiled, "_form_record", meanwhile)
+    assert [solver._form(form, task.box)] == others
+
+
 def test_a_size_that_is_missing_is_seen(solver: CompiledSolver) -> None:
     """Whoever refers to a Spec that is in no list refers to another one: here, to itself."""
     task = known()
@@ -227,19 +244,17 @@ def test_a_library_that_computes_something_else_is_not_used(
     assert not list(anew.rglob("solver*"))
 
 
-def test_without_a_compiler_numpy_does_it(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
+@pytest.mark.parametrize(
+    ("variable", "value", "why"),
+    [("CC", "no-such-compiler", "no-such-compiler"), ("MORELLO_CACHE", "off", "switched off")],
+)
+def test_without_a_compiler_or_start_up_files_numpy_does_it(
+    variable: str, value: str, why: str, anew: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
     assert compiled_solver() is None
     monkeypatch.setenv("MORELLO_SOLVER", "compiled")
-    with pytest.raises(MorelloError, match="no-such-compiler"):
-        compiled_solver()
-
-
-def test_without_start_up_files_numpy_does_it(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MORELLO_CACHE", "off")
-    assert compiled_solver() is None
-    monkeypatch.setenv("MORELLO_SOLVER", "compiled")
-    with pytest.raises(MorelloError, match="switched off"):
+    with pytest.raises(MorelloError, match=why):
         compiled_solver()
 
 
@@ -257,7 +272,6 @@ from morello.search.compiled import CompiledSolver
 from tests.search.budget import examples
 from tests.search.test_compiled import OTHER, OWN, _empty, tasks
 library = ctypes.CDLL(sys.argv[1])
-library.solve.restype = ctypes.c_int
 
 @examples(60)
 @given(case=tasks())
