@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +25,8 @@ settings.register_profile("same", derandomize=True, deadline=None, suppress_heal
 settings.register_profile("long", max_examples=1000, deadline=None, suppress_health_check=SLOW)
 settings.load_profile("same")  # --hypothesis-profile=long comes later, and counts more
 
+gc.set_threshold(50_000)  # as the command has it: a twentieth of a run's time
+
 os.environ["MORELLO_MEMO"] = "off"  # tests that want one name it
 os.environ["MORELLO_PROFILE"] = "off"
 
@@ -35,11 +40,28 @@ UNIT = frozenset(("building", "checking", "editor", "language", "reference", "re
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in the directories of `UNIT` have the mark ``unit``, but for those with ``process``."""
+    """Mark tests by where they are, and which cases of a test are slow.
+
+    Tests in the directories of `UNIT` have the mark ``unit``, but for those with ``process``. Of a
+    test with the mark ``sample(n)`` all cases but n become ``slow``. The n have the least checksums
+    of their parameters: so they are spread over all of these, and are always the same.
+    """
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         directory = item.path.relative_to(PROJECT / "tests").parts[0]
         if directory in UNIT and item.get_closest_marker("process") is None:
             item.add_marker("unit")
+        if item.get_closest_marker("slow") is None:
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for same in cases.values():
+        sample = same[0].get_closest_marker("sample")
+        if sample is not None:
+            for item in sorted(same, key=_checksum)[sample.args[0] :]:
+                item.add_marker("slow")
+
+
+def _checksum(case: pytest.Item) -> int:
+    return crc32(case.nodeid.partition("[")[2].encode())
 
 
 @pytest.fixture(autouse=True)

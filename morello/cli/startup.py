@@ -5,7 +5,8 @@
   is a `KeyboardInterrupt`, as everywhere. SIGTERM and SIGHUP then end the command in the same way,
   so that it removes its temporary files and stops what it has started.
 * Garbage is not collected. Nearly all that imports make stays, and to look through it time and
-  again takes a tenth of the start. It is never looked at later either.
+  again takes a tenth of the start. It is never looked at later either. What a search makes stays
+  until it ends: it is looked through seldom.
 * The BLAS in numpy is told to start no threads, which would take as long as the rest of numpy. The
   search has no use for it; the reference of a ``--verify`` then multiplies on one core. A number
   that the user has set stays.
@@ -29,6 +30,9 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
+OBJECTS = 50_000
+"""Made since the last time, before the youngest are looked through; usually 700."""
+
 
 class Terminated(KeyboardInterrupt):
     """Like Ctrl-C, for another signal; ``status`` is the exit status that shells expect."""
@@ -51,6 +55,7 @@ def begin() -> Callable[[], None]:
     def finish() -> None:
         gc.freeze()
         gc.enable()
+        gc.set_threshold(OBJECTS)
         if few_threads:  # what this process starts is not its business
             os.environ.pop(BLAS_THREADS, None)
         if interruptible:

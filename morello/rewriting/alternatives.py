@@ -29,6 +29,7 @@ from morello.spec.layout import Packing
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.operators import Operation, Operator
 from morello.spec.spec import Family
+from morello.spec.views import Sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,9 @@ class Context:
     _asked: dict[str, frozenset[str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _sights: dict[tuple[Operation, str], tuple[Sight, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def interned(self, family: Family) -> Family:
         """The one object for all equal families: these are compared most quickly."""
@@ -211,6 +215,21 @@ class Context:
             for step in rule.applied_to_views:
                 making = Instantiation(self.target, self.operators, f, None, None)
                 yield making.applied(step, {rule.declaration.match.variable: f})
+
+    def sights(self, f: SpecRef, tensor: TensorRef) -> tuple[Sight, ...]:
+        """The views of an operand that rules for this operator apply others to.
+
+        They are the same wherever the operands are, and are asked for in every family.
+        """
+        key = (f.family.operation, tensor.key)
+        if key not in self._sights:
+            self._sights[key] = tuple(
+                seen.seen.sight
+                for leaf in self.applied_to_views(f)
+                for seen in leaf.tensors
+                if seen.seen is not None and seen.key == tensor.key
+            )
+        return self._sights[key]
 
     def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> Wishes:
         """What kernels want of a tensor of an operation, in an element type.
@@ -251,8 +270,7 @@ class _Enumeration:
 
     def _allowed(self, bound: int, variables: dict[str, Any]) -> bool:
         """Whether the guards hold that the variables bound so far decide."""
-        applied = self.context.applied_to_views
-        scope = Scope(self.context.target, variables, {}, {}, applied=applied)
+        scope = Scope(self.context.target, variables, {}, {}, sights=self.context.sights)
         for guard in self.rule.decided[bound]:
             if not evaluate(guard, scope):
                 self._refuse(variables, f"'{unparse(guard)}' does not hold")

@@ -41,9 +41,9 @@ from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, panel, row_major, shortened, width_of
 from morello.spec.machine import Kernel, Level, Target
 from morello.spec.rearranged import framed, rearranged, sliced
+from morello.spec.views import Sight
 
 if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
-    from morello.rewriting.steps import Leaf
     from morello.rewriting.wishes import Wish, Wishes
 
 FEW_OPERANDS = 3
@@ -56,8 +56,8 @@ class Scope:
 
     ``used`` maps a bounded level's name to the grains in use. ``match`` is that of the kernel whose
     guards and cost are evaluated; a rule has none. ``wishes`` says what kernels want of a tensor of
-    an operation, in an element type: choices ask for that. ``applied``: what rules for the operator
-    of an operation apply to views of its operands; guards that no size decides ask for that.
+    an operation, in an element type: choices ask for that. ``sights``: the views of an operand that
+    rules for the operation apply others to; guards that no size decides ask for that.
     """
 
     target: Target
@@ -66,7 +66,7 @@ class Scope:
     used: Mapping[str, Size]
     match: KernelMatch | None = None
     wishes: Callable[[SpecRef, TensorRef, DType], Wishes] | None = None
-    applied: Callable[[SpecRef], Iterable[Leaf]] | None = None
+    sights: Callable[[SpecRef, TensorRef], Iterable[Sight]] | None = None
 
     def name(self, node: ast.Name) -> Any:
         """A variable, a coefficient or a level."""
@@ -254,13 +254,8 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
 
 def _visible(scope: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     """Whether some rule for this very operator can see it as it lies, or none looks at it."""
-    assert scope.applied is not None, "only guards that no size decides ask what rules see"
-    views = [
-        seen.seen.sight
-        for leaf in scope.applied(f)
-        for seen in leaf.tensors
-        if seen.seen is not None and seen.key == tensor.key
-    ]
+    assert scope.sights is not None, "only guards that no size decides ask what rules see"
+    views = scope.sights(f, tensor)
     return not views or any(is_seen_along_rows(tensor, sight) for sight in views)
 
 

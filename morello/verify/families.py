@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 
 from morello.program.lower import whole
@@ -58,7 +59,8 @@ def _scalars(operator: Operator) -> Iterator[tuple[tuple[str, float], ...]]:
         yield tuple((dict.fromkeys(operator.given_scalars, value) | dict(whole)).items())
 
 
-def dtype_choices(operator: Operator) -> list[tuple[DType, ...]]:
+@lru_cache(maxsize=256)
+def dtype_choices(operator: Operator) -> tuple[tuple[DType, ...], ...]:
     """Element types of the operands, inputs first: every value of every type variable."""
     declared = [p.dtype for p in operator.parameters]
     variables = [name for name in dict.fromkeys(declared) if name not in DTYPES]
@@ -66,7 +68,7 @@ def dtype_choices(operator: Operator) -> list[tuple[DType, ...]]:
     for values in product(DTYPES.values(), repeat=len(variables)):
         known = {**DTYPES, **dict(zip(variables, values, strict=True))}
         choices.append(tuple(known[name] for name in declared))
-    return choices
+    return tuple(choices)
 
 
 def tensor_for(

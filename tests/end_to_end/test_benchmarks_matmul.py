@@ -75,6 +75,7 @@ def test_products_are_checked_and_timed(tmp_path: Path) -> None:
     assert {"3 x 5 x 4", "loop ikj", "morello"} <= set(texts)
 
 
+@pytest.mark.slow
 def test_every_peer_takes_part_or_is_named_with_the_reason(tmp_path: Path) -> None:
     """Whatever is installed here computes the right product, as a matrix and as a vector."""
     output = tmp_path / "matmul.json"

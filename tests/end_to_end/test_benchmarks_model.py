@@ -80,6 +80,7 @@ def test_the_table_has_a_row_for_each_product_and_the_medians() -> None:
     assert "Over all 7 programs" in model_report.summary({"cases": [ORDERED, REVERSED]})
 
 
+@pytest.mark.slow
 def test_programs_differ_and_are_always_the_same(definitions: Definitions) -> None:
     """The best first; none is there twice, and none is wrong."""
     options = model.Options("x86.scalar", best=3, programs=7)

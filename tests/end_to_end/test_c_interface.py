@@ -82,12 +82,14 @@ def _run(*command: str | Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.sample(16)
 def test_no_compiler_warns(library: Path) -> None:
     """Of anything in C11: warnings are errors."""
     assert {"-std=c11", "-Wall", "-Wextra", "-Werror"} <= {*STANDARD_FLAGS}
     assert library.is_file()
 
 
+@pytest.mark.sample(16)
 def test_every_compiler_gives_the_same(
     kernel: morello.Kernel, library: Path, chosen: Compiler
 ) -> None:

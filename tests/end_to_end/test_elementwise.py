@@ -75,6 +75,7 @@ def _values() -> Array:
     return np.asarray(rng.uniform(0.01, 6, 37) * rng.choice([-1, 1], 37), np.float32)
 
 
+@pytest.mark.sample(32)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("use", EXPECTED)
 def test_an_operator(use: str, target: str) -> None:
@@ -184,6 +185,7 @@ op conditions(X: T[i...], Z: T[i...]) -> Y: T[i...]
 """
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", ["f32", "s32", "s8", "u8"])
 def test_conditions(dtype: str, target: str) -> None:

@@ -64,6 +64,7 @@ FILLED = {
 """What is computed of a tensor ``t`` of 5 x 23 threes, with an ``x`` of as many ones."""
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
 @pytest.mark.parametrize("call", FILLED)
 def test_sums_of_one_value(call: str, target: str) -> None:

@@ -61,6 +61,7 @@ def _single(definitions: Definitions) -> dict[str, Operator]:
     return {name: o for name, o in found if not o.parts and not o.slices}
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(
     ("target", "largest", "number"),
     [
@@ -77,6 +78,7 @@ def test_random_graph(definitions: Definitions, target: str, largest: int, numbe
     to_run(morello.compile, text, target=target, definitions=small_machines()).verify()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", range(SEVERAL))
 def test_random_graph_with_several_outputs(definitions: Definitions, number: int) -> None:
     """It compiles, and every output is what its operators compute one after the other."""

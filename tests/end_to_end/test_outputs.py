@@ -71,6 +71,7 @@ def case(request: pytest.FixtureRequest) -> tuple[morello.Kernel, Expected]:
     return to_run(compiled, spec, sizes, target), expected
 
 
+@pytest.mark.sample(4)
 def test_they_are_what_numpy_says(case: tuple[morello.Kernel, Expected]) -> None:
     """On small integers: equal, in the order of the declaration, with their element types."""
     kernel, expected = case

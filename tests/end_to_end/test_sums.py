@@ -34,6 +34,7 @@ def _normalised(target: str, length: int, constant: float) -> Array:
     return np.asarray(kernel(np.full((1, length), constant, np.float32), gain, bias))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("length", [7, 1000, 32768])
 def test_a_constant_row_is_normalised_to_0(target: str, length: int) -> None:

@@ -87,6 +87,7 @@ def test_coefficients_that_keep_it_are_in_no_table(name: str, goal: Wanted) -> N
     _same_tables(solved(name, goal), search(other, goal.spec(other.target)))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "goal"), CASES)
 def test_kernels_and_rules_that_keep_it_are_in_no_table(name: str, goal: Wanted) -> None:
     known = context(name)
@@ -100,6 +101,7 @@ def test_kernels_and_rules_that_keep_it_are_in_no_table(name: str, goal: Wanted)
     _same_tables(solved(name, goal), search(other, goal.spec(other.target)))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2", SHIPPED])
 def test_every_coefficient_that_a_plan_pays_for_changes_it(target: str) -> None:
     """A fall of what the best program pays would make it cheaper."""

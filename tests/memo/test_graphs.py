@@ -56,6 +56,7 @@ def store(
         yield memo.store
 
 
+@pytest.mark.sample(2)
 def test_every_page_is_known(store: Store, known: Context) -> None:
     """Its variant's text is read back, and has the fingerprint that it is kept under."""
     installed = Installed([known])
@@ -68,6 +69,7 @@ def test_every_page_is_known(store: Store, known: Context) -> None:
         assert row.family == variant_text(variant)
 
 
+@pytest.mark.sample(2)
 def test_every_page_is_verified(store: Store, known: Context) -> None:
     """None is passed over, and a sample of all is right."""
     found = verify(store, [known], cells=200, seed=1)

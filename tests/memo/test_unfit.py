@@ -182,6 +182,7 @@ def _program(name: str, wanted: Wanted, store: Store, *, searches: bool = True) 
     return one_tree(reconstruct(found, spec), found).to_json()
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize(
     ("name", "wanted", "goal"),

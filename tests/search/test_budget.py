@@ -149,6 +149,7 @@ def test_a_budget_is_kept_and_used(goal: Wanted, share: float) -> None:
     assert (finest != used.target) == (planned.coarsening is not None)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("goal", GOALS, ids=str)
 def test_few_targets_are_planned_for_a_budget(
     goal: Wanted, monkeypatch: pytest.MonkeyPatch
@@ -197,6 +198,7 @@ def _least(solution: Solution, goal: Wanted) -> float:
     return reconstruct(solution, spec).cycles
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("goal", GOALS, ids=str)
 @pytest.mark.parametrize("name", ["tiny.cached", "tiny.buffered"])
 def test_a_coarser_search_never_finds_a_cheaper_program(name: str, goal: Wanted) -> None:
@@ -306,6 +308,7 @@ def test_the_numbers_are_said_before_the_search() -> None:
 LARGE = (matmul(4096, 4096, 4096), matmul(4093, 4093, 4093), matmul(1, 16384, 16384))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "goal", [*LARGE, pytest.param(batched(8, 512, 512, 512), marks=pytest.mark.slow)], ids=str
 )

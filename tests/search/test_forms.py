@@ -86,6 +86,7 @@ def _pairs(name: str, wanted: Callable[[Target], Spec]) -> Iterator[tuple[Bound,
             yield planned, alone
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_a_shared_form_is_what_a_variant_would_get_alone(
     name: str, wanted: Callable[[Target], Spec]
@@ -128,6 +129,7 @@ def test_operations_share_forms() -> None:
     assert any(len({o.dims for o in own}) > 1 for own in operations.values())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_what_is_needed_is_in_the_boxes(
