@@ -22,6 +22,7 @@ STANDARD_FLAGS = ("-std=c11", "-O3", "-Wall", "-Wextra", "-Werror")
 
 SANITIZE_FLAGS = (
     "-fsanitize=address,undefined,float-cast-overflow",
+    "-fno-sanitize=null,pointer-overflow",  # seen at the access by the former: 40% of gcc's time
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
     "-O0",  # no access is optimised away before it is checked; and half the compiler's time

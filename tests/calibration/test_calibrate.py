@@ -29,6 +29,7 @@ SMALL = Source(
 SPECS = [(SMALL, "sum_of"), (SMALL, "product")]
 
 
+@pytest.mark.slow
 def test_programs_differ_and_are_always_the_same(definitions: Definitions) -> None:
     """The specs take turns; counts times coefficients are the predicted cost."""
     target = definitions.targets["x86.scalar"]

@@ -120,6 +120,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
     assert "| 3 x 3 x 3 |" in printed
 
 
+@pytest.mark.slow
 def test_a_case_of_an_unknown_element_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is left out; the others are measured."""
     monkeypatch.setattr(matmul, "DTYPES", {"f32": F32})
@@ -241,6 +242,7 @@ def test_a_compiled_spec_that_fails_is_an_error(
     draw(json.loads(output.read_text()), tmp_path / "picture.svg")
 
 
+@pytest.mark.slow
 def test_a_spec_that_does_not_compile_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other cases are measured before."""
     compile_spec = morello.compile

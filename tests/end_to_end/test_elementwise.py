@@ -17,7 +17,7 @@ from morello.rewriting.alternatives import Alternative, Context, alternatives
 from morello.search import graph
 from morello.spec.spec import Family
 
-from .kernels import Array, to_run
+from .kernels import Array, small_machines, to_run
 
 TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
 
@@ -61,7 +61,12 @@ def _compiled(target: str) -> morello.Kernel:
     lines = ["input x: f32[37]"]
     for number, use in enumerate(EXPECTED):
         lines += [f"output y{number}: f32[37]", f"y{number} = {use}"]
-    return to_run(morello.compile, "\n".join(["spec used() {", *lines, "}"]), target=target)
+    return to_run(
+        morello.compile,
+        "\n".join(["spec used() {", *lines, "}"]),
+        target=target,
+        definitions=small_machines(),
+    )
 
 
 def _computed(use: str, target: str, x: Array) -> Array:
@@ -164,6 +169,7 @@ FAR: Mapping[str, Mapping[float, float]] = {
 }
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("use", FAR)
 def test_far_from_0(use: str, target: str) -> None:
@@ -233,7 +239,7 @@ def test_sums_of_many_tensors(target: str) -> None:
     sums = " ".join(f"s{i} = add(s{i - 1}, x{i})" for i in range(2, count - 1))
     text = f"""spec s() {{ {inputs} output y: f32[{size}]
       s1 = add(x0, x1) {sums} y = add(s{count - 2}, x{count - 1}) }}"""
-    kernel = to_run(morello.compile, text, target=target)
+    kernel = to_run(morello.compile, text, target=target, definitions=small_machines())
     values = np.random.default_rng(8).integers(-1000, 1000, (count, size))
     np.testing.assert_array_equal(kernel(*values.astype(np.float32)), values.sum(axis=0))
 
@@ -265,7 +271,7 @@ def test_a_tensor_compared_with_itself(operator: str) -> None:
       output y: s32[1, 1, 1, 2]
       t = split_rows(x, width = 2)
       y = {operator}(t, t) }}"""
-    kernel = to_run(morello.compile, text, target="x86.avx2")
+    kernel = to_run(morello.compile, text, target="x86.avx2", definitions=small_machines())
     np.testing.assert_array_equal(kernel(np.array([[[3, -4]]], np.int32)), [[[[3, -4]]]])
 
 
@@ -276,4 +282,9 @@ def test_a_sum_compared_with_itself() -> None:
       output y: s32[]
       t = row_sum(x)
       y = maximum(t, t) }"""
-    assert to_run(morello.compile, text, target="x86.avx2").verify().elements > 0
+    assert (
+        to_run(morello.compile, text, target="x86.avx2", definitions=small_machines())
+        .verify()
+        .elements
+        > 0
+    )

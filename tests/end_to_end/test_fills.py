@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import morello
-from tests.end_to_end.kernels import memo, to_run
+from tests.end_to_end.kernels import memo, small_machines, to_run
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
 @pytest.mark.parametrize("dtype", ["f32", "s32", "u8", "s8"])
 @pytest.mark.parametrize("shape", [(1,), (16,), (3, 1, 7), (300, 1000)])
@@ -16,7 +17,7 @@ def test_a_tensor_of_one_value(shape: tuple[int, ...], dtype: str, target: str) 
     """It is an output like others, of any size."""
     extents = ", ".join(map(str, shape))
     text = f"spec filled() {{ output y: {dtype}[{extents}] y = fill(value = 3) }}"
-    kernel = to_run(morello.compile, text, target=target, memo=memo())
+    kernel = to_run(morello.compile, text, target=target, definitions=small_machines(), memo=memo())
     np.testing.assert_array_equal(kernel(), np.full(shape, 3, dtype=kernel().dtype))
 
 
@@ -45,7 +46,7 @@ def test_a_negative_zero(extent: int, dtype: str, target: str) -> None:
       y = fill(value = -0.0)
       z = fill(value = 0.0)
     }}"""
-    y, z = to_run(morello.compile, text, target=target, memo=memo())()
+    y, z = to_run(morello.compile, text, target=target, definitions=small_machines(), memo=memo())()
     np.testing.assert_array_equal(np.signbit(y), np.full(extent, True))
     np.testing.assert_array_equal(np.signbit(z), np.full(extent, False))
     np.testing.assert_array_equal(y, z)
@@ -73,6 +74,11 @@ def test_sums_of_one_value(call: str, target: str) -> None:
     read = "input x: f32[5, 23]" if "x)" in call else ""
     extents = ", ".join(map(str, expected.shape))
     text = f"spec sums() {{ {read} local t: f32[5, 23] output y: f32[{extents}] "
-    kernel = to_run(morello.compile, f"{text} t = fill(value = 3) y = {call} }}", target=target)
+    kernel = to_run(
+        morello.compile,
+        f"{text} t = fill(value = 3) y = {call} }}",
+        target=target,
+        definitions=small_machines(),
+    )
     inputs = [np.ones((5, 23), np.float32)] if read else []
     np.testing.assert_allclose(kernel(*inputs), expected, rtol=1e-6)

@@ -116,6 +116,7 @@ IN_TWO_ORDERS = {
 }
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("size", [1, 5, 17])
 @pytest.mark.parametrize("use", IN_TWO_ORDERS)
 def test_a_tensor_that_a_graph_reads_in_two_orders(use: str, size: int) -> None:

@@ -94,6 +94,7 @@ KEEPING = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("what", KEEPING)
 def test_what_a_family_cannot_use_keeps_it(what: str) -> None:
     suffix, text = KEEPING[what]
@@ -156,6 +157,7 @@ def test_what_is_only_emitted_keeps_it() -> None:
     assert fingerprint(known) == fingerprint(replace(known, target=target))
 
 
+@pytest.mark.slow
 def test_hash_seeds_keep_it(project: Path) -> None:
     program = (
         "from tests.memo import test_fingerprint as here\n"
@@ -236,6 +238,7 @@ RULES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("what", RULES)
 def test_what_rules_and_operators_say_changes_it(project: Path, what: str) -> None:
     old, new = RULES[what]

@@ -198,7 +198,7 @@ def _least(solution: Solution, goal: Wanted) -> float:
     return reconstruct(solution, spec).cycles
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("goal", GOALS, ids=str)
 @pytest.mark.parametrize("name", ["tiny.cached", "tiny.buffered"])
 def test_a_coarser_search_never_finds_a_cheaper_program(name: str, goal: Wanted) -> None:

@@ -64,7 +64,7 @@ def _best(name: str, wanted: Wanted, count: int | None = None) -> list[Derivatio
     return list(islice(derivations(solved(name, wanted), spec), count))
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_the_first_are_those_of_the_enumeration(name: str, wanted: Wanted) -> None:
     """The same derivations in the same order, ties and all; so none comes twice."""
@@ -198,6 +198,7 @@ for likeness in (None, MainParts()):
 """
 
 
+@pytest.mark.slow
 def test_hash_seeds_change_nothing(project: Path) -> None:
     """Other processes with other seeds find the same plans in the same order."""
     found = {
