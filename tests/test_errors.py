@@ -50,7 +50,7 @@ def _damaged(_: Definitions) -> MorelloError:
 
 
 def _wrong_kernel(definitions: Definitions) -> MorelloError:
-    target = definitions.targets["x86.scalar"]
+    target = definitions.targets["x86.avx2"]
     kernel = next(k for k in target.kernels if k.match.kind == "named")  # accepts few families
     instance = next(iter(kernel_instances(target, kernel, definitions.operators, 1)))
     return WrongKernelError(kernel, instance, "it computes something else")
