@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentInfo",
+    "BoundCall",
     "Budget",
     "Definitions",
     "Diagnostic",
@@ -61,13 +62,15 @@ if TYPE_CHECKING:  # a type checker sees plain names, and that there are no othe
     from morello.search.budget import Budget
     from morello.search.refusals import NoImplementationError
     from morello.search.search import Progress
-    from morello.toolchain.library import PackedWeight
+    from morello.toolchain.library import BoundCall
+    from morello.toolchain.passing import PackedWeight
     from morello.toolchain.signature import ArgumentInfo, Signature
     from morello.toolchain.timing import Timing
     from morello.verify.program import VerificationReport
 else:
     _ELSEWHERE = {
         "ArgumentInfo": ("toolchain.signature", "ArgumentInfo"),
+        "BoundCall": ("toolchain.library", "BoundCall"),
         "Budget": ("search.budget", "Budget"),
         "Definitions": ("definitions", "Definitions"),
         "Diagnostic": ("language.diagnostics", "Diagnostic"),
@@ -77,7 +80,7 @@ else:
         "Memo": ("memo.memo", "Memo"),
         "MismatchError": ("reference.compare", "MismatchError"),
         "NoImplementationError": ("search.refusals", "NoImplementationError"),
-        "PackedWeight": ("toolchain.library", "PackedWeight"),
+        "PackedWeight": ("toolchain.passing", "PackedWeight"),
         "Plan": ("plan", "Plan"),
         "Progress": ("search.search", "Progress"),
         "SearchStatistics": ("kernel", "SearchStatistics"),

@@ -20,11 +20,11 @@ from morello.program.source import CSource
 from morello.program.tree import Program
 from morello.search.coarsening import Coarsening
 from morello.spec.goal import Goal
-from morello.toolchain.signature import Signature, argument_of, signature_of
+from morello.toolchain.signature import AnyArray, Signature, argument_of, signature_of
 
 if TYPE_CHECKING:
     from morello.measure import Measurement
-    from morello.toolchain.library import CompiledFunction, Out, Passed
+    from morello.toolchain.library import BoundCall, CompiledFunction, Out, Passed
     from morello.toolchain.timing import Timing
     from morello.verify.program import VerificationReport
 
@@ -152,9 +152,18 @@ class Kernel:
         Raises:
             UsageError: An argument does not fit, with what is wrong and what to do.
         """
-        return self.function(*inputs, out=out)
+        function = self._function or self.function  # without the lock, once it is there
+        return function(*inputs, out=out)
 
-    def pack(self, name: str, values: Array) -> Passed:
+    def bind(self, *inputs: Passed, out: Out | None = None) -> BoundCall:
+        """A call with these arguments, for many: it does no more than run the function.
+
+        Args and errors are those of a call, which looks at its arrays each time; this looks once.
+        Without ``out`` it has arrays of its own for the outputs, and writes them in every call.
+        """
+        return self.function.bind(*inputs, out=out)
+
+    def pack(self, name: str, values: AnyArray) -> Passed:
         """What to pass for an argument, once for as many calls as one likes.
 
         A weight is packed by the kernel's C code as the kernel wants it. Of any other argument it

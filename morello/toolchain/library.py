@@ -8,18 +8,22 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from morello.errors import MorelloError, UsageError
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.driver import repeat_name
 from morello.toolchain.host import require_host
+from morello.toolchain.passing import PackedWeight, Passing
 from morello.toolchain.signature import (
+    AnyArray,
     ArgumentInfo,
     Array,
     Signature,
+    address_of,
     aligned_bytes,
     allocate,
     argument_of,
@@ -28,25 +32,36 @@ from morello.toolchain.signature import (
     check_overlap,
 )
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedWeight:
-    """A weight as one function takes it. ``memory``: its bytes, to be left alone."""
-
-    function: str
-    argument: ArgumentInfo
-    memory: Array
-
-    def __repr__(self) -> str:
-        name, layout = self.argument.name, self.argument.packed.layout
-        return f"<weight '{name}' of '{self.function}', {layout}, {self.memory.size} bytes>"
-
-
-Passed = Array | PackedWeight
+Passed = AnyArray | PackedWeight
 """What stands for an argument in a call."""
 
-Out = Array | tuple[Array, ...] | list[Array]
+Out = AnyArray | Sequence[AnyArray]
 """Where results go: an array for each output, which may stand alone where there is one."""
+
+
+class BoundCall:
+    """A call with its arguments: it does no more than run the function.
+
+    What was passed is looked at once, and kept alive. It owns a workspace: it must not run in two
+    threads at once.
+
+    Attributes:
+        out: The arrays that it writes, as a call returns them.
+    """
+
+    __slots__ = ("_addresses", "_function", "_kept", "out")
+
+    def __init__(self, function: Callable[..., object], kept: Sequence[Array], out: Any) -> None:
+        """``kept``: what the function takes the addresses of."""
+        self._function = function
+        self._kept = kept
+        self._addresses = tuple(map(address_of, kept))
+        self.out = out
+
+    def __call__(self) -> Any:
+        """Compute the outputs from what the inputs hold now."""
+        self._function(*self._addresses)
+        return self.out
 
 
 class CompiledFunction:
@@ -59,16 +74,18 @@ class CompiledFunction:
     def __init__(self, library: ctypes.CDLL, signature: Signature) -> None:
         """See `load`."""
         self.signature = signature
-        self._function = _without_result(library[signature.name])
+        self._function = _without_result(library[signature.name], len(signature.arguments) + 1)
         self._repeat = getattr(library, repeat_name(signature.name), None)
         self._packers = {
-            a.name: _without_result(library[a.packing.function])
+            a.name: _without_result(library[a.packing.function], 3)
             for a in signature.arguments
             if a.packing is not None
         }
         self._local = threading.local()
+        self._passing = Passing(signature)
+        self._inputs, self._outputs = signature.inputs, signature.outputs
 
-    def __call__(self, *inputs: Passed, out: Out | None = None) -> Array | tuple[Array, ...]:
+    def __call__(self, *inputs: Passed, out: Out | None = None) -> Any:
         """Compute the outputs.
 
         Args:
@@ -84,16 +101,37 @@ class CompiledFunction:
         Raises:
             UsageError: An argument does not fit, with what is wrong and what to do.
         """
+        if type(out) is np.ndarray:  # how small kernels are called, and all that is needed then
+            addresses = self._passing.addresses((*inputs, out))
+            if addresses is not None:
+                self._function(*addresses, self._workspace())
+                return out
         outputs = self.results(*inputs, out=out)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def results(self, *inputs: Passed, out: Out | None = None) -> tuple[Array, ...]:
+    def results(self, *inputs: Passed, out: Out | None = None) -> tuple[Any, ...]:
         """The same with a tuple of the outputs, however many there are."""
-        outputs = self._outputs(len(inputs), out)
-        self._function(*self._pointers((*inputs, *outputs)), self._workspace())
+        outputs = self._written(len(inputs), out)
+        arrays = (*inputs, *outputs)
+        addresses = self._passing.addresses(arrays)
+        if addresses is None:
+            memory = self._checked(arrays)
+            self._function(*map(address_of, memory), self._workspace())
+        else:
+            self._function(*addresses, self._workspace())
         return outputs
 
-    def pack(self, name: str, values: Array) -> Passed:
+    def bind(self, *inputs: Passed, out: Out | None = None) -> BoundCall:
+        """A call with these arguments, to be made many times.
+
+        Arguments and errors are those of a call; a weight that is an array is packed here and now.
+        """
+        outputs = self._written(len(inputs), out)
+        memory = self._checked((*inputs, *outputs))
+        kept = (*memory, aligned_bytes(self.signature.workspace_bytes))
+        return BoundCall(self._function, kept, outputs[0] if len(outputs) == 1 else outputs)
+
+    def pack(self, name: str, values: AnyArray) -> Passed:
         """What to pass for an argument, for as many calls as one likes.
 
         Args:
@@ -113,40 +151,31 @@ class CompiledFunction:
 
     def _packed(self, argument: ArgumentInfo, passed: Array) -> PackedWeight:
         memory = aligned_bytes(argument.packed.bytes)
-        self._packers[argument.name](_pointer(passed), _pointer(memory), self._workspace())
+        pack = self._packers[argument.name]
+        pack(address_of(passed), address_of(memory), self._workspace())
         return PackedWeight(self.signature.name, argument, memory)
-
-    def prepare(self, arrays: Sequence[Passed]) -> Callable[[], object]:
-        """A call without arguments that does no more than run the function.
-
-        Args:
-            arrays: All arguments: inputs and weights, then outputs. They are kept alive. Weights
-                are packed here and now.
-
-        Returns:
-            The call. It owns one workspace: do not run it in two threads at once.
-
-        Raises:
-            UsageError: An argument does not fit.
-        """
-        workspace = aligned_bytes(self.signature.workspace_bytes)
-        return partial(self._function, *self._pointers(arrays), _pointer(workspace))
 
     def prepare_repeated(self, arrays: Sequence[Passed]) -> Callable[[int], object] | None:
         """A call that runs the function a number of times in C, so that nothing else is timed.
 
         None where the library was built without `morello.toolchain.driver.repeat_driver`.
-        Arguments and errors are those of `prepare`.
+
+        Args:
+            arrays: All arguments: inputs and weights, then outputs. They are kept alive. Weights
+                are packed here and now.
+
+        Raises:
+            UsageError: An argument does not fit.
         """
         if self._repeat is None:
             return None
-        pointers = self._pointers(arrays)
-        table = (ctypes.c_void_p * len(pointers))(*(p.value for p in pointers))
-        workspace = _pointer(aligned_bytes(self.signature.workspace_bytes))
-        return _Repeated(self._repeat, table, workspace, tuple(pointers))
+        memory = self._checked(arrays)
+        table = (ctypes.c_void_p * len(memory))(*map(address_of, memory))
+        workspace = aligned_bytes(self.signature.workspace_bytes)
+        return _Repeated(self._repeat, table, workspace, memory)
 
-    def _outputs(self, inputs: int, out: Out | None) -> tuple[Array, ...]:
-        expected, outputs = self.signature.inputs, self.signature.outputs
+    def _written(self, inputs: int, out: Out | None) -> tuple[AnyArray, ...]:
+        expected, outputs = self._inputs, self._outputs
         if inputs != len(expected):
             names = ", ".join(a.name for a in expected) or "none"
             raise UsageError(
@@ -169,8 +198,8 @@ class CompiledFunction:
             )
         return given
 
-    def _pointers(self, arrays: Sequence[Passed]) -> list[ctypes.c_void_p]:
-        """Addresses of all arguments; each keeps its array alive."""
+    def _checked(self, arrays: Sequence[Passed]) -> list[Array]:
+        """What the function reads and writes of what is passed for all arguments."""
         arguments = self.signature.arguments
         if len(arrays) != len(arguments):
             raise UsageError(
@@ -179,7 +208,7 @@ class CompiledFunction:
             )
         memory = [self._memory(a, passed) for a, passed in zip(arguments, arrays, strict=True)]
         check_overlap(self.signature, memory)
-        return [_pointer(array) for array in memory]
+        return memory
 
     def _memory(self, argument: ArgumentInfo, passed: Passed) -> Array:
         """What the function reads or writes of what is passed for an argument."""
@@ -198,12 +227,15 @@ class CompiledFunction:
             help=f"pass what this kernel's pack('{argument.name}', ...) gives",
         )
 
-    def _workspace(self) -> ctypes.c_void_p:
-        """This thread's workspace."""
-        if not hasattr(self._local, "workspace"):
-            self._local.workspace = _pointer(aligned_bytes(self.signature.workspace_bytes))
-        workspace: ctypes.c_void_p = self._local.workspace
-        return workspace
+    def _workspace(self) -> int:
+        """The address of this thread's workspace."""
+        local = self._local
+        try:
+            return local.address  # type: ignore[no-any-return]
+        except AttributeError:  # the first call in this thread
+            local.workspace = aligned_bytes(self.signature.workspace_bytes)
+            local.address = address_of(local.workspace)
+            return local.address  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,23 +244,20 @@ class _Repeated:
 
     driver: Callable[..., Any]
     table: ctypes.Array[ctypes.c_void_p]
-    workspace: ctypes.c_void_p
-    kept: tuple[ctypes.c_void_p, ...]
+    workspace: Array
+    kept: Sequence[Array]
 
     def __call__(self, count: int) -> object:
-        return self.driver(ctypes.c_int64(count), self.table, self.workspace)
+        workspace = ctypes.c_void_p(address_of(self.workspace))
+        return self.driver(ctypes.c_int64(count), self.table, workspace)
 
 
-def _without_result(function: Any) -> Callable[..., Any]:
-    """A C function that returns nothing."""
+def _without_result(function: Any, addresses: int) -> Callable[..., Any]:
+    """A C function that takes so many addresses and returns nothing."""
+    function.argtypes = (ctypes.c_void_p,) * addresses
     function.restype = None
     called: Callable[..., Any] = function
     return called
-
-
-def _pointer(array: Array) -> ctypes.c_void_p:
-    """The array's address; it keeps the array alive."""
-    return array.ctypes.data_as(ctypes.c_void_p)
 
 
 def load(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from random import Random
+from typing import Any
 
 from morello.errors import UsageError
 from morello.toolchain.library import CompiledFunction, Passed
@@ -72,7 +73,12 @@ def contender(function: CompiledFunction, arrays: Sequence[Passed]) -> Contender
     Raises:
         UsageError: An argument does not fit.
     """
-    return function.prepare_repeated(arrays) or repeated(function.prepare(arrays))
+    in_c = function.prepare_repeated(arrays)
+    if in_c is not None:
+        return in_c
+    inputs = len(function.signature.inputs)
+    outputs: list[Any] = list(arrays[inputs:])
+    return repeated(function.bind(*arrays[:inputs], out=outputs))
 
 
 def time_call(

@@ -11,10 +11,11 @@ from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import figures, growth, memo, search, startup
+from benchmarks import calls, figures, growth, memo, search, startup
 from benchmarks.apart import apart
 from benchmarks.cases import Case
 from benchmarks.machine import environment
@@ -49,6 +50,14 @@ def test_a_search_is_measured_in_a_fresh_process() -> None:
     assert 10 < record["peak_mib"] < 4096
     assert set(record["level_axes"]) <= {"0", "1"}  # what docs/search.md says of placing in order
     assert "| 3 x 5 x 4 |" in search.table(document)
+
+
+def test_calls_are_timed() -> None:
+    """Each of them computes something, and all of them the same."""
+    results = [call() for call in calls.calls().values()]
+    assert all(np.array_equal(results[0], result) for result in results)
+    done = CliRunner().invoke(calls.main, ["--json"])
+    assert list(json.loads(done.output)) == list(calls.calls())
 
 
 @pytest.mark.slow

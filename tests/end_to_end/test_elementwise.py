@@ -71,7 +71,8 @@ def _compiled(target: str) -> morello.Kernel:
 
 def _computed(use: str, target: str, x: Array) -> Array:
     """What the program for a target says."""
-    return _compiled(target).function.results(x)[list(EXPECTED).index(use)]
+    results: tuple[Array, ...] = _compiled(target).function.results(x)
+    return results[list(EXPECTED).index(use)]
 
 
 def _values() -> Array:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import operator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from mmap import PAGESIZE
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 from morello.errors import MorelloError, UsageError
 from morello.program.source import CSource
 from morello.program.tree import Block, Packing, Program, Tensor
-from morello.spec.dtypes import F32
+from morello.spec.dtypes import DTYPES, F32
 from morello.spec.layout import Layout
 from morello.spec.machine import Target
 from morello.toolchain import host
@@ -23,13 +25,18 @@ from morello.toolchain.build import build
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.driver import repeat_driver
 from morello.toolchain.library import CompiledFunction, load
+from morello.toolchain.passing import Passing
 from morello.toolchain.signature import (
     ALIGNMENT,
+    PROCESSOR,
     ArgumentInfo,
     PackingInfo,
     Signature,
+    address_of,
     allocate,
     check_argument,
+    check_output,
+    check_overlap,
     signature_of,
 )
 from tests.toolchain.functions import (
@@ -237,18 +244,122 @@ def test_every_thread_has_its_own_workspace(compiler: Compiler, tmp_path: Path) 
             assert values == [1000.0, 0.0] * 50
 
 
-def test_prepared_calls_keep_their_arrays_alive(add: CompiledFunction, x: Array) -> None:
+def test_bound_calls_keep_their_arrays_alive(add: CompiledFunction, x: Array) -> None:
     y = np.zeros(10, np.float32)
-    calls = [add.prepare([x.copy(), 2 * x, y])]
+    call = add.bind(x.copy(), 2 * x, out=y)
     repeat = add.prepare_repeated([x.copy(), 3 * x, y])
     gc.collect()
-    calls[0]()
+    assert call() is y
     assert np.array_equal(3 * x, y)
     assert repeat is not None
     repeat(3)
     assert np.array_equal(4 * x, y)
     with pytest.raises(UsageError, match="was given 2 arrays; expected 3: x, z, y"):
-        add.prepare([x, x])
+        add.prepare_repeated([x, x])
+
+
+def test_a_bound_call_reads_what_is_there(add: CompiledFunction, x: Array) -> None:
+    call = add.bind(x, x)
+    x += 1
+    assert np.array_equal(2 * x, call())
+    assert call() is call.out
+    with pytest.raises(UsageError, match="called with 1 arrays; expected 2: x, z"):
+        add.bind(x)
+    with pytest.raises(UsageError, match="'y' shares memory with 'x'"):
+        add.bind(x, x.copy(), out=x)
+
+
+def test_a_bound_call_has_several_outputs(transpose: CompiledFunction) -> None:
+    x = np.asfortranarray(np.ones((2, 3), np.float32))
+    y, total = transpose.bind(x)()
+    assert np.array_equal(x, y)
+    assert total[()] == 6
+
+
+# ------------------------------------------------------------------------- other libraries
+
+
+class Foreign:
+    """An array of another library, in the memory of a device."""
+
+    def __init__(self, array: Array, device: int = PROCESSOR) -> None:
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device, 0
+
+
+def test_arrays_of_other_libraries_are_taken_where_they_lie(
+    add: CompiledFunction, x: Array
+) -> None:
+    y = Foreign(np.zeros(10, np.float32))
+    assert add(Foreign(x), x, out=y) is y
+    assert np.array_equal(2 * x, y.array)
+    call = add.bind(Foreign(x), Foreign(x), out=y)
+    x += 1
+    assert call() is y
+    assert np.array_equal(2 * x, y.array)
+    packed = add.pack("z", Foreign(x))
+    assert isinstance(packed, np.ndarray)
+    assert np.array_equal(x, packed)
+
+
+def test_other_arrays_that_do_not_fit(add: CompiledFunction, x: Array) -> None:
+    y = np.zeros(10, np.float32)
+    with pytest.raises(UsageError, match="'x' is a Foreign in the memory of another") as error:
+        add(Foreign(x, device=2), x)
+    assert "x.cpu()" in error.value.help
+    with pytest.raises(UsageError, match="'x' has dtype float64"):
+        add(Foreign(x.astype(np.float64)), x)
+    with pytest.raises(UsageError, match="'y' has shape"):
+        add(x, x, out=Foreign(y[1:]))
+    with pytest.raises(UsageError, match="'y' shares memory with 'x'"):
+        add(Foreign(y), x, out=Foreign(y))
+    with pytest.raises(UsageError, match="'x' is a Foreign that numpy cannot see without a copy"):
+        add(Foreign(x.astype(">f4")), x)
+
+
+# ------------------------------------------------------------------------- seen at once
+
+
+def _arrays() -> Iterator[Array]:
+    """Arrays that fit, and others that nearly do."""
+    whole = np.zeros(40, np.float32)
+    yield from (whole[:10], whole[5:15], whole[::4], whole[10:20], np.zeros(10, np.float32))
+    yield from (read_only(np.zeros(10, np.float32)), misaligned(), np.zeros(10, np.int32))
+    yield from (np.zeros((10, 1), np.float32), np.zeros(10, ">f4"), np.zeros(9, np.float32))
+    yield np.lib.stride_tricks.as_strided(whole, (10,), (0,))
+    yield np.zeros(10, np.float32).view(np.ma.MaskedArray)
+
+
+def test_what_is_seen_to_fit_is_what_the_checks_accept(add: CompiledFunction) -> None:
+    """Of arrays that share memory, are read-only, lie or are otherwise."""
+    passing = Passing(ADD)
+    fitting = 0
+    for arrays in product(list(_arrays()), repeat=3):
+        addresses = passing.addresses(arrays)
+        try:
+            memory = [
+                check_argument(a, array) for a, array in zip(ADD.arguments, arrays, strict=True)
+            ]
+            check_output(ADD.arguments[-1], arrays[-1])
+            check_overlap(ADD, memory)
+        except UsageError:
+            assert addresses is None
+        else:
+            assert addresses == [array.ctypes.data for array in memory]
+            fitting += 1
+    assert fitting > 20
+
+
+def test_addresses_of_all_kinds_of_arrays() -> None:
+    matrix = np.zeros((3, 4), np.float32)
+    dtype = DTYPES["bf16"].numpy
+    for array in (matrix, matrix.T, matrix[1:], read_only(matrix[:, 1:]), np.zeros(3, dtype)):
+        assert address_of(array) == array.ctypes.data
 
 
 COUNT = """
