@@ -62,6 +62,7 @@ def test_a_file_of_the_user_is_left_alone(run: Run, small_spec: Path) -> None:
     assert run("compile", small_spec, "--measure", "1", "--force").exit_code == 0
 
 
+@pytest.mark.slow
 def test_fewer_programs_than_wanted_are_said(run: Run, target: str) -> None:
     """One element has only a few."""
     text = f"target {target} spec one() {{ input x: f32[1] output y: f32[1] y = relu(x) }}"

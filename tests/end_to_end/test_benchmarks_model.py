@@ -96,6 +96,7 @@ def test_programs_differ_and_are_always_the_same(definitions: Definitions) -> No
         entrant.kernel.verify()
 
 
+@pytest.mark.slow
 def test_the_best_are_those_that_are_measured(definitions: Definitions) -> None:
     """By ``morello compile --measure``."""
     options = model.Options("x86.scalar", best=3, programs=3)

@@ -79,7 +79,7 @@ def _assert_optimal(name: str, wanted: Wanted, *, full: bool = False) -> None:
         assert isclose(expected, actual, rel_tol=1e-5), f"{spec} used {spec.used}"
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_every_cell_is_the_optimum(name: str, wanted: Wanted) -> None:
     """Also where nothing implements a Spec."""
@@ -93,6 +93,7 @@ def test_levels_that_are_no_coordinates_do_not_matter(name: str, goal: Wanted) -
     _assert_optimal(name, goal, full=True)
 
 
+@pytest.mark.slow
 def test_the_tiny_spaces_are_not_trivial() -> None:
     """They have paged operands, panels, tails, Specs that do not fit, a choice of vector widths."""
     solutions = [solved(name, goal) for name in TINY for goal in GOALS[name]]

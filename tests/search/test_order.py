@@ -104,6 +104,7 @@ SPECS = (
 )
 
 
+@pytest.mark.slow
 def test_hash_seeds_change_nothing(project: Path) -> None:
     """Other processes with other seeds write the same C, byte for byte."""
     found = [

@@ -29,7 +29,7 @@ from morello.verify.kernels import (
 from tests.verify import planted
 
 PLANTED = planted.expected("planted.mtarget")
-PLANTED_BUDGET = 24
+PLANTED_BUDGET = 12
 
 
 def _own(definitions: Definitions, target: str, file: str = "") -> list[Kernel]:
@@ -56,7 +56,7 @@ def _need_machine(definitions: Definitions, target: str, kernel: str) -> None:
         pytest.skip(f"{kernel}: {target} needs {', '.join(lacking)}")
 
 
-@pytest.mark.parametrize("budget", [12, pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("budget", [8, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", dict.fromkeys(target for target, _ in INSTALLED))
 def test_kernels_do_what_their_operators_mean(
     target: str, budget: int | None, definitions: Definitions
