@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import click
 import numpy as np
@@ -18,7 +19,7 @@ from morello.toolchain.timing import repeated, time_alternately
 SPEC = "spec small() { input x: f32[64] output y: f32[64] y = relu(x) }"
 
 
-def calls() -> Mapping[str, Callable[[], object]]:
+def calls() -> Mapping[str, Callable[[], Any]]:
     """Ways to compute the same, as they are written in Python."""
     kernel = morello.compile(SPEC, target="x86.scalar")
     x, y = np.linspace(-1, 1, 64, dtype=np.float32), np.empty(64, np.float32)
