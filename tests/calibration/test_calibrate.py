@@ -71,6 +71,7 @@ def test_shipped_specs_are_goals_as_they_stand(definitions: Definitions) -> None
     assert len({goal.name for goal in goals}) == len(goals) > 10
 
 
+@pytest.mark.slow
 def test_what_threads_share_is_measured_where_they_have_cores(
     definitions: Definitions, monkeypatch: pytest.MonkeyPatch
 ) -> None:

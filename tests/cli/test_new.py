@@ -26,6 +26,7 @@ def _in_order(files: set[str]) -> list[str]:
     return sorted(files, key=lambda name: (name.startswith("test_"), name))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["rule", "kernel", "target"])
 def test_the_commands_that_it_prints_run(kind: str, run: Run) -> None:
     """One after the other; what is executed is left to the skeleton's own test."""

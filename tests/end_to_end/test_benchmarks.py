@@ -71,6 +71,7 @@ def test_a_memo_is_measured_cold_warm_and_for_a_part() -> None:
     assert "2 x 2 x 2 after 4 x 4 x 4" in memo.parts_text(document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x86.scalar", "x86.avx512"])
 def test_a_target_without_a_level_still_has_programs(definitions: Definitions, name: str) -> None:
     """In fewer families; kernels whose costs name the level are among those that are left."""

@@ -54,6 +54,7 @@ def _run(*arguments: str, status: int = 0) -> str:
 # ------------------------------------------------------------------------------- the command
 
 
+@pytest.mark.slow
 def test_products_are_checked_and_timed(tmp_path: Path) -> None:
     """A table for people, a record for tools, a picture, and all that one needs to repeat it."""
     output, picture = tmp_path / "matmul.json", tmp_path / "matmul.svg"
@@ -103,6 +104,7 @@ def test_with_threads_each_library_has_processes_of_its_own(tmp_path: Path) -> N
     assert "2" == document["variables"]["OMP_NUM_THREADS"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The record and the table have the cases before it."""
     measure_case = matmul._measure_case
@@ -224,6 +226,7 @@ def test_with_nobody_left_nothing_is_measured(broken: list[Built], setting: Sett
     assert ({}, {"crashes"}) == (measured.times, set(measured.left_out))
 
 
+@pytest.mark.slow
 def test_a_compiled_spec_that_fails_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

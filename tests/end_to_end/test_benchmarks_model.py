@@ -107,6 +107,7 @@ def test_the_best_are_those_that_are_measured(definitions: Definitions) -> None:
     assert expected == [entrant.kernel.cost for entrant in found]
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_table_and_a_record(tmp_path: Path) -> None:
     """And a picture can be made of it, with a panel for each product."""
     output, picture = tmp_path / "model.json", tmp_path / "model.svg"

@@ -75,7 +75,7 @@ def _conversions(source: str, target: str) -> morello.Kernel:
     return morello.compile(text, target=target, definitions=small_machines())
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", TYPES)
 def test_every_conversion_is_exact(source: str, target: str) -> None:
@@ -106,7 +106,7 @@ MIXED = (
 """Types of an input, on the way and of an output, and what is computed."""
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", TARGETS[1:])
 @pytest.mark.parametrize("n", [1, 7, 16, 45])
 def test_of_several_types(n: int, target: str) -> None:
@@ -129,6 +129,7 @@ def _in_memory(kernel: morello.Kernel) -> list[Tensor]:
     return [tensor for tensor in found if not tensor.vector]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("sizes", "out", "threads", "target", "largest"),
     [

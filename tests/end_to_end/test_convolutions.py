@@ -302,7 +302,7 @@ def test_blocks() -> None:
     kernel.verify()
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_it_passes_verification(case: tuple[Case, morello.Kernel]) -> None:
     """Random and nasty inputs, within the stated bound of the declaration."""
     _, kernel = case

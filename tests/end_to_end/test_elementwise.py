@@ -81,7 +81,7 @@ def _values() -> Array:
     return np.asarray(rng.uniform(0.01, 6, 37) * rng.choice([-1, 1], 37), np.float32)
 
 
-@pytest.mark.sample(32)
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("use", EXPECTED)
 def test_an_operator(use: str, target: str) -> None:
@@ -170,7 +170,7 @@ FAR: Mapping[str, Mapping[float, float]] = {
 }
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("use", FAR)
 def test_far_from_0(use: str, target: str) -> None:

@@ -77,6 +77,7 @@ def test_processes_are_killed_at_any_moment(project: Path, tmp_path: Path) -> No
     assert [] == sorted(tmp_path.glob("*damaged*"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kilobytes", [0, 4, 24, 64])
 def test_a_full_disk_stops_writing_only(project: Path, tmp_path: Path, kilobytes: int) -> None:
     """It is said once; what had been written is there, and the next run goes on."""

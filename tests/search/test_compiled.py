@@ -155,7 +155,7 @@ def test_random_boxes(solver: CompiledSolver, case: tuple[Task, dict[Any, Box], 
     assert np.array_equal(expected[1], choices)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("goal", GOALS, ids=str)
 @pytest.mark.parametrize(
     "target", ["tiny.buffered", "x86.scalar", pytest.param("x86.avx2", marks=pytest.mark.slow)]

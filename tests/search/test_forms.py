@@ -129,7 +129,7 @@ def test_operations_share_forms() -> None:
     assert any(len({o.dims for o in own}) > 1 for own in operations.values())
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_what_is_needed_is_in_the_boxes(
