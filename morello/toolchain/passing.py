@@ -21,7 +21,6 @@ from morello.toolchain.signature import (
     Array,
     Signature,
     address_of,
-    allocate,
     nothing_at,
 )
 
@@ -57,7 +56,9 @@ class Passing:
         if len(arrays) != len(self._fitting):
             return None
         found: list[int] = []
-        for array, (argument, dtype, shape, strides, alignment) in zip(arrays, self._fitting):  # noqa: B905
+        for array, (argument, dtype, shape, strides, alignment) in zip(
+            arrays, self._fitting, strict=True
+        ):
             if type(array) is ndarray:
                 if array.dtype is not dtype or array.shape != shape or array.strides != strides:
                     return None
@@ -90,6 +91,10 @@ def _fitting(
 
     None does where C code packs a weight in every call.
     """
-    like = allocate(argument)
-    dtype = like.dtype if argument.passed_as_declared else None
-    return argument, dtype, like.shape, like.strides, like.itemsize
+    shape, dtype = argument.passed_shape, argument.dtype.numpy
+    strides, step = [0] * len(shape), dtype.itemsize
+    for dimension in reversed(argument.passed_order):
+        strides[dimension] = step
+        step *= shape[dimension]
+    fits = argument.passed_as_declared
+    return argument, dtype if fits else None, shape, tuple(strides), dtype.itemsize

@@ -17,7 +17,7 @@ import pytest
 from morello.errors import MorelloError, UsageError
 from morello.program.source import CSource
 from morello.program.tree import Block, Packing, Program, Tensor
-from morello.spec.dtypes import DTYPES, F32
+from morello.spec.dtypes import DTYPES, F32, DType
 from morello.spec.layout import Layout
 from morello.spec.machine import Target
 from morello.toolchain import host
@@ -353,6 +353,18 @@ def test_what_is_seen_to_fit_is_what_the_checks_accept(add: CompiledFunction) ->
             assert addresses == [array.ctypes.data for array in memory]
             fitting += 1
     assert fitting > 20
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+@pytest.mark.parametrize("layout", [Layout((0, 1, 2)), Layout((2, 0, 1)), Layout((0, 1, 2), 2)])
+def test_what_is_allocated_is_seen_to_fit(dtype: DType, layout: Layout) -> None:
+    """In every element type and layout, with a size of 1 among them."""
+    roles = ("input", "output")
+    arguments = tuple(ArgumentInfo(role, role, dtype, (3, 1, 5), layout) for role in roles)
+    arrays = list(map(allocate, arguments))
+    found = Passing(Signature("copied", arguments)).addresses(arrays)
+    assert found == [array.ctypes.data for array in arrays]
+    assert Passing(Signature("copied", arguments)).addresses([arrays[0]] * 2) is None
 
 
 def test_addresses_of_all_kinds_of_arrays() -> None:
