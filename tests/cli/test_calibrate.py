@@ -15,6 +15,7 @@ SPECS = """spec sum_of(N = 50) {
 }"""
 
 
+@pytest.mark.slow
 def test_a_profile_is_kept_and_used(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_spec: Path
 ) -> None:

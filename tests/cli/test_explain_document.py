@@ -51,6 +51,7 @@ def _paths(node: Document, above: tuple[Document, ...] = ()) -> Iterator[tuple[D
         yield from _paths(child, path if node["kind"] != "sequence" else ())
 
 
+@pytest.mark.sample(1)
 def test_lines_are_numbered_and_runs_multiply(document: Document) -> None:
     paths = list(_paths(document["plan"]))
     assert list(range(1, len(paths) + 1)) == [path[-1]["line"] for path in paths]

@@ -165,6 +165,7 @@ def test_text_is_not_markup(run: Run, small_spec: Path) -> None:
     assert any("<i>Odd</i> & even." in text for text in texts)
 
 
+@pytest.mark.slow
 def test_a_coarser_search_is_told(run: Run, small_spec: Path) -> None:
     """And its boxes are shown, too: they are those of the coarser target."""
     result = run("explain", small_spec, "--budget", "5000 specs", "--html", "p.html", "--json")

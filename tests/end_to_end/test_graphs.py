@@ -61,7 +61,7 @@ def _single(definitions: Definitions) -> dict[str, Operator]:
     return {name: o for name, o in found if not o.parts and not o.slices}
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("target", "largest", "number"),
     [

@@ -54,6 +54,7 @@ def test_the_winner_computes(winner: morello.Kernel) -> None:
     np.testing.assert_array_equal(winner(a, b), a @ b)
 
 
+@pytest.mark.slow
 def test_there_may_be_fewer_than_wanted() -> None:
     """A contest of all that there are: one element has few programs, each with its own text."""
     found = morello.compile(SPECS["relu"], defines={"N": 1}, target="x86.scalar", measure=50)

@@ -107,7 +107,7 @@ def _compiled(name: str, target: str) -> morello.Kernel:
     return to_run(morello.compile, text, target=target, definitions=small_machines())
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "target"), [*((n, "x86.scalar") for n in CASES), *ON_VECTORS])
 def test_they_are_what_numpy_says(name: str, target: str) -> None:
     """Verified too, where the numbers are nasty."""
@@ -149,6 +149,7 @@ def test_attention_in_several_heads_is_cut(definitions: Definitions) -> None:
     assert len(goal.computations) == 5
 
 
+@pytest.mark.slow
 def test_heads_are_put_together() -> None:
     """The same without the projections: rows of heads are merged where they are computed."""
     text = """spec s() {

@@ -75,7 +75,7 @@ def _computed(kernel: morello.Kernel, name: str, inputs: dict[str, Array]) -> tu
     return results[place], OPERATORS[name][2](*(narrow if integers else wide))
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_they_are_what_numpy_says(name: str, target: str) -> None:

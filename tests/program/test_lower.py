@@ -106,14 +106,14 @@ def _assert_searched_right(name: str, wanted: Wanted) -> None:
     assert_right(reconstruct(search(used, spec), spec), wanted, used.target)
 
 
-@examples(12)
+@examples(6)
 @given(name=st.sampled_from(TINY), wanted=goals())
 def test_random_goals_on_tiny_machines(name: str, wanted: Wanted) -> None:
     """Where every limit bites and most sizes leave tails."""
     _assert_searched_right(name, wanted)
 
 
-@examples(5)
+@examples(3)
 @given(name=st.sampled_from(("x86.scalar", "x86.avx2", "x86.avx512")), wanted=goals(plain=True))
 def test_random_goals_on_shipped_targets(name: str, wanted: Wanted) -> None:
     """No compiler is needed: kernels mean their operators."""

@@ -65,7 +65,7 @@ def _cases() -> list[Any]:
     ]
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("spec", "sizes", "target", "kind"),
     _cases(),

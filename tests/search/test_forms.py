@@ -103,6 +103,7 @@ def test_a_shared_form_is_what_a_variant_would_get_alone(
                 assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_variants_share_forms() -> None:
     """Most alternatives do not ask what all operands are, where, and how packed."""
     bounds = [bound for task in _tasks(*LARGE) for bound in task.bounds]

@@ -83,6 +83,7 @@ def test_the_closest_are_those_that_explanations_show(wanted: Wanted) -> None:
     assert {key: one.ratio for key, one in found.items()} == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_memo_changes_no_number(definitions: Definitions, tmp_path: Path) -> None:
     """What was recalled is planned again; a goal below a larger one is counted for itself."""
     with Memo.open(tmp_path / "memo.sqlite") as memo:

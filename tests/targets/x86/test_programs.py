@@ -126,6 +126,7 @@ def test_parallel_loops_with_and_without_a_tail(rows: int, columns: int, tmp_pat
     _check(made, [x], [2 * np.maximum(x, 0)], tmp_path)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape", [(7, 600), (6, 599), (7, 599), (6, 600), (2, 3)])
 def test_grids_of_tiles_with_and_without_ends(shape: tuple[int, int], tmp_path: Path) -> None:
     """Tiles of both loops are dealt out together; each thread has one buffer for any of them."""
@@ -230,6 +231,7 @@ def _to_s32(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.clip(wide, -(2**31), 2**31 - 1), np.int32)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("source", ["f32", "s32"])
 @pytest.mark.parametrize("name", runnable())
 def test_conversions_of_nasty_values(name: str, source: str, tmp_path: Path) -> None:
@@ -262,6 +264,7 @@ EVERY: dict[str, np.ndarray[Any, Any]] = {
 """Values of each element type: all that there are, or those that are hard to convert."""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("source", EVERY)
 def test_portable_conversions_between_all_types(source: str, tmp_path: Path) -> None:
     """What the language says, to the last bit, of every value of a narrow type."""
