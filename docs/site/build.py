@@ -29,7 +29,12 @@ import catalogues  # noqa: E402
 from tests.documentation.blocks import DEFINED, FENCE, PAGES, Block  # noqa: E402
 from tests.documentation.examples import diagnostics_of  # noqa: E402
 
-OTHER_PAGES = ("CHANGELOG.md", "benchmarks/README.md", "examples/plugins/*/README.md")
+OTHER_PAGES = (
+    "CHANGELOG.md",
+    "benchmarks/README.md",
+    "benchmarks/notes/*.md",
+    "examples/plugins/*/README.md",
+)
 PICTURES = ("docs/pictures/*.svg", "benchmarks/results/*.svg")
 
 CATALOGUES = "catalogues"
@@ -81,6 +86,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
         "CONTRIBUTING.md",
         "SECURITY.md",
         "benchmarks/README.md",
+        "benchmarks/notes/README.md",
         "docs/dependencies.md",
         "CHANGELOG.md",
     ),
@@ -89,6 +95,9 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
 
 NEW = "Use it"
 """Where a page of `docs` stands that is not among them."""
+
+NOTES = "benchmarks/notes/README.md"
+"""The index below which notes stand, in the order of their numbers."""
 
 LINK = re.compile(r"(?<=\]\()(?P<target>[^)#:\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
 INCLUDE = re.compile(r"^<!-- include (?P<path>\S+) -->$", re.MULTILINE)
@@ -135,6 +144,7 @@ def _pages() -> dict[str, str]:
     for name, text in catalogues.pages(PROJECT).items():
         found[f"{CATALOGUES}/{name}"] = text
     found["README.md"] += "".join(_contents(list(found)))
+    found[NOTES] += "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
     return found
 
 

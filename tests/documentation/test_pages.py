@@ -36,6 +36,8 @@ from tests.end_to_end import kernels
 FLAGS = ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx2", "-mfma")
 """Of the target that the pages compile for."""
 
+NOTES = PROJECT / "benchmarks" / "notes"
+
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -129,6 +131,19 @@ def test_every_page_is_linked() -> None:
     for page in PAGES[1:]:
         assert f"({page.relative_to(PROJECT)}" in readme, page.name
     for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_note_is_linked() -> None:
+    """From their index; each has its parts, and links lead to files that exist."""
+    parts = ["Question", "Machine", "Command", "Figures", "Outcome"]
+    index, notes = NOTES / "README.md", sorted(NOTES.glob("[0-9]*.md"))
+    listed = re.findall(r"^\* \[\d+\. .*\]\((.*)\): ", index.read_text(), flags=re.MULTILINE)
+    assert listed == [note.name for note in notes]
+    for note in notes:
+        assert re.findall(r"^## (.*)$", note.read_text(), flags=re.MULTILINE) == parts, note.name
+    for page in (index, *notes):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
