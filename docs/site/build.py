@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from fnmatch import filter as filter_names
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -82,6 +83,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
         "docs/cost-model.md",
         "docs/design.md",
     ),
+    "Decisions": ("docs/decisions/README.md", "docs/decisions/0*.md"),
     "The project": (
         "CONTRIBUTING.md",
         "SECURITY.md",
@@ -91,7 +93,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
         "CHANGELOG.md",
     ),
 }
-"""All pages in the order of the site, below the README."""
+"""All pages in the order of the site, below the README; a pattern stands for what it matches."""
 
 NEW = "Use it"
 """Where a page of `docs` stands that is not among them."""
@@ -150,12 +152,18 @@ def _pages() -> dict[str, str]:
 
 def _contents(pages: list[str]) -> Iterator[str]:
     """The contents of the site, as MyST writes them: a tree for each caption."""
-    known = {name for names in CONTENTS.values() for name in names}
+    contents = {title: _matching(pages, patterns) for title, patterns in CONTENTS.items()}
+    known = {name for names in contents.values() for name in names}
     unlisted = [name for name in pages if name.startswith("docs/") and name not in known]
-    for title, names in CONTENTS.items():
+    for title, names in contents.items():
         listed = [*names, *(unlisted if title == NEW else [])]
         lines = "\n".join(name.removesuffix(".md") for name in listed)
         yield f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{lines}\n```\n"
+
+
+def _matching(pages: list[str], patterns: tuple[str, ...]) -> list[str]:
+    """The pages of each pattern; a name without a page stays, so that it is missed."""
+    return [name for pattern in patterns for name in filter_names(pages, pattern) or [pattern]]
 
 
 def _write(path: Path, text: str) -> None:

@@ -25,6 +25,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PAGES = [
     *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((PROJECT / "docs").glob("*.md")),
+    *sorted((PROJECT / "docs" / "decisions").glob("*.md")),
     PROJECT / "rules" / "README.md",
 ]
 
