@@ -158,7 +158,7 @@ class Kernel:
     def bind(self, *inputs: Passed, out: Out | None = None) -> BoundCall:
         """A call with these arguments, for many: it does no more than run the function.
 
-        Args and errors are those of a call, which looks at its arrays each time; this looks once.
+        Arguments and errors are those of a call. That looks at its arrays each time, this once.
         Without ``out`` it has arrays of its own for the outputs, and writes them in every call.
         """
         return self.function.bind(*inputs, out=out)

@@ -15,6 +15,7 @@ from zlib import crc32
 import pytest
 from hypothesis import HealthCheck, settings
 
+from morello.cli.startup import OBJECTS
 from morello.definitions import Definitions, load_definitions
 from morello.resources import available_cores
 from morello.search.compiled import compiled_solver
@@ -25,7 +26,7 @@ settings.register_profile("same", derandomize=True, deadline=None, suppress_heal
 settings.register_profile("long", max_examples=1000, deadline=None, suppress_health_check=SLOW)
 settings.load_profile("same")  # --hypothesis-profile=long comes later, and counts more
 
-gc.set_threshold(50_000)  # as the command has it: a twentieth of a run's time
+gc.set_threshold(OBJECTS)  # a twentieth of a run's time
 
 os.environ["MORELLO_MEMO"] = "off"  # tests that want one name it
 os.environ["MORELLO_PROFILE"] = "off"

@@ -29,6 +29,7 @@ from morello.search.needs import Task
 from morello.search.scratch import Choices
 from morello.spec.spec import Variant
 from morello.startup_cache import entry
+from morello.toolchain.addresses import address_of
 
 SWITCH = "MORELLO_SOLVER"
 """The environment variable that chooses a solver."""
@@ -146,10 +147,10 @@ class CompiledSolver:
             first += len(bound.tiles) or 1
             for variant in bound.variants:
                 below.append(self._box(boxes[variant]))
-                read.append(_address(tables[variant]))
+                read.append(address_of(tables[variant]))
         costs = tables[task.variant]
         words = np.asarray([*forms, *firsts, *below, *read], dtype=np.int64)
-        lists = _address(words)
+        lists = address_of(words)
         status = self._solve(
             self._box(task.box),
             len(forms),
@@ -157,8 +158,8 @@ class CompiledSolver:
             lists + words.itemsize * len(forms),
             lists + words.itemsize * 2 * len(forms),
             lists + words.itemsize * (2 * len(forms) + len(below)),
-            _address(costs),
-            _address(choices),
+            address_of(costs),
+            address_of(choices),
         )
         return bool(status == 0)
 
@@ -181,7 +182,7 @@ class _Record:
     def __init__(self, words: list[int], arrays: list[Array]) -> None:
         self._words: Words = np.asarray(words, dtype=np.int64)
         self._arrays = arrays
-        self.address = _address(self._words)
+        self.address = address_of(self._words)
 
 
 def _box_record(box: Box) -> _Record:
@@ -190,19 +191,19 @@ def _box_record(box: Box) -> _Record:
     for axis in box.storage:
         values, ranks = np.ascontiguousarray(box.axes[axis]), box.ranks[axis]
         arrays.append(values)
-        words += (axis, len(values), _address(values))
+        words += (axis, len(values), address_of(values))
         if ranks is None:
             words += (0, 0)
         else:
             arrays.append(ranks)
-            words += (_address(ranks), len(ranks) - 1)
+            words += (address_of(ranks), len(ranks) - 1)
     return _Record(words, arrays)
 
 
 def _form_record(form: Form, rank: int) -> _Record:
     tiles = np.asarray(form.tiles, dtype=np.int64)
     arrays: list[Array] = [tiles]
-    words = [rank, _address(tiles) if form.tiles else 0, len(form.tiles) or 1, len(form.uses)]
+    words = [rank, address_of(tiles) if form.tiles else 0, len(form.tiles) or 1, len(form.uses)]
 
     def add(array: Any, dtype: Any) -> None:
         found = np.asarray(array, dtype=dtype)
@@ -212,7 +213,7 @@ def _form_record(form: Form, rank: int) -> _Record:
             step // size if length > 1 else 0
             for step, length in zip(found.strides, found.shape, strict=True)
         ]
-        words.append(_address(found))
+        words.append(address_of(found))
         words.extend((0,) * (1 + rank - len(steps)))
         words.extend(steps)
 
@@ -224,10 +225,6 @@ def _form_record(form: Form, rank: int) -> _Record:
         for coordinate in use.coordinates:
             add(coordinate, np.int64)
     return _Record(words, arrays)
-
-
-def _address(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])
 
 
 # ------------------------------------------------------------------------- what is known

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError, UsageError
+from morello.toolchain.addresses import address_of
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.driver import repeat_name
 from morello.toolchain.host import require_host
@@ -23,7 +24,6 @@ from morello.toolchain.signature import (
     ArgumentInfo,
     Array,
     Signature,
-    address_of,
     aligned_bytes,
     allocate,
     argument_of,
@@ -115,10 +115,9 @@ class CompiledFunction:
         arrays = (*inputs, *outputs)
         addresses = self._passing.addresses(arrays)
         if addresses is None:
-            memory = self._checked(arrays)
-            self._function(*map(address_of, memory), self._workspace())
-        else:
-            self._function(*addresses, self._workspace())
+            memory = self._checked(arrays)  # alive until the call is done
+            addresses = list(map(address_of, memory))
+        self._function(*addresses, self._workspace())
         return outputs
 
     def bind(self, *inputs: Passed, out: Out | None = None) -> BoundCall:
@@ -172,7 +171,7 @@ class CompiledFunction:
         memory = self._checked(arrays)
         table = (ctypes.c_void_p * len(memory))(*map(address_of, memory))
         workspace = aligned_bytes(self.signature.workspace_bytes)
-        return _Repeated(self._repeat, table, workspace, memory)
+        return _Repeated(self._repeat, table, address_of(workspace), (*memory, workspace))
 
     def _written(self, inputs: int, out: Out | None) -> tuple[AnyArray, ...]:
         expected, outputs = self._inputs, self._outputs
@@ -244,12 +243,11 @@ class _Repeated:
 
     driver: Callable[..., Any]
     table: ctypes.Array[ctypes.c_void_p]
-    workspace: Array
+    workspace: int
     kept: Sequence[Array]
 
     def __call__(self, count: int) -> object:
-        workspace = ctypes.c_void_p(address_of(self.workspace))
-        return self.driver(ctypes.c_int64(count), self.table, workspace)
+        return self.driver(ctypes.c_int64(count), self.table, ctypes.c_void_p(self.workspace))
 
 
 def _without_result(function: Any, addresses: int) -> Callable[..., Any]:

@@ -7,7 +7,6 @@ Here is only seen that they do; where that cannot be told, the checks of
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +14,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from morello.toolchain.signature import (
-    HAVE_NO_BUFFER,
-    ArgumentInfo,
-    Array,
-    Signature,
-    address_of,
-    nothing_at,
-)
+from morello.toolchain.addresses import address_of
+from morello.toolchain.signature import ArgumentInfo, Array, Signature
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +55,7 @@ class Passing:
             if type(array) is ndarray:
                 if array.dtype is not dtype or array.shape != shape or array.strides != strides:
                     return None
-                try:
-                    address = ctypes.addressof(nothing_at(array))
-                except HAVE_NO_BUFFER:
-                    address = address_of(array)
+                address = address_of(array)
                 if address % alignment:
                     return None
                 found.append(address)

@@ -9,8 +9,7 @@ Arrays of other libraries in the processor's memory are taken where they lie, by
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from mmap import PAGESIZE
 from typing import Any, Protocol
@@ -24,6 +23,7 @@ from morello.program.tree import Program, Tensor
 from morello.spec.dtypes import DType
 from morello.spec.layout import Layout, Order, row_major
 from morello.spec.memory import from_memory, to_memory
+from morello.toolchain.addresses import address_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -321,22 +321,6 @@ def check_overlap(signature: Signature, arrays: Sequence[Array]) -> None:
 
 
 # ------------------------------------------------------------------------------- memory
-
-
-nothing_at: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer
-"""An object at the address of a buffer: a fifth of the time of what numpy has for that."""
-
-HAVE_NO_BUFFER = (BufferError, TypeError, ValueError)
-"""What that raises for what is read-only, not row-major, or of bf16."""
-
-
-def address_of(array: Array) -> int:
-    """Where an array's elements begin. The caller keeps it alive."""
-    try:
-        return ctypes.addressof(nothing_at(array))
-    except HAVE_NO_BUFFER:
-        found: int = array.__array_interface__["data"][0]
-        return found
 
 
 def aligned_bytes(count: int) -> Array:

@@ -6,7 +6,7 @@ import doctest
 import importlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
@@ -131,9 +131,7 @@ def test_every_page_is_linked() -> None:
         decision = page.parent.name == "decisions" and page.name != "README.md"
         index = page.with_name("README.md") if decision else PROJECT / "README.md"
         assert f"({page.relative_to(index.parent)}" in index.read_text(), page.name
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    _check_links(PAGES)
 
 
 def test_every_note_is_linked() -> None:
@@ -144,7 +142,11 @@ def test_every_note_is_linked() -> None:
     assert listed == [note.name for note in notes]
     for note in notes:
         assert re.findall(r"^## (.*)$", note.read_text(), flags=re.MULTILINE) == parts, note.name
-    for page in (index, *notes):
+    _check_links([index, *notes])
+
+
+def _check_links(pages: Iterable[Path]) -> None:
+    for page in pages:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

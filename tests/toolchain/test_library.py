@@ -21,6 +21,7 @@ from morello.spec.dtypes import DTYPES, F32, DType
 from morello.spec.layout import Layout
 from morello.spec.machine import Target
 from morello.toolchain import host
+from morello.toolchain.addresses import address_of
 from morello.toolchain.build import build
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.driver import repeat_driver
@@ -32,7 +33,6 @@ from morello.toolchain.signature import (
     ArgumentInfo,
     PackingInfo,
     Signature,
-    address_of,
     allocate,
     check_argument,
     check_output,
