@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from benchmarks.harness import wake
-from morello.toolchain.timing import Contender
+from morello.runtime.timing import Contender
 
 
 class Apart:

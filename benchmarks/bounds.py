@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from morello.search.box import Box, Ints
-from morello.search.solution import Solution
-from morello.spec.machine import Target
-from morello.spec.spec import Variant
+from morello.ir.spec import Variant
+from morello.ir.target import Target
+from morello.search.results.solution import Solution
+from morello.search.tables.box import Box, Ints
 
 
 def counts(solution: Solution) -> dict[str, int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.cases import Case
 from benchmarks.contenders import LIMITS, LOOPS, PEERS, SPECS, Contender
 from morello import Kernel, MorelloError
-from morello.spec.machine import Target
+from morello.ir.target import Target
 from morello.toolchain.build import BUILD_SECONDS, MESSAGE_LINES, STANDARD_FLAGS, build
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.process import Completed, run_command

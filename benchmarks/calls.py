@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 import morello
-from morello.toolchain.timing import repeated, time_alternately
+from morello.runtime.timing import repeated, time_alternately
 
 SPEC = "spec small() { input x: f32[64] output y: f32[64] y = relu(x) }"
 

@@ -15,11 +15,11 @@ import click
 from benchmarks.cases import Case, parse_cases
 from benchmarks.growth import goal
 from morello.definitions import load_definitions
+from morello.ir.dtypes import F32
+from morello.ir.target import Target
 from morello.rewriting.alternatives import Context
-from morello.search.coarsening import changes, coarser
+from morello.search.planning.coarsening import changes, coarser
 from morello.search.search import search
-from morello.spec.dtypes import F32
-from morello.spec.machine import Target
 
 SIZES = "512x512x512,401x401x401,37x53x71"
 

@@ -14,8 +14,8 @@ import numpy as np
 
 import morello
 from morello.calibration.measuring import chain, cycles_by_turns
-from morello.spec.primitives import FUNCTION_ULPS
-from morello.toolchain.timing import contender
+from morello.ir.primitives import FUNCTION_ULPS
+from morello.runtime.timing import contender
 
 SIZE = 2048
 """Numbers in one call: 8 KiB of them, and as much of results."""

@@ -22,15 +22,15 @@ import click
 from benchmarks.cases import Case
 from benchmarks.machine import environment, pin, save
 from morello.definitions import load_definitions
+from morello.ir.dtypes import F32
+from morello.ir.layout import packed
+from morello.ir.operators import Operation
+from morello.ir.spec import Family, Operand, Spec
+from morello.ir.target import Kernel, Target
 from morello.language import ast
 from morello.language.traverse import children, with_children
 from morello.rewriting.alternatives import Context
 from morello.search.search import search
-from morello.spec.dtypes import F32
-from morello.spec.layout import packed
-from morello.spec.machine import Kernel, Target
-from morello.spec.operators import Operation
-from morello.spec.spec import Family, Operand, Spec
 
 SIZE = Case(512, 512, 512)
 CORES = (Case(2048, 2048, 2048), Case(4093, 4093, 4093))

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.machine import cache_bytes
 from morello.reference.bounded import Bounded
 from morello.reference.compare import check_close
-from morello.toolchain.signature import Array, aligned_bytes
+from morello.runtime.signature import Array, aligned_bytes
 
 AWAKE = 0.05
 """Seconds after which threads that a call has started are on processors of their own."""

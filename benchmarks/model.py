@@ -26,16 +26,16 @@ from benchmarks.model_report import summary, table
 from morello.calibration.fitting import require_libraries
 from morello.calibration.measuring import chain as chain_of_instructions
 from morello.calibration.measuring import cycles_by_turns
+from morello.codegen.generate import Writer
+from morello.codegen.goals import goal_specs
 from morello.compiler import Kernel, compile_spec
 from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
-from morello.goals import goal_specs
+from morello.ir.programs.emitted import EmitOptions
 from morello.memo.memo import Memo
-from morello.program.source import EmitOptions
-from morello.search.solution import Solution
+from morello.runtime.timing import contender
+from morello.search.results.solution import Solution
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.timing import contender
-from morello.writer import Writer
 
 SIZES = tuple(
     Case(*sizes)

@@ -17,19 +17,19 @@ from itertools import cycle
 from math import exp
 from random import Random
 
+from morello.ir.spec import Family, Spec
 from morello.rewriting.alternatives import Alternative, Context, RuleAlternative
 from morello.rewriting.steps import Leaf, Placed
-from morello.search.coarsening import Coarsening
-from morello.search.options import Option
-from morello.search.reconstruct import (
+from morello.search.planning.coarsening import Coarsening
+from morello.search.results.reconstruct import (
     PlanNode,
     candidates,
     concrete_step,
     leaf_spec,
     reconstruct,
 )
-from morello.search.solution import Solution
-from morello.spec.spec import Family, Spec
+from morello.search.results.solution import Solution
+from morello.search.tables.options import Option
 
 SPREADS = (0.02, 0.05, 0.1, 0.2)
 """Standard deviations of the logarithm of a factor, taking turns.

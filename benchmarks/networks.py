@@ -38,8 +38,8 @@ from benchmarks.network_peers import (
 )
 from morello.compiler import NATIVE
 from morello.memo.memo import Memo
+from morello.runtime.timing import Contender, Timing, contender, repeated, time_alternately
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.timing import Contender, Timing, contender, repeated, time_alternately
 
 Document = dict[str, Any]
 Record = dict[str, Any]

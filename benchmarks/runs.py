@@ -22,9 +22,9 @@ from benchmarks.contenders import PEERS, Variables
 from benchmarks.harness import Problem
 from benchmarks.worker import CURRENT, PROBLEM, REQUEST, RESULT
 from morello import MorelloError
-from morello.spec.machine import Target
+from morello.ir.target import Target
+from morello.runtime.timing import Timing
 from morello.toolchain.process import Completed, run_command
-from morello.toolchain.timing import Timing
 
 PROJECT = Path(__file__).resolve().parent.parent
 SECONDS = 3600.0

@@ -54,7 +54,7 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
     from benchmarks.bounds import axes, counts  # noqa: PLC0415
     from morello.definitions import load_definitions  # noqa: PLC0415
     from morello.memo.memo import Memo  # noqa: PLC0415
-    from morello.search.solution import Solution  # noqa: PLC0415
+    from morello.search.results.solution import Solution  # noqa: PLC0415
 
     definitions = load_definitions()
     loaded = time.perf_counter()

@@ -17,8 +17,8 @@ import click
 import numpy as np
 
 import morello
+from morello.ir.primitives import FUNCTION_ULPS
 from morello.language.evaluate import ARITHMETIC
-from morello.spec.primitives import FUNCTION_ULPS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.harness import Arena, Harness, Opened, wake
 from benchmarks.machine import pin
 from morello.errors import MorelloError
-from morello.toolchain.timing import MAX_GROWTH, WARMUP
+from morello.runtime.timing import MAX_GROWTH, WARMUP
 
 REQUEST, PROBLEM, CURRENT, RESULT = "request.json", "problem.pickle", "current", "result.json"
 

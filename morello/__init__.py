@@ -55,41 +55,41 @@ if TYPE_CHECKING:  # a type checker sees plain names, and that there are no othe
     from morello.kernel import Kernel, SearchStatistics
     from morello.language.diagnostics import Diagnostic, DiagnosticsError
     from morello.language.source import Source
-    from morello.measure import Measurement
     from morello.memo.memo import Memo
-    from morello.plan import Plan
     from morello.reference.compare import MismatchError
-    from morello.search.budget import Budget
-    from morello.search.refusals import NoImplementationError
+    from morello.report.plan import Plan
+    from morello.runtime.autotune import Measurement
+    from morello.runtime.library import BoundCall
+    from morello.runtime.passing import PackedWeight
+    from morello.runtime.signature import ArgumentInfo, Signature
+    from morello.runtime.timing import Timing
+    from morello.search.planning.budget import Budget
+    from morello.search.planning.unimplemented import NoImplementationError
     from morello.search.search import Progress
-    from morello.toolchain.library import BoundCall
-    from morello.toolchain.passing import PackedWeight
-    from morello.toolchain.signature import ArgumentInfo, Signature
-    from morello.toolchain.timing import Timing
     from morello.verify.program import VerificationReport
 else:
     _ELSEWHERE = {
-        "ArgumentInfo": ("toolchain.signature", "ArgumentInfo"),
-        "BoundCall": ("toolchain.library", "BoundCall"),
-        "Budget": ("search.budget", "Budget"),
+        "ArgumentInfo": ("runtime.signature", "ArgumentInfo"),
+        "BoundCall": ("runtime.library", "BoundCall"),
+        "Budget": ("search.planning.budget", "Budget"),
         "Definitions": ("definitions", "Definitions"),
         "Diagnostic": ("language.diagnostics", "Diagnostic"),
         "DiagnosticsError": ("language.diagnostics", "DiagnosticsError"),
         "Kernel": ("kernel", "Kernel"),
-        "Measurement": ("measure", "Measurement"),
+        "Measurement": ("runtime.autotune", "Measurement"),
         "Memo": ("memo.memo", "Memo"),
         "MismatchError": ("reference.compare", "MismatchError"),
-        "NoImplementationError": ("search.refusals", "NoImplementationError"),
-        "PackedWeight": ("toolchain.passing", "PackedWeight"),
-        "Plan": ("plan", "Plan"),
+        "NoImplementationError": ("search.planning.unimplemented", "NoImplementationError"),
+        "PackedWeight": ("runtime.passing", "PackedWeight"),
+        "Plan": ("report.plan", "Plan"),
         "Progress": ("search.search", "Progress"),
         "SearchStatistics": ("kernel", "SearchStatistics"),
-        "Signature": ("toolchain.signature", "Signature"),
+        "Signature": ("runtime.signature", "Signature"),
         "Size": ("building.values", "Size"),
         "Source": ("language.source", "Source"),
         "SpecBuilder": ("building.spec", "SpecBuilder"),
         "Tensor": ("building.tensors", "Tensor"),
-        "Timing": ("toolchain.timing", "Timing"),
+        "Timing": ("runtime.timing", "Timing"),
         "VerificationReport": ("verify.program", "VerificationReport"),
         "compile": ("compiler", "compile_spec"),
         "load_definitions": ("definitions", "load_definitions"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from morello.cli import startup
+from morello.startup import process
 
 
 def main() -> None:
     """Run the command and exit."""
-    finish = startup.begin()
+    finish = process.begin()
     # Only now: they import for longer than it takes to think better of it and press Ctrl-C.
     from morello.cli.main import main as command  # noqa: PLC0415
     from morello.cli.session import Session  # noqa: PLC0415

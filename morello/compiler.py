@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from morello.checking.specs import check_spec
+from morello.codegen.generate import Writer
+from morello.codegen.goals import context_for, goal_specs
 from morello.definitions import Definitions, check_target_of, load_definitions
 from morello.errors import MorelloError, UsageError
-from morello.goals import context_for, goal_specs
+from morello.ir.goal import Goal
+from morello.ir.programs.emitted import EmitOptions
+from morello.ir.spec import Spec
+from morello.ir.target import Target
 from morello.kernel import Kernel, SearchStatistics
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
-from morello.program.source import EmitOptions
-from morello.search.answers import Answers
-from morello.search.budget import Budget
-from morello.search.coarsening import together
-from morello.search.known import Counted, Known
+from morello.search.planning.budget import Budget
+from morello.search.planning.coarsening import together
+from morello.search.results.solution import Solution
+from morello.search.results.solved_view import Answers
 from morello.search.search import UNLIMITED, Progress, search
-from morello.search.solution import Solution
-from morello.spec.goal import Goal
-from morello.spec.machine import Target
-from morello.spec.spec import Spec
-from morello.writer import Writer
+from morello.search.tables.memo_backend import Counted, Known
 
 if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
@@ -77,8 +77,9 @@ def compile_spec(
             it, it is coarser. Where the spec has several outputs, and so several searches, they
             share it in equal parts. By default what memory there is.
         measure: How many programs to build, verify and time: the cheapest by prediction that are
-            not alike (see `morello.search.likeness`, and `Writer.distinct` for several outputs),
-            or all, where there are fewer. The fastest is returned. None trusts the prediction.
+            not alike (see `morello.search.results.plan_signature`, and `Writer.distinct` for
+            several outputs), or all, where there are fewer. The fastest is returned. None trusts
+            the prediction.
         name: Name of the C function, by default the spec's: programs of one spec for several sizes
             or targets, under names of their own, can be linked together.
 
@@ -99,7 +100,7 @@ def compile_spec(
         goal = replace(goal, name=name)
     if measure is not None:
         # Imported here: whoever only wants the C source imports no compiler driver.
-        from morello.measure import check_contest, hold_contest  # noqa: PLC0415
+        from morello.runtime.autotune import check_contest, hold_contest  # noqa: PLC0415
 
         check_contest(measure, goal.name, chosen.flags)
     context = context_for(definitions, chosen)

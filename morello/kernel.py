@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from morello.codegen.goals import title
 from morello.errors import UsageError
-from morello.goals import title
-from morello.plan import Plan
-from morello.program.source import CSource
-from morello.program.tree import Program
-from morello.search.coarsening import Coarsening
-from morello.spec.goal import Goal
-from morello.toolchain.signature import AnyArray, Signature, argument_of, signature_of
+from morello.ir.goal import Goal
+from morello.ir.programs.emitted import CSource
+from morello.ir.programs.tree import Program
+from morello.report.plan import Plan
+from morello.runtime.signature import AnyArray, Signature, argument_of, signature_of
+from morello.search.planning.coarsening import Coarsening
 
 if TYPE_CHECKING:
-    from morello.measure import Measurement
-    from morello.toolchain.library import BoundCall, CompiledFunction, Out, Passed
-    from morello.toolchain.timing import Timing
+    from morello.runtime.autotune import Measurement
+    from morello.runtime.library import BoundCall, CompiledFunction, Out, Passed
+    from morello.runtime.timing import Timing
     from morello.verify.program import VerificationReport
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -132,7 +132,7 @@ class Kernel:
         """
         with self._building:
             if self._function is None:
-                from morello.execution import build_function  # noqa: PLC0415
+                from morello.runtime.execution import build_function  # noqa: PLC0415
 
                 self._function = build_function(self._source, self.signature)
             return self._function
@@ -168,7 +168,7 @@ class Kernel:
 
         A weight is packed by the kernel's C code as the kernel wants it. Of any other argument it
         is a copy, aligned and in the spec's layout; only for a layout with panels has that another
-        shape: see `morello.toolchain.signature.ArgumentInfo.passed_shape`.
+        shape: see `morello.runtime.signature.ArgumentInfo.passed_shape`.
 
         Raises:
             UsageError: There is no such argument, or the array has another shape or dtype.
@@ -221,7 +221,7 @@ class Kernel:
                 and 3,600; or one is no number.
             MorelloError: As `function`.
         """
-        from morello.toolchain.timing import time_call  # noqa: PLC0415
+        from morello.runtime.timing import time_call  # noqa: PLC0415
 
         return time_call(
             self.function,
@@ -233,7 +233,7 @@ class Kernel:
 
     def random_arguments(self) -> list[Array]:
         """Arrays for all arguments of the function: random inputs, and outputs."""
-        from morello.execution import random_arguments  # noqa: PLC0415
+        from morello.runtime.execution import random_arguments  # noqa: PLC0415
 
         return random_arguments(self.signature)
 
@@ -254,7 +254,7 @@ class Kernel:
 
     def _repr_html_(self) -> str:
         """The same with all arguments, the costs, the plan and the C file, to be folded out."""
-        from morello.kernel_card import kernel_card  # noqa: PLC0415
+        from morello.runtime.notebook import kernel_card  # noqa: PLC0415
 
         return kernel_card(
             title(self.goal),

@@ -15,10 +15,10 @@ from zlib import crc32
 import pytest
 from hypothesis import HealthCheck, settings
 
-from morello.cli.startup import OBJECTS
 from morello.definitions import Definitions, load_definitions
 from morello.resources import available_cores
-from morello.search.compiled import compiled_solver
+from morello.search.solving.compiled import compiled_solver
+from morello.startup.process import OBJECTS
 from morello.toolchain.build import STANDARD_FLAGS
 
 SLOW = [HealthCheck.too_slow]  # other tests run beside these: nothing may depend on the clock
@@ -36,7 +36,7 @@ HEADERS = ("stddef.h", "stdint.h", "stdlib.h", "math.h", "immintrin.h", "string.
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-UNIT = frozenset(("building", "checking", "editor", "language", "reference", "rewriting", "spec"))
+UNIT = frozenset(("building", "checking", "editor", "ir", "language", "reference", "rewriting"))
 """Directories of quick tests that start no process, a C compiler neither."""
 
 

@@ -14,16 +14,16 @@ import pytest
 
 import morello
 from morello.definitions import Definitions
+from morello.definitions.plugin_errors import FileError
 from morello.errors import InternalError, MorelloError, UsageError
-from morello.isolation import FileError
 from morello.language.diagnostics import DiagnosticsError
 from morello.memo.codec import DamagedPageError, decode
 from morello.memo.memo import Memo
 from morello.plugins.loading import PluginError
 from morello.plugins.records import Owner
 from morello.reference.compare import MismatchError
-from morello.search.needs import TooManySpecsError
-from morello.search.refusals import NoImplementationError
+from morello.search.planning.demand import TooManySpecsError
+from morello.search.planning.unimplemented import NoImplementationError
 from morello.verify.kernel_instances import kernel_instances
 from morello.verify.kernels import WrongKernelError
 from morello.verify.rule_instances import rule_instances

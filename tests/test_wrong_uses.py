@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import morello
-from morello.calibration.profile import profile_path
+from morello.definitions.profile import profile_path
 from morello.errors import UsageError
 from morello.memo.place import VARIABLE
-from morello.toolchain.timing import time_alternately
+from morello.runtime.timing import time_alternately
 
 SPEC = "spec f(N = 4) { input x: f32[N] output y: f32[N] y = relu(x) }"
 NOBODY = "~nobody-here/x"

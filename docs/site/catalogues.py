@@ -11,15 +11,15 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from morello.cli.main import main
-from morello.commands import SUMMARIES
 from morello.definitions import Definitions, load_definitions
+from morello.ir.operators import Operator
+from morello.ir.rule import Rule
+from morello.ir.target import Kernel, Level, Target
 from morello.language.codes import CODES, FAMILIES
 from morello.language.diagnostics import Diagnostic, render
 from morello.language.source import Source, Span
 from morello.language.syntax import declaration_borders
-from morello.rewriting.rule import Rule
-from morello.spec.machine import Kernel, Level, Target
-from morello.spec.operators import Operator
+from morello.startup.commands import SUMMARIES
 from tests.checking.fail_cases import DIRECTORY as PLANTED
 from tests.checking.fail_cases import diagnostics_in
 

@@ -293,6 +293,10 @@ class SpecBuilder:
         )
         return spec_ast.SpecFile(target(self.target), (spec,))
 
+    def name_of(self, number: int) -> str:
+        """What the spec's text calls a tensor."""
+        return self._names[number]
+
     @property
     def _names(self) -> list[str]:
         """The name of every value; those without one are called after their operators."""

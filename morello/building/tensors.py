@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from morello.building.values import Scalar
 from morello.definitions import load_definitions
 from morello.language.places import text_of
 
-if TYPE_CHECKING:
-    from morello.building.spec import SpecBuilder
+
+class Builder(Protocol):
+    """What tensors need of the `SpecBuilder` that they are of."""
+
+    name: str
+
+    def name_of(self, number: int) -> str:
+        """What the spec's text calls a tensor."""
+
+    def apply(self, operator: str, /, *operands: Tensor, **scalars: Scalar) -> Tensor:
+        """What an operator computes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
     """A tensor of a spec that is being built: declared, or what an operator computes."""
 
-    builder: SpecBuilder
+    builder: Builder
     number: int
 
     @property
@@ -26,7 +35,7 @@ class Tensor:
 
         What has been given no name is called after its operator, until it is given one.
         """
-        return self.builder._names[self.number]
+        return self.builder.name_of(self.number)
 
     def __repr__(self) -> str:
         return f"<tensor '{self.name}' of spec '{self.builder.name}'>"
@@ -39,7 +48,7 @@ class Operators:
     compiled. ``dir(spec.op)`` lists those that are installed.
     """
 
-    def __init__(self, builder: SpecBuilder) -> None:
+    def __init__(self, builder: Builder) -> None:
         """See `SpecBuilder.op`."""
         self._builder = builder
 
@@ -56,7 +65,7 @@ class Operators:
 class OperatorFunction:
     """An operator as a function of tensors of one spec: see `SpecBuilder.apply`."""
 
-    builder: SpecBuilder
+    builder: Builder
     name: str
 
     def __call__(self, *operands: Tensor, **scalars: Scalar) -> Tensor:

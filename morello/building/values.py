@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from morello.errors import UsageError
+from morello.ir.dtypes import DTYPES
+from morello.ir.layout import Order, row_major
 from morello.language import ast
 from morello.language.signed_zero import is_negative_zero
 from morello.language.source import Source, Span
 from morello.language.unparse import unparse
-from morello.spec.dtypes import DTYPES
-from morello.spec.layout import Order, row_major
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

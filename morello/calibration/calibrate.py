@@ -12,16 +12,16 @@ from morello import __version__
 from morello.calibration.drawing import draw
 from morello.calibration.fitting import Measured, fit, require_libraries
 from morello.calibration.measuring import chain, cycles_of
-from morello.calibration.profile import TargetProfile
 from morello.checking.specs import check_spec
 from morello.definitions import Definitions
+from morello.definitions.profile import TargetProfile
 from morello.errors import MorelloError, UsageError
+from morello.ir.target import Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.resources import available_cores
 from morello.search.search import Progress
-from morello.spec.machine import Target
 from morello.toolchain.compilers import find_compiler, supports_openmp
 from morello.toolchain.host import require_host
 

@@ -16,11 +16,11 @@ from random import Random
 
 from morello.compiler import Kernel, compile_spec
 from morello.definitions import Definitions
+from morello.ir.dtypes import DTYPES
+from morello.ir.target import Coefficient, Target
 from morello.language.source import Source
 from morello.memo.memo import Memo
-from morello.search.coarsening import indispensable_sizes
-from morello.spec.dtypes import DTYPES
-from morello.spec.machine import Coefficient, Target
+from morello.search.planning.coarsening import indispensable_sizes
 
 SPREAD = 0.7
 """Standard deviation of the logarithm of a distortion: two of three are within a factor of 2."""

@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import median
 
 from morello.compiler import Kernel
+from morello.runtime.timing import Clock, Contender, contender, time_alternately
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.timing import Clock, Contender, contender, time_alternately
 
 CHAIN = """
 #include <stdint.h>

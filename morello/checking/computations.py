@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from morello.checking.use import Checked
-from morello.spec.composition import Part
-from morello.spec.goal import Computation, GoalTensor
-from morello.spec.graph import Node, expanded
-from morello.spec.layout import row_major
-from morello.spec.several import parts_for
-from morello.spec.sizes import sizes_from
+from morello.ir.goal import Computation, GoalTensor
+from morello.ir.graphs.composition import Part
+from morello.ir.graphs.graph import Node, expanded
+from morello.ir.graphs.multi_output import parts_for
+from morello.ir.layout import row_major
+from morello.ir.sizes import sizes_from
 
 
 def computations(calls: Sequence[Checked], outputs: Sequence[str]) -> tuple[Computation, ...]:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from morello.checking.kinds import NUMBER, Scope, expect
+from morello.ir.operators import Operator
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.functions import ARITHMETIC
 from morello.language.indices import text_of_index
 from morello.language.places import within
-from morello.spec.operators import Operator
 
 
 def check_index(index: ast.Index, scalars: Collection[str], collector: Collector) -> None:

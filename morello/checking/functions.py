@@ -10,12 +10,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
+from morello.ir.functions import Function, called
+from morello.ir.target import Target
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
-from morello.spec.functions import Function, called
-from morello.spec.machine import Target
 
 _OF_TYPE = r"[^;{}()]|__attribute__\s*\(\((?:[^;{}()]|\([^;{}()]*\))*\)\)"
 """What may stand before a function's name: words of its type, and attributes of that."""

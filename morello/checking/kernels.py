@@ -11,14 +11,14 @@ from itertools import chain
 from morello.checking.kinds import Scope, Typed, expect
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
 from morello.checking.templates import check_template
+from morello.ir.operators import Operator
+from morello.ir.target import Kernel, Target
+from morello.ir.vector_axis import POINTWISE, ROW_KINDS
 from morello.language import ast, traverse
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
 from morello.language.indices import written
 from morello.language.places import text_of, within
-from morello.spec.machine import Kernel, Target
-from morello.spec.operators import Operator
-from morello.spec.rows import POINTWISE, ROW_KINDS
 
 
 def check_kernels(

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
+from morello.ir.target import Coefficient, Level
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
-from morello.spec.machine import Coefficient, Level
 
 TRANSFERS = (
     "fetch",

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
+from morello.ir.operators import Operator, size_name
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.functions import ARITHMETIC, SPEC
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import children, subexpressions, with_children
-from morello.spec.operators import Operator, size_name
 
 SIZE = "size"
 """The function of a dimension that a meaning may use, beside arithmetic."""

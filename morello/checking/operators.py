@@ -21,13 +21,13 @@ from morello.checking.extents import (
     declared_sizes,
 )
 from morello.checking.meanings import check_value, occurrences, with_sizes
+from morello.ir.dtypes import DTYPES
+from morello.ir.operators import Operator
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import names, subexpressions
-from morello.spec.dtypes import DTYPES
-from morello.spec.operators import Operator
 
 
 def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dict[str, Operator]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from morello.ir.layout import PANELS
 from morello.language import ast
-from morello.spec.layout import PANELS
 
 
 def wrong_panels(panel: ast.Panel, rank: int) -> tuple[str, str] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.ir.operators import Operator
+from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.traverse import Leaf
-from morello.rewriting.rule import Rule
-from morello.spec.operators import Operator
 
 
 def check_parallel(rule: Rule, operators: Mapping[str, Operator], collector: Collector) -> None:

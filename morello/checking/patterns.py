@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
+from morello.ir.dtypes import DTYPES
+from morello.ir.operators import Operator
+from morello.ir.target import Level, Target
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.indices import written
 from morello.language.places import within
-from morello.spec.dtypes import DTYPES
-from morello.spec.machine import Level, Target
-from morello.spec.operators import Operator
 
 
 def pattern_variables(match: ast.KernelMatch) -> dict[str, ast.KernelOperand]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
+from morello.ir.dtypes import DTYPES
+from morello.ir.target import Primitives, Target
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
-from morello.spec.dtypes import DTYPES
-from morello.spec.machine import Primitives, Target
 
 Table = dict[tuple[str, int], Primitives]
 

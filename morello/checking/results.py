@@ -8,13 +8,13 @@ from morello.checking.kinds import Scope, Typed, article, counted, expect, fits,
 from morello.checking.parallel import check_parallel, writes
 from morello.checking.staggered import check_staggered
 from morello.checking.views import check_views
+from morello.ir.operators import Operator, size_name
+from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.traverse import Leaf, names
 from morello.language.unparse import unparse
-from morello.rewriting.rule import Rule
-from morello.spec.operators import Operator, size_name
 
 
 class ResultChecker:

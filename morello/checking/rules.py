@@ -12,13 +12,13 @@ from itertools import chain
 
 from morello.checking.kinds import LIST, UNKNOWN, Scope, Typed, article, expect, infer
 from morello.checking.results import ResultChecker
+from morello.ir.operators import Operator
+from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.folding import contradiction
 from morello.language.places import text_of, within
 from morello.language.traverse import names
-from morello.rewriting.rule import Rule
-from morello.spec.operators import Operator
 
 
 def check_rules(

@@ -15,13 +15,13 @@ from morello.checking.panels import wrong_panels
 from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
+from morello.ir.dtypes import DTYPES
+from morello.ir.goal import Goal, GoalTensor
+from morello.ir.layout import Layout, panel_of, row_major
+from morello.ir.operators import Operator
 from morello.language import spec_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
-from morello.spec.dtypes import DTYPES
-from morello.spec.goal import Goal, GoalTensor
-from morello.spec.layout import Layout, panel_of, row_major
-from morello.spec.operators import Operator
 
 MAX_SIZE = 2**24
 """The largest size of one dimension."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from morello.checking.parallel import differ, divides_output
+from morello.ir.operators import Operator
+from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.canonical import nodes
 from morello.language.diagnostics import Collector
 from morello.language.traverse import leaves, names
-from morello.rewriting.rule import Rule
-from morello.spec.operators import Operator
 
 
 def check_staggered(rule: Rule, operators: Mapping[str, Operator], collector: Collector) -> None:

@@ -11,11 +11,11 @@ from itertools import chain
 
 from morello.checking.sizes import Sizes
 from morello.checking.use import CallChecker, Checked
+from morello.ir.goal import GoalTensor
+from morello.ir.operators import Operator
 from morello.language import ast, spec_ast
 from morello.language.places import within
 from morello.language.source import Span
-from morello.spec.goal import GoalTensor
-from morello.spec.operators import Operator
 
 
 class StatementsChecker:

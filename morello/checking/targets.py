@@ -16,11 +16,11 @@ from morello.checking.kernels import check_kernels
 from morello.checking.levels import check_coefficients, check_levels
 from morello.checking.patterns import on_target
 from morello.checking.primitives import check_primitives
+from morello.ir.operators import Operator
+from morello.ir.target import Target
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
-from morello.spec.machine import Target
-from morello.spec.operators import Operator
 
 
 def check_targets(

@@ -1,9 +1,9 @@
 """Statements that move elements and compute with them, taken apart: to move is then no work.
 
 ``Y[i] = X[low + i + high] * 2`` becomes ``Z[i] = X[low + i + high]`` and ``Y[i] = Z[i] * 2``. The
-first one is a slice, which the other reads where it lies (`morello.spec.rearranged`). What is read
-in steps, as ``2 * i + high``, is a slice that is read in steps. What is written to rows one after
-the other, or between margins, is computed first, and then only moved.
+first one is a slice, which the other reads where it lies (`morello.ir.graphs.data_movement`). What
+is read in steps, as ``2 * i + high``, is a slice that is read in steps. What is written to rows one
+after the other, or between margins, is computed first, and then only moved.
 
 An operator that a rule or a kernel names is left as it is: that says how it is computed.
 """
@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from morello.checking.extents import reaches_each_once
+from morello.ir.operators import Operator
 from morello.language import ast
 from morello.language.traverse import children, leaves, names, with_children
-from morello.spec.operators import Operator
 
 
 def named_in(rules: Collection[ast.RulesFile], targets: Collection[ast.TargetFile]) -> set[str]:

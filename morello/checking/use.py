@@ -10,16 +10,16 @@ import numpy as np
 
 from morello.checking.kinds import counted
 from morello.checking.sizes import MAX_ELEMENTS, Sizes
+from morello.ir.conversion import holds
+from morello.ir.dtypes import DTYPES, DType, floating_limits
+from morello.ir.goal import GoalTensor
+from morello.ir.layout import row_major
+from morello.ir.operators import LARGEST_SCALAR, Operation, Operator, is_whole, size_name
 from morello.language import spec_ast
 from morello.language.evaluate import Value
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.source import Span
-from morello.spec.conversion import holds
-from morello.spec.dtypes import DTYPES, DType, floating_limits
-from morello.spec.goal import GoalTensor
-from morello.spec.layout import row_major
-from morello.spec.operators import LARGEST_SCALAR, Operation, Operator, is_whole, size_name
 
 
 @dataclass(frozen=True, slots=True)

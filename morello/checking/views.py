@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from morello.checking.extents import reaches_each_once
+from morello.ir.operators import OperandIndex, Operation, Operator
+from morello.ir.views import sight
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.indices import with_scalars, written
 from morello.language.places import within
-from morello.spec.operators import OperandIndex, Operation, Operator
-from morello.spec.views import sight
 
 GROUP_RANK = 1
 """Rank of the matched operator's group at which ranks and dimensions are held together."""

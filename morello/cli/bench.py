@@ -9,7 +9,7 @@ import click
 from morello.cli.options import examples, json_option, spec_options
 from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
-from morello.goals import iterations as iterations_of
+from morello.codegen.goals import iterations as iterations_of
 
 
 @click.command(

@@ -10,7 +10,6 @@ import click
 
 from morello.calibration.calibrate import PROGRAMS, Calibration
 from morello.calibration.calibrate import calibrate as fit_to_machine
-from morello.calibration.profile import Profile, profile_path, read_profile, write_profile
 from morello.cli.options import examples, json_option, local_options
 from morello.cli.progress import ProgressBar
 from morello.cli.request import definitions_for, read_source
@@ -18,9 +17,10 @@ from morello.cli.session import Session
 from morello.cli.tables import require_known, show_table
 from morello.compiler import NATIVE, native_target
 from morello.definitions import calibration_specs
+from morello.definitions.profile import Profile, profile_path, read_profile, write_profile
 from morello.errors import UsageError
+from morello.ir.target import Target
 from morello.resources import processor
-from morello.spec.machine import Target
 
 COLUMNS = ("coefficient", "before", "fitted", "meaning")
 

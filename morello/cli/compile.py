@@ -20,10 +20,10 @@ from morello.cli.outputs import (
 )
 from morello.cli.request import Request, compile_request, statistics_json, statistics_text
 from morello.cli.session import Session
+from morello.codegen.generate import MOST_PROGRAMS
 from morello.compiler import Kernel
 from morello.errors import MorelloError
 from morello.toolchain.host import host_lacks
-from morello.writer import MOST_PROGRAMS
 
 if TYPE_CHECKING:
     from morello.verify.program import VerificationReport

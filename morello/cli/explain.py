@@ -16,11 +16,13 @@ from morello.cli.outputs import origin, refuse_foreign, write_together
 from morello.cli.request import Request, compile_request, statistics_json, statistics_text
 from morello.cli.session import Session
 from morello.cli.tables import Row
+from morello.codegen.goals import title
+from morello.compiler import Kernel
 from morello.errors import MorelloError, UsageError
-from morello.explain.document import Explanation
 from morello.memo.memo import Memo
 from morello.memo.pages import Pages
-from morello.why import Beginning, Why
+from morello.report.alternatives import Beginning, Why
+from morello.report.explain.document import Explanation
 
 MAIN_COSTS = 3
 """Coefficients that are shown of each alternative; the JSON document has all."""
@@ -70,11 +72,11 @@ def explain(session: Session, /, why: int, html: str | None, force: bool, **requ
     path = None if html is None else _page_path(html, force)
     with _memo(session, request, pages=session.json or path is not None) as memo:
         kernel = compile_request(session, Request(**request), memo=memo)
-        explanation = Explanation(kernel)
+        explanation = Explanation(kernel.name, title(kernel.goal), kernel.plan)
         line = _line(explanation, why)
         reasons = explanation.decision_of[line].why
         if not session.json and path is None:
-            _show(session, explanation, reasons, line)
+            _show(session, kernel, explanation, reasons, line)
             return
         assert memo is not None
         assert memo.store is not None
@@ -117,7 +119,7 @@ def _page_path(text: str, force: bool) -> Path:
 
 def _write(session: Session, path: Path, document: dict[str, Any], force: bool) -> None:
     # Imported here: text needs no template.
-    from morello.explain.page import page  # noqa: PLC0415
+    from morello.report.explain.page import page  # noqa: PLC0415
 
     if not force:
         refuse_foreign(path)  # once more: the search may have taken long
@@ -140,8 +142,9 @@ def _why(reasons: Why) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, explanation: Explanation, reasons: Why, line: int) -> None:
-    kernel = explanation.kernel
+def _show(
+    session: Session, kernel: Kernel, explanation: Explanation, reasons: Why, line: int
+) -> None:
     show_explanation(session, explanation)
     show_reasons(session, reasons, line, lambda found: _alternatives(reasons, found))
     session.say("")

@@ -13,8 +13,8 @@ from rich.tree import Tree
 
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
-from morello.explain.document import Explanation, nodes_of
-from morello.why import Beginning, Why
+from morello.report.alternatives import Beginning, Why
+from morello.report.explain.document import Explanation, nodes_of
 
 SHOWN = 10
 """First steps that are shown of one line; the JSON document has all."""
@@ -99,7 +99,7 @@ def _memory(node: Mapping[str, Any], levels: Sequence[str]) -> list[str]:
 
 
 def _cells(node: Mapping[str, Any], explanation: Explanation) -> list[str]:
-    cycles = explanation.kernel.cost
+    cycles = explanation.chosen.cycles
     own = sum(node["costs"].values())
     mostly = max(node["costs"].items(), key=lambda item: item[1], default=None)
     ratio = explanation.decision_of[node["line"]].next_ratio

@@ -8,8 +8,8 @@ from morello.cli.options import examples, json_option, local_options
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, require_known, show_table
+from morello.ir.target import Kernel
 from morello.language.places import text_of
-from morello.spec.machine import Kernel
 
 
 @click.command(epilog=examples("morello kernels", "morello kernels --target NAME --json"))

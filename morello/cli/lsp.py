@@ -8,9 +8,9 @@ import click
 
 from morello.cli.options import examples, local_options
 from morello.cli.session import Session
+from morello.definitions.project_files import named_sources
 from morello.errors import MorelloError
 from morello.language.source import Source
-from morello.local import named_sources
 
 Serve = Callable[[Callable[[], Sequence[Source]]], None]
 

@@ -18,10 +18,10 @@ import click
 
 from morello import __version__
 from morello.cli.session import Session, error_json
-from morello.cli.startup import INTERRUPTED, Terminated
-from morello.commands import SUMMARIES
-from morello.entry_points import points_of_others
 from morello.errors import MorelloError, UsageError
+from morello.startup.commands import SUMMARIES
+from morello.startup.entry_points import points_of_others
+from morello.startup.process import INTERRUPTED, Terminated
 
 _JSON = "--json"
 _PLUGIN_COMMANDS = f"{__name__}.plugin_commands"

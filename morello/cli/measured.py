@@ -9,10 +9,10 @@ from typing import Any
 from morello.cli.outputs import origin
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
+from morello.codegen.goals import title
 from morello.compiler import Kernel
-from morello.goals import title
-from morello.measure import Measurement
 from morello.resources import processor
+from morello.runtime.autotune import Measurement
 from morello.toolchain.build import STANDARD_FLAGS
 from morello.toolchain.compilers import find_compiler
 from morello.toolchain.host import fixed_clock

@@ -12,8 +12,8 @@ from morello.cli.quantities import AGE, SIZE, bytes_text
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
+from morello.codegen.goals import context_for
 from morello.errors import UsageError
-from morello.goals import context_for
 from morello.memo.installed import Installed
 from morello.memo.store import FamilyStats, Store
 

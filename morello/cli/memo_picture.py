@@ -15,14 +15,14 @@ from morello.cli.session import Session
 from morello.cli.tables import show_table
 from morello.compiler import Kernel
 from morello.errors import MorelloError, UsageError
+from morello.ir.spec import Variant
 from morello.memo.memo import Memo
 from morello.memo.names import variant_text
 from morello.memo.page import Page
 from morello.memo.pages import Pages
 from morello.memo.slice import Slice, axes_of, cut, default_axes, pages_below
 from morello.rewriting.alternatives import Context
-from morello.search.graph import discover
-from morello.spec.spec import Variant
+from morello.search.planning.families import discover
 
 KINDS = (".svg", ".png")
 

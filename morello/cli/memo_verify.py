@@ -8,7 +8,7 @@ from morello.cli.memos import open_store
 from morello.cli.options import examples, json_option, local_options, memo_option
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
-from morello.goals import context_for
+from morello.codegen.goals import context_for
 from morello.memo.verify import Difference, Verification
 from morello.memo.verify import verify as verify_store
 

@@ -11,12 +11,12 @@ from morello.cli.options import examples, json_option, local_options
 from morello.cli.outputs import write_together
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
+from morello.cli.skeletons import KINDS, Skeleton, skeleton
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import DiagnosticsError
 from morello.language.source import Source
 from morello.plugins import DEFINITION_SUFFIXES
-from morello.skeletons import KINDS, Skeleton, skeleton
 
 
 @click.command(

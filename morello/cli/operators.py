@@ -8,8 +8,8 @@ from morello.cli.options import examples, json_option, local_options
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, show_table
+from morello.ir.operators import Operator
 from morello.language.places import text_of
-from morello.spec.operators import Operator
 
 
 @click.command(epilog=examples("morello operators", "morello operators --json"))

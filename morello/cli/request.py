@@ -14,11 +14,11 @@ from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.compiler import Budget, Kernel, compile_spec
 from morello.definitions import Definitions, load_definitions
+from morello.definitions.project_files import named_sources, project_sources
 from morello.errors import MorelloError
 from morello.language.load import load_source, source_from_bytes
 from morello.language.parse import parse_spec
 from morello.language.source import Source
-from morello.local import named_sources, project_sources
 from morello.memo.memo import Memo
 
 STDIN = "-"

@@ -8,8 +8,8 @@ from morello.cli.options import examples, json_option, local_options
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, show_table
+from morello.ir.rule import Rule
 from morello.language.places import text_of
-from morello.rewriting.rule import Rule
 
 
 @click.command(epilog=examples("morello rules", "morello rules --json -r my.mrules"))

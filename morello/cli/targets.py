@@ -8,7 +8,7 @@ from morello.cli.options import examples, json_option, local_options
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, require_known, show_properties, show_table
-from morello.spec.machine import Coefficient, Level, Target
+from morello.ir.target import Coefficient, Level, Target
 
 TARGET_COLUMNS = ("name", "extends", "levels", "kernels", "meaning")
 COEFFICIENT_COLUMNS = ("coefficient", "cycles", "meaning", "source")

@@ -14,17 +14,17 @@ from morello.cli.tables import require_known
 from morello.compiler import NATIVE, Budget, Progress, compile_spec, native_target
 from morello.definitions import Definitions, calibration_specs
 from morello.errors import MorelloError
+from morello.ir.rule import Rule
+from morello.ir.target import Kernel
 from morello.language.diagnostics import Diagnostic
 from morello.language.parse import parse_spec, parse_target
 from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.plugins import DEFINITION_SUFFIXES
-from morello.rewriting.rule import Rule
-from morello.spec.machine import Kernel
-from morello.usage.closest import Closest, closest
-from morello.usage.counts import Key, use_of
-from morello.usage.notes import notes
-from morello.usage.tally import Compile, Tally, compiles_with, key_of_item
+from morello.report.usage.closest import Closest, closest
+from morello.report.usage.counts import Key, use_of
+from morello.report.usage.notes import notes
+from morello.report.usage.tally import Compile, Tally, compiles_with, key_of_item
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, show_table
 from morello.cli.use import Used
-from morello.usage.counts import Key
-from morello.usage.tally import Compile, Tally, in_words
+from morello.report.usage.counts import Key
+from morello.report.usage.tally import Compile, Tally, in_words
 
 COMPILED = ("spec", "target", "cycles", "families", "fired", "won")
 COUNTED = ("rule or kernel", "fired in", "families", "won in", "Specs", "mostly in")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from morello.ir.dtypes import DTYPES
 from morello.language import ast, spec_ast
 from morello.language.functions import ARITHMETIC, ATTRIBUTES, FUNCTIONS
 from morello.language.places import text_of, within
 from morello.language.source import Span
-from morello.spec.dtypes import DTYPES
 
 File = ast.RulesFile | ast.TargetFile | spec_ast.SpecFile
 

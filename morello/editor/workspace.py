@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from morello.checking.files import parse_file
 from morello.definitions import Definitions, check_edited, sources_in_force, spec_errors
+from morello.definitions.check import parse_file
+from morello.definitions.project_files import project_sources
 from morello.editor.symbols import Symbol, language_symbols, symbols_of
 from morello.errors import MorelloError
 from morello.language.diagnostics import Diagnostic, DiagnosticsError
@@ -20,7 +21,6 @@ from morello.language.grammars import KINDS, SUFFIXES, Kind
 from morello.language.load import source_from_bytes
 from morello.language.parse import parse_spec
 from morello.language.source import Source, Span
-from morello.local import project_sources
 from morello.plugins import DEFINITION_SUFFIXES, BrokenPlugin, PluginSet, load_plugins
 
 WITHOUT_VALUE = "S004"

@@ -17,7 +17,7 @@ from lark import Lark, Token
 from lark.lark import PostLex
 
 from morello.language.grammar_texts import grammar_texts
-from morello.startup_cache import entry
+from morello.startup.cache import entry
 
 Kind = Literal["rules", "target", "mspec"]
 

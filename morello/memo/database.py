@@ -23,7 +23,7 @@ from stat import S_ISREG
 from typing import Any
 
 from morello.errors import UsageError
-from morello.memo.aside import FileLock, move_aside
+from morello.memo.quarantine import FileLock, move_aside
 from morello.memo.schema import FAILURES, Kind, connect, is_empty, is_intact, kind_of, set_up
 
 Warn = Callable[[str], None]

@@ -26,23 +26,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from morello.ir.dtypes import DTYPES
+from morello.ir.operators import Operator
+from morello.ir.primitives import ROW_PRIMITIVES, TYPE, exchanges, primitives_in, update_primitive
+from morello.ir.rule import Rule
+from morello.ir.spec import Family
+from morello.ir.target import Kernel, Level
+from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast
 from morello.language.canonical import Canonical, canonical, nodes
 from morello.rewriting.alternatives import Context
 from morello.rewriting.patterns import ANY, implements
-from morello.rewriting.rule import Rule
-from morello.spec.dtypes import DTYPES
-from morello.spec.machine import Kernel, Level
-from morello.spec.operators import Operator
-from morello.spec.primitives import (
-    ROW_PRIMITIVES,
-    TYPE,
-    exchanges,
-    primitives_in,
-    update_primitive,
-)
-from morello.spec.rows import ROW_KINDS
-from morello.spec.spec import Family
 
 ENGINE = 11
 """Raise it with every change of the engine after which some table has other numbers.

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from morello.spec.composition import operation_of
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.graph import Node, graph_of
-from morello.spec.operators import Operation, Operator, is_whole
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.graphs.composition import operation_of
+from morello.ir.graphs.graph import Node, graph_of
+from morello.ir.operators import Operation, Operator, is_whole
 
 LONGEST = 1 << 18
 """Characters of a text: a chain of thousands of operations has fewer."""

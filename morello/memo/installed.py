@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from morello.ir.spec import Variant
 from morello.memo.fingerprint import Fingerprints
 from morello.memo.names import variant_of
 from morello.rewriting.alternatives import Context
-from morello.spec.spec import Variant
 
 
 class Installed:

@@ -16,18 +16,19 @@ from pathlib import Path
 from cachetools import Cache, LRUCache
 
 from morello.errors import UsageError
+from morello.ir.spec import Spec, Variant
 from morello.memo.database import Warn
 from morello.memo.pages import Pages
 from morello.memo.place import is_off
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
-from morello.search.box import Box
-from morello.search.known import Chosen, Known, Nothing
-from morello.search.refusals import NoImplementationError, no_program
-from morello.search.solution import Solution
-from morello.search.solve import Solved
-from morello.spec.spec import Spec, Variant
+from morello.search.planning.unimplemented import NoImplementationError
+from morello.search.results.refusals import no_program
+from morello.search.results.solution import Solution
+from morello.search.tables.box import Box
+from morello.search.tables.memo_backend import Chosen, Known, Nothing
+from morello.search.tables.solved import Solved
 
 BUDGET = 1 << 30
 """Bytes of tables that are kept in memory."""

@@ -11,22 +11,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.layout import PANELS, contiguity, cuts, pack, packed, paged, panel, panel_of
+from morello.ir.operators import Operation, Operator
+from morello.ir.spec import Family, Operand, Variant
+from morello.ir.target import Level
 from morello.memo.graphs import LONGEST, SCALARS, graph_operation, operator_named, scalars_of
 from morello.rewriting.alternatives import Context
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import (
-    PANELS,
-    contiguity,
-    cuts,
-    pack,
-    packed,
-    paged,
-    panel,
-    panel_of,
-)
-from morello.spec.machine import Level
-from morello.spec.operators import Operation, Operator
-from morello.spec.spec import Family, Operand, Variant
 
 ACCUMULATING = "accumulating "
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+from morello.ir.spec import Spec, Variant
 from morello.memo.fingerprint import Fingerprints
 from morello.memo.names import variant_of, variant_text
 from morello.memo.page import ANY, Axes, Choice, Page, page_of
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
-from morello.search.box import Box
-from morello.search.known import Chosen
-from morello.search.solve import Solved
-from morello.spec.spec import Spec, Variant
+from morello.search.tables.box import Box
+from morello.search.tables.memo_backend import Chosen
+from morello.search.tables.solved import Solved
 
 
 class Pages:

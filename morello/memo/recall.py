@@ -11,15 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from morello.ir.spec import Family, Spec, Variant
 from morello.memo.page import ANY, Page
 from morello.memo.pages import Pages
 from morello.rewriting.alternatives import Alternative, Context, alternatives
-from morello.search.coarsening import Coarsening
-from morello.search.graph import discover
-from morello.search.options import Option
-from morello.search.single import Application, DoesNotApplyError, application
-from morello.search.solution import Solution
-from morello.spec.spec import Family, Spec, Variant
+from morello.search.planning.coarsening import Coarsening
+from morello.search.planning.families import discover
+from morello.search.results.solution import Solution
+from morello.search.solving.one_spec import Application, DoesNotApplyError, application
+from morello.search.tables.options import Option
 
 
 class Recalled:

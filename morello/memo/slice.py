@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from morello.errors import UsageError
+from morello.ir.spec import Family, Variant
+from morello.ir.target import Level
 from morello.language.diagnostics import suggestion
 from morello.memo.page import ANY, UNSOLVABLE, Choice, Page
 from morello.memo.pages import Pages
 from morello.rewriting.alternatives import Context
-from morello.spec.machine import Level
-from morello.spec.spec import Family, Variant
 
 _SHOWN = 12
 """Values of an axis that a message names."""

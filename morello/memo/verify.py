@@ -15,17 +15,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
+from morello.ir.spec import Spec, Variant
 from morello.memo.installed import Installed
 from morello.memo.page import Axes, Choice
 from morello.memo.pages import Pages, is_page_of
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
-from morello.search.options import Option
-from morello.search.reconstruct import candidates
-from morello.search.single import DoesNotApplyError
-from morello.search.solution import Solution
-from morello.spec.spec import Spec, Variant
+from morello.search.results.reconstruct import candidates
+from morello.search.results.solution import Solution
+from morello.search.solving.one_spec import DoesNotApplyError
+from morello.search.tables.options import Option
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
+from morello.ir.programs.emitted import Emitter
 from morello.plugins.markers import hookspec
-from morello.program.source import Emitter
 
 if TYPE_CHECKING:
     import click

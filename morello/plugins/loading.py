@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from morello.commands import SUMMARIES
-from morello.entry_points import PROJECT, installed_points
 from morello.errors import MorelloError
+from morello.ir.programs.emitted import Emitter
 from morello.plugins import hookspecs
 from morello.plugins.markers import API_VERSION
 from morello.plugins.records import BrokenPlugin, DefinitionFile, Owner, Plugin, PluginSet
 from morello.plugins.resources import DEFINITION_SUFFIXES, SPEC_SUFFIX
 from morello.plugins.versions import STATED, mismatch, version_in_source
-from morello.program.source import Emitter
+from morello.startup.commands import SUMMARIES
+from morello.startup.entry_points import PROJECT, installed_points
 
 if TYPE_CHECKING:
     import click

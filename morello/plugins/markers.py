@@ -9,7 +9,7 @@ from typing import Final
 
 import pluggy
 
-from morello.entry_points import PROJECT
+from morello.startup.entry_points import PROJECT
 
 API_VERSION: Final = 2
 """The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 2``."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
-from morello.program.source import Emitter
+from morello.ir.programs.emitted import Emitter
 
 if TYPE_CHECKING:
     import click

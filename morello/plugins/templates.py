@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import jinja2
 
-from morello.startup_cache import entry
+from morello.startup.cache import entry
 
 KEPT = 256
 """Templates that stay in the cache: all of a few targets."""

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from morello.ir.conversion import Array, convert, convert_number
+from morello.ir.dtypes import DType
+from morello.ir.operators import IDENTITIES
 from morello.language.evaluate import OPERATIONS, Operations, Value
 from morello.reference.views import part
-from morello.spec.conversion import Array, convert, convert_number
-from morello.spec.dtypes import DType
-from morello.spec.operators import IDENTITIES
 
 REDUCTIONS: Mapping[str, np.ufunc] = {"+": np.add, "max": np.maximum, "min": np.minimum}
 

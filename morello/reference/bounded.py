@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.conversion import Array, convert
-from morello.spec.dtypes import DType, floating_limits
+from morello.ir.conversion import Array, convert
+from morello.ir.dtypes import DType, floating_limits
 
 EXACT: Array = np.zeros(())
 """The error of inputs and constants: none. Told by identity from an error that came out as 0."""

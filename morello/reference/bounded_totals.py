@@ -15,6 +15,8 @@ from itertools import permutations
 
 import numpy as np
 
+from morello.ir.conversion import Array, convert_number
+from morello.ir.operators import IDENTITIES
 from morello.reference.arithmetic import REDUCTIONS, Axes, Place, Products, Shape
 from morello.reference.bounded import (
     ANY,
@@ -31,8 +33,6 @@ from morello.reference.bounded import (
 )
 from morello.reference.rounding import Rounding
 from morello.reference.views import part
-from morello.spec.conversion import Array, convert_number
-from morello.spec.operators import IDENTITIES
 
 
 class BoundedElements:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
+from morello.ir.conversion import Array
+from morello.ir.dtypes import FLOATING_KINDS, DType
+from morello.ir.operators import Operation
 from morello.reference.bounded import Bounded, kinds
 from morello.reference.composed import executable
 from morello.reference.errors import Errors
-from morello.spec.conversion import Array
-from morello.spec.dtypes import FLOATING_KINDS, DType
-from morello.spec.operators import Operation
 
 
 class MismatchError(MorelloError):

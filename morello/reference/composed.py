@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from morello.ir.dtypes import DType
+from morello.ir.graphs.graph import Node
+from morello.ir.operators import Operation
+from morello.ir.sizes import with_hidden
 from morello.language.evaluate import Value
 from morello.reference.arithmetic import Arithmetic, Numbers
 from morello.reference.graph import Nodes
 from morello.reference.meaning import Meaning, Tensor
-from morello.spec.dtypes import DType
-from morello.spec.graph import Node
-from morello.spec.operators import Operation
-from morello.spec.sizes import with_hidden
 
 
 class Executable(Protocol):

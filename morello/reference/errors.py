@@ -32,6 +32,9 @@ from functools import partial
 
 import numpy as np
 
+from morello.ir.conversion import Array, convert_number
+from morello.ir.dtypes import DType
+from morello.ir.primitives import FUNCTION_ULPS
 from morello.language.evaluate import NEGATION, OPERATIONS, SELECTION, Operations, Value
 from morello.reference.arithmetic import Products, Shape, Total
 from morello.reference.bounded import (
@@ -49,9 +52,6 @@ from morello.reference.bounded import (
 from morello.reference.bounded_totals import BoundedElements, BoundedExtreme, BoundedSum
 from morello.reference.rounding import CORRECT, Rounding
 from morello.reference.specials import decided, outcomes
-from morello.spec.conversion import Array, convert_number
-from morello.spec.dtypes import DType
-from morello.spec.primitives import FUNCTION_ULPS
 
 ULPS = {"sqrt": CORRECT, "floor": 0.0, "round": 0.0, **FUNCTION_ULPS}
 """How far the functions may be off, in units in the last place; 0 where nothing is rounded."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.ir.goal import Goal
 from morello.reference.bounded import Bounded
 from morello.reference.compare import reference
 from morello.reference.meaning import Tensor
-from morello.spec.goal import Goal
 
 
 def goal_reference(

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any
 
 from morello.errors import MorelloError
+from morello.ir.dtypes import DType
+from morello.ir.graphs.graph import Node
+from morello.ir.sizes import sizes_from
 from morello.language.diagnostics import suggestion
 from morello.reference.arithmetic import Arithmetic, Numbers
 from morello.reference.bounded import Bounded
 from morello.reference.errors import Errors
 from morello.reference.meaning import Meaning, Tensor
-from morello.spec.dtypes import DType
-from morello.spec.graph import Node
-from morello.spec.sizes import sizes_from
 
 
 class Nodes:

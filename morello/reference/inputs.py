@@ -11,11 +11,11 @@ from math import prod
 import numpy as np
 
 from morello.errors import UsageError
+from morello.ir.conversion import Array, convert
+from morello.ir.dtypes import DType, floating_limits
+from morello.ir.operators import Operation
 from morello.language.diagnostics import suggestion
 from morello.reference.views import extents
-from morello.spec.conversion import Array, convert
-from morello.spec.dtypes import DType, floating_limits
-from morello.spec.operators import Operation
 
 Generator = Callable[[np.random.Generator, Sequence[int], DType], Array]
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.program import tree
+from morello.ir.conversion import Array, convert_number
+from morello.ir.dtypes import DType
+from morello.ir.operators import Operation
+from morello.ir.programs import tree
 from morello.reference.composed import Executable, executable
 from morello.reference.views import part
-from morello.spec.conversion import Array, convert_number
-from morello.spec.dtypes import DType
-from morello.spec.operators import Operation
 
 POISON = -0x5EADBEEF
 """What a new buffer of integers holds, modulo 2^bits."""

@@ -25,16 +25,16 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
+from morello.ir.conversion import Array
+from morello.ir.dtypes import DType
+from morello.ir.graphs.constants import elsewhere_of, value_of
+from morello.ir.operators import Operation
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
 from morello.reference.arithmetic import Arithmetic, Numbers, Products, Total
 from morello.reference.bounded import Bounded, framed, mapped
 from morello.reference.expressions import elements, factors
 from morello.reference.views import ElementView, element_view, extents
-from morello.spec.constants import elsewhere_of, value_of
-from morello.spec.conversion import Array
-from morello.spec.dtypes import DType
-from morello.spec.operators import Operation
 
 Tensor = Array | Bounded
 

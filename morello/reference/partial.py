@@ -15,12 +15,12 @@ from functools import partial as bind
 
 import numpy as np
 
+from morello.ir.conversion import Array
+from morello.ir.operators import OperandIndex
 from morello.reference.bounded import Bounded, mapped
 from morello.reference.errors import Errors
 from morello.reference.meaning import Meaning, Tensor
 from morello.reference.steps import Step, Steps
-from morello.spec.conversion import Array
-from morello.spec.operators import OperandIndex
 
 Indices = Array
 """Indices along an axis, or of a dimension: int64, they rise."""

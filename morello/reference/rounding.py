@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.conversion import Array, convert
+from morello.ir.dtypes import DType, floating_limits
 from morello.reference.bounded import EXACT, NEGATIVE, NONE, POSITIVE, Bounded
-from morello.spec.conversion import Array, convert
-from morello.spec.dtypes import DType, floating_limits
 
 SLACK = 1 + 2.0**-20
 """For the float64 in which values and bounds are computed; it rounds by 2^-29 of what f32 does."""

@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
+from morello.ir.conversion import Array
 from morello.reference.bounded import NAN, NEGATIVE, NONE, OUTWARD, POSITIVE, Bounded, kinds
-from morello.spec.conversion import Array
 
 SPECIAL = ((POSITIVE, np.inf), (NEGATIVE, -np.inf), (NAN, np.nan))
 

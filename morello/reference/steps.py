@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from morello.ir.dtypes import DType
+from morello.ir.goal import Computation, Goal
+from morello.ir.operators import Operation
+from morello.ir.sizes import sizes_from, with_hidden
 from morello.language import ast
 from morello.language.traverse import subexpressions
 from morello.reference.expressions import factors
-from morello.spec.dtypes import DType
-from morello.spec.goal import Computation, Goal
-from morello.spec.operators import Operation
-from morello.spec.sizes import sizes_from, with_hidden
 
 Shape = tuple[int, ...]
 

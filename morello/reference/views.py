@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
+from morello.ir.conversion import Array
+from morello.ir.operators import OperandIndex, Operation
 from morello.language import ast
-from morello.spec.conversion import Array
-from morello.spec.operators import OperandIndex, Operation
 
 
 @dataclass(frozen=True, slots=True)

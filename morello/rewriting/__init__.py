@@ -1,0 +1,1 @@
+"""What rules and kernels do to a family of Specs: matching, binding, and their results."""

@@ -11,25 +11,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from morello.ir.dtypes import DType
+from morello.ir.layout import Packing
+from morello.ir.operators import Operation, Operator
+from morello.ir.rule import Rule
+from morello.ir.spec import Family
+from morello.ir.target import Kernel, Level, Target
+from morello.ir.views import Sight
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.instantiate import Instantiation, instantiate
+from morello.rewriting.kernel_requests import wishes
 from morello.rewriting.kernels import KernelMatch, match_kernel, operation_refusal
+from morello.rewriting.layout_requests import Wishes
 from morello.rewriting.lifetimes import read_too_late
 from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
-from morello.rewriting.rule import Rule
 from morello.rewriting.steps import Leaf, Step, flatten
-from morello.rewriting.wishes import Wishes, wishes
-from morello.spec.dtypes import DType
-from morello.spec.layout import Packing
-from morello.spec.machine import Kernel, Level, Target
-from morello.spec.operators import Operation, Operator
-from morello.spec.spec import Family
-from morello.spec.views import Sight
 
 
 @dataclass(frozen=True, slots=True)

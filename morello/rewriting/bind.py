@@ -11,7 +11,7 @@ wider than what it depends on.
 Most of this does not depend on what most operands are, where, and how packed. A *form* is an
 alternative on a box with that left open of its operands which it does not ask for: it is the same
 for all variants, of all families, that differ in this alone. What it asks for is noted while it is
-evaluated (`morello.rewriting.open`).
+evaluated (`morello.rewriting.tracked`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.layout import Packing, cuts, panel
+from morello.ir.spec import Family, Variant
 from morello.language.evaluate import evaluate
 from morello.rewriting.alternatives import (
     Alternative,
@@ -34,11 +36,9 @@ from morello.rewriting.alternatives import (
     result_in,
     scope_at,
 )
-from morello.rewriting.open import OpenPacking, Question, opened
 from morello.rewriting.references import Point, Size, point
 from morello.rewriting.steps import Use, flatten
-from morello.spec.layout import Packing, cuts, panel
-from morello.spec.spec import Family, Variant
+from morello.rewriting.tracked import OpenPacking, Question, opened
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

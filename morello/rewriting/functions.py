@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from morello.ir.dtypes import DType
+from morello.ir.graphs.constants import elsewhere_of
+from morello.ir.graphs.data_movement import framed, rearranged, sliced
+from morello.ir.layout import Layout, panel, row_major, shortened, width_of
+from morello.ir.target import Kernel, Level, Target
+from morello.ir.views import Sight
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.kernels import KernelMatch
+from morello.rewriting.layout_requests import Wish, Wishes
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
 from morello.rewriting.patterns import (
     ANY,
@@ -36,15 +43,6 @@ from morello.rewriting.references import (
 )
 from morello.rewriting.transfer import transfer_cycles
 from morello.rewriting.views import is_seen_along_rows, slice_of
-from morello.spec.constants import elsewhere_of
-from morello.spec.dtypes import DType
-from morello.spec.layout import Layout, panel, row_major, shortened, width_of
-from morello.spec.machine import Kernel, Level, Target
-from morello.spec.rearranged import framed, rearranged, sliced
-from morello.spec.views import Sight
-
-if TYPE_CHECKING:  # what rules yield is worked out with the functions of this module
-    from morello.rewriting.wishes import Wish, Wishes
 
 FEW_OPERANDS = 3
 """Elementwise operations with fewer may have any of them nearer than the others."""

@@ -18,6 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.graphs.data_movement import rearranged
+from morello.ir.layout import Axis, Layout, Packing, packed_whole, panel, shortened, width_of
+from morello.ir.operators import OperandIndex, Operation, Operator, is_whole
+from morello.ir.spec import Family, Operand
+from morello.ir.target import Level, Target
+from morello.ir.views import Sight, sight
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.language.unparse import unparse
@@ -36,20 +42,6 @@ from morello.rewriting.references import (
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.views import slice_of, view_of
-from morello.spec.layout import (
-    Axis,
-    Layout,
-    Packing,
-    packed_whole,
-    panel,
-    shortened,
-    width_of,
-)
-from morello.spec.machine import Level, Target
-from morello.spec.operators import OperandIndex, Operation, Operator, is_whole
-from morello.spec.rearranged import rearranged
-from morello.spec.spec import Family, Operand
-from morello.spec.views import Sight, sight
 
 
 @lru_cache(maxsize=65536)

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from morello.ir.layout import Packing, panel, panel_of, panel_text
+from morello.ir.spec import Family
+from morello.ir.target import Kernel, Target
+from morello.ir.vector_axis import REDUCTION, ROW_KINDS
 from morello.language import ast
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
 from morello.rewriting.patterns import ANY, Patterns, has_registers, pattern_order, patterns_for
 from morello.rewriting.references import Point, Sizes, SpecRef, TensorRef, spec_ref
-from morello.spec.layout import Packing, panel, panel_of, panel_text
-from morello.spec.machine import Kernel, Target
-from morello.spec.rows import REDUCTION, ROW_KINDS
-from morello.spec.spec import Family
 
 
 @dataclass(frozen=True, slots=True)

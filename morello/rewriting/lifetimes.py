@@ -1,7 +1,7 @@
 """Lifetimes in reused memory: an input that lies in the output's memory ends where that is written.
 
 A rule may compute what a graph needs on the way where the output will be. What is left of the graph
-is then an operation with an *aliased* input (`morello.spec.spec.Operand`). Whatever rule is applied
+is then an operation with an *aliased* input (`morello.ir.spec.Operand`). Whatever rule is applied
 to it next, two things must hold for every aliased input:
 
 * What writes the output while it reads the input does so element for element: it is done with an
@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.ir.operators import Operation
 from morello.rewriting.references import SpecRef, TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
-from morello.spec.operators import Operation
 
 
 def places_of(f: SpecRef) -> dict[str, str]:

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
-from morello.spec.constants import value_of
-from morello.spec.dtypes import DType
-from morello.spec.machine import Target
-from morello.spec.operators import Operation, Operator
-from morello.spec.primitives import (
+from morello.ir.dtypes import DType
+from morello.ir.graphs.constants import value_of
+from morello.ir.operators import Operation, Operator
+from morello.ir.primitives import (
     CONSTANT,
     FENCE,
     FIRST_LANE,
@@ -29,8 +28,9 @@ from morello.spec.primitives import (
     primitives_in,
     update_primitive,
 )
-from morello.spec.rows import REDUCTION, Rows
-from morello.spec.spec import Family
+from morello.ir.spec import Family
+from morello.ir.target import Target
+from morello.ir.vector_axis import REDUCTION, Rows
 
 
 def needed_primitives(family: Family) -> Mapping[tuple[str, str], int]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir import layout
+from morello.ir.layout import Packing, contiguity, cut_at, cuts, pack, packed_whole, paged, panel
 from morello.rewriting.references import Size, Sizes, TensorRef, inner_and_outer
-from morello.spec import layout
-from morello.spec.layout import Packing, contiguity, cut_at, cuts, pack, packed_whole, paged, panel
 
 
 def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:

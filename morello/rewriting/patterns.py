@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.layout import Order, row_major
+from morello.ir.operators import Operation, Operator
+from morello.ir.target import Kernel, Target
+from morello.ir.vector_axis import ROW_KINDS, Rows, may_be_rows, rows_of
 from morello.language import ast
 from morello.rewriting.references import SpecRef
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Order, row_major
-from morello.spec.machine import Kernel, Target
-from morello.spec.operators import Operation, Operator
-from morello.spec.rows import ROW_KINDS, Rows, may_be_rows, rows_of
 
 ANY = "any"
 """In a kernel's pattern: every element type."""

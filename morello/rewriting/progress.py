@@ -23,11 +23,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from morello.errors import MorelloError
+from morello.ir.operators import Operator
+from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.traverse import Leaf
-from morello.rewriting.rule import Rule
-from morello.spec.operators import Operator
 
 COMPONENTS = (
     "operator rank",

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from morello.spec.layout import Packing, contiguity, cuts, packed, paged, panel
-from morello.spec.machine import Level, Target
-from morello.spec.operators import OperandIndex, Operation
-from morello.spec.sizes import sizes_from, with_hidden
-from morello.spec.spec import Family, Operand, Variant
-from morello.spec.subgraphs import Match
-from morello.spec.views import Sight
+from morello.ir.graphs.subgraphs import Match
+from morello.ir.layout import Packing, contiguity, cuts, packed, paged, panel
+from morello.ir.operators import OperandIndex, Operation
+from morello.ir.sizes import sizes_from, with_hidden
+from morello.ir.spec import Family, Operand, Variant
+from morello.ir.target import Level, Target
+from morello.ir.views import Sight
 
 Size = Any
 """An int, or an int64 array that broadcasts over the axes of a box."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.ir.operators import Operation
+from morello.ir.statements import same_value
 from morello.rewriting.references import SpecRef
 from morello.rewriting.steps import Leaf, Step
-from morello.spec.operators import Operation
-from morello.spec.statements import same_value
 
 
 def is_renaming(f: SpecRef, step: Step) -> bool:

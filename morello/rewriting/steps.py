@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.layout import Packing
+from morello.ir.spec import Family
 from morello.language import ast
 from morello.rewriting.references import Size, TensorRef
-from morello.spec.layout import Packing
-from morello.spec.spec import Family
 
 
 @dataclass(frozen=True, slots=True)

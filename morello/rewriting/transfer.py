@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+from morello.ir.layout import in_one_piece, paged, panel
+from morello.ir.target import Level, Target
 from morello.rewriting.references import (
     Size,
     Sizes,
@@ -14,8 +16,6 @@ from morello.rewriting.references import (
     inner_and_outer,
     lines,
 )
-from morello.spec.layout import in_one_piece, paged, panel
-from morello.spec.machine import Level, Target
 
 
 def transfer_cycles(

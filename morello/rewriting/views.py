@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from morello.rewriting.references import Seen, Sizes, SpecRef, TensorRef, extents_in_memory
-from morello.spec.layout import (
+from morello.ir.graphs.data_movement import framed, sliced
+from morello.ir.layout import (
     Axis,
     Packing,
     contiguity,
@@ -26,10 +26,10 @@ from morello.spec.layout import (
     paged,
     panel,
 )
-from morello.spec.machine import Target
-from morello.spec.rearranged import framed, sliced
-from morello.spec.sizes import sizes_from
-from morello.spec.views import Sight
+from morello.ir.sizes import sizes_from
+from morello.ir.target import Target
+from morello.ir.views import Sight
+from morello.rewriting.references import Seen, Sizes, SpecRef, TensorRef, extents_in_memory
 
 
 def view_of(

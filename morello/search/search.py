@@ -11,20 +11,22 @@ from threading import Lock
 
 import numpy as np
 
+from morello.ir.spec import Spec, Variant
 from morello.resources import available_cores, memory_budget
 from morello.rewriting.alternatives import Context
-from morello.search.budget import Budget
-from morello.search.compiled import compiled_solver
-from morello.search.known import Known, Nothing
-from morello.search.needs import Task
-from morello.search.planning import Planned, plan_within
-from morello.search.refusals import NoImplementationError, no_program
-from morello.search.scratch import Scratch
-from morello.search.solution import Solution
-from morello.search.solve import Solved, solve_variant
-from morello.search.step_plan import StepPlanner
-from morello.search.workers import run_in_order
-from morello.spec.spec import Spec, Variant
+from morello.search.planning.budget import Budget
+from morello.search.planning.demand import Task
+from morello.search.planning.unimplemented import NoImplementationError
+from morello.search.planning.within_budget import Planned, plan_within
+from morello.search.results.refusals import no_program
+from morello.search.results.solution import Solution
+from morello.search.solving.compiled import compiled_solver
+from morello.search.solving.solve import solve_variant
+from morello.search.solving.step_plan import StepPlanner
+from morello.search.solving.workers import run_in_order
+from morello.search.tables.memo_backend import Known, Nothing
+from morello.search.tables.scratch import Scratch
+from morello.search.tables.solved import Solved
 
 NOTHING_KNOWN = Nothing()
 

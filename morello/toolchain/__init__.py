@@ -1,0 +1,1 @@
+"""The C compiler and the machine it compiles for."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from morello.definitions import Definitions
 from morello.errors import MorelloError
+from morello.ir.rule import Rule
+from morello.ir.target import Kernel, Target
 from morello.language.source import Source, Span
-from morello.rewriting.rule import Rule
-from morello.spec.machine import Kernel, Target
 from morello.toolchain.compilers import Compiler, find_compiler
 from morello.toolchain.host import host_lacks
 from morello.verify.kernels import KernelReport, verify_kernels

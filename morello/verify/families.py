@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
-from morello.program.lower import whole
-from morello.program.tree import Affine, Tensor, View
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, contiguity, packed, panel
-from morello.spec.operators import Operation, Operator, size_name
-from morello.spec.spec import Operand
+from morello.codegen.lower import whole
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.layout import Layout, contiguity, packed, panel
+from morello.ir.operators import Operation, Operator, size_name
+from morello.ir.programs.tree import Affine, Tensor, View
+from morello.ir.spec import Operand
 
 SCALARS = (0.0, -2.5, float("inf"))
 """Values of operators' scalars; each is converted to the output's element type."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 
 from morello.checking.extents import reaches_each_once
-from morello.spec.composition import operation_of
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.graph import Graph, Node, expanded, graph_of
-from morello.spec.operators import Operation, Operator
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.graphs.composition import operation_of
+from morello.ir.graphs.graph import Graph, Node, expanded, graph_of
+from morello.ir.operators import Operation, Operator
 from morello.verify.families import group_ranks
 
 SCALARS = (0.5, -2.0)

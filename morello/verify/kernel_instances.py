@@ -14,15 +14,15 @@ from itertools import islice, product, zip_longest
 from random import Random
 from typing import TypeVar
 
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.layout import Order
+from morello.ir.operators import Operation, Operator
+from morello.ir.spec import Family, Operand, Variant
+from morello.ir.target import Kernel, Level, Target
+from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast
 from morello.rewriting.kernels import KernelMatch, match_kernel
 from morello.rewriting.patterns import implements, pattern_order
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Order
-from morello.spec.machine import Kernel, Level, Target
-from morello.spec.operators import Operation, Operator
-from morello.spec.rows import ROW_KINDS
-from morello.spec.spec import Family, Operand, Variant
 from morello.verify.families import dtype_choices, operations
 from morello.verify.kernel_sizes import LARGE, free_dims, large_shapes, small_shapes
 

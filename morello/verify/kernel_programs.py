@@ -13,12 +13,10 @@ from functools import cache
 from itertools import product
 
 from morello.checking.operators import check_operators
-from morello.language import ast
-from morello.language.diagnostics import Collector
-from morello.language.parse import parse_rules, parse_target
-from morello.language.source import Source
-from morello.program.lower import whole
-from morello.program.tree import (
+from morello.codegen.lower import whole
+from morello.ir.layout import panel
+from morello.ir.operators import Operation, Operator
+from morello.ir.programs.tree import (
     Affine,
     Allocate,
     Block,
@@ -30,10 +28,12 @@ from morello.program.tree import (
     Tensor,
     View,
 )
-from morello.spec.layout import panel
-from morello.spec.machine import Kernel, Target
-from morello.spec.operators import Operation, Operator
-from morello.spec.spec import Operand
+from morello.ir.spec import Operand
+from morello.ir.target import Kernel, Target
+from morello.language import ast
+from morello.language.diagnostics import Collector
+from morello.language.parse import parse_rules, parse_target
+from morello.language.source import Source
 from morello.verify.families import inside, tensor_for
 from morello.verify.kernel_instances import KernelInstance
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
+from morello.ir.layout import Layout, packed, panel_of
+from morello.ir.target import Target
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope
 from morello.rewriting.kernels import KernelMatch
 from morello.rewriting.references import Point, Sizes, TensorRef, registers
-from morello.spec.layout import Layout, packed, panel_of
-from morello.spec.machine import Target
 
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
 """Sizes of the dimensions, and how each operand is packed."""

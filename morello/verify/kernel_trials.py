@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.program.source import CSource
-from morello.program.tree import Tensor, View
+from morello.ir.arrays import from_memory, to_memory
+from morello.ir.programs.emitted import CSource
+from morello.ir.programs.tree import Tensor, View
 from morello.reference.compare import check_close, reference
 from morello.reference.inputs import KINDS, for_operation
 from morello.reference.interpreter import poisoned
 from morello.reference.views import part
-from morello.spec.memory import from_memory, to_memory
 from morello.verify.families import region
 from morello.verify.kernel_programs import KernelProgram
 from morello.verify.sandbox import Case, Outcome

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.ir.spec import Spec
 from morello.rewriting.progress import statements
-from morello.spec.spec import Spec
 
 
 def decreases(before: Spec, after: Spec, ranks: Mapping[str, int]) -> bool:

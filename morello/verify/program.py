@@ -14,17 +14,17 @@ from math import prod
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.program.tree import Loop, Node, ParallelLoop, walk
+from morello.ir.conversion import Array
+from morello.ir.goal import Goal
+from morello.ir.programs.tree import Loop, Node, ParallelLoop, walk
 from morello.reference.bounded import Bounded
 from morello.reference.compare import check_close
 from morello.reference.goals import goal_reference
 from morello.reference.inputs import KINDS, make_all
 from morello.reference.partial import Selection, taken, whole
 from morello.reference.steps import Steps
-from morello.spec.conversion import Array
-from morello.spec.goal import Goal
-from morello.toolchain.library import CompiledFunction, Passed
-from morello.toolchain.signature import Signature, allocate
+from morello.runtime.library import CompiledFunction, Passed
+from morello.runtime.signature import Signature, allocate
 from morello.verify.sample import Sample, sample_of
 
 SEED = 0

@@ -18,6 +18,14 @@ from random import Random
 import numpy as np
 
 from morello.definitions import Definitions
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.graphs.graph import Graph
+from morello.ir.layout import contiguity, pack, packed, panel_of, row_major
+from morello.ir.operators import Operation
+from morello.ir.rule import Rule
+from morello.ir.sizes import sizes_from
+from morello.ir.spec import Family, Operand, Spec
+from morello.ir.target import Level, Target
 from morello.language import ast
 from morello.language.canonical import nodes
 from morello.reference.views import extents
@@ -30,15 +38,7 @@ from morello.rewriting.alternatives import (
 )
 from morello.rewriting.bind import bind
 from morello.rewriting.lifetimes import may_alias
-from morello.rewriting.rule import Rule
-from morello.search.box import one_cell
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.graph import Graph
-from morello.spec.layout import contiguity, pack, packed, panel_of, row_major
-from morello.spec.machine import Level, Target
-from morello.spec.operators import Operation
-from morello.spec.sizes import sizes_from
-from morello.spec.spec import Family, Operand, Spec
+from morello.search.tables.box import one_cell
 from morello.verify.families import dtype_choices, group_ranks, operations
 from morello.verify.graphs import composed, random_graphs
 

@@ -17,21 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from morello.codegen.lower import Names, lower_step
 from morello.definitions import Definitions
 from morello.errors import MorelloError
-from morello.program.lower import Names, lower_step
-from morello.program.tree import Apply, Block, KernelCall, Loop, Node, ParallelLoop, View
+from morello.ir.layout import Layout, contiguity, panel, panel_of
+from morello.ir.operators import Operation
+from morello.ir.programs.tree import Apply, Block, KernelCall, Loop, Node, ParallelLoop, View
+from morello.ir.rule import Rule
+from morello.ir.spec import Spec
 from morello.reference.compare import check_close, reference
 from morello.reference.inputs import MASKED, for_operation, reduced_axes
 from morello.reference.interpreter import Meanings, poisoned, run
 from morello.reference.views import part
 from morello.rewriting.progress import operator_ranks
-from morello.rewriting.rule import Rule
 from morello.rewriting.steps import Leaf
-from morello.search.reconstruct import concrete_step, leaf_spec
-from morello.spec.layout import Layout, contiguity, panel, panel_of
-from morello.spec.operators import Operation
-from morello.spec.spec import Spec
+from morello.search.results.reconstruct import concrete_step, leaf_spec
 from morello.verify.families import part_of_larger, region
 from morello.verify.measure import decreases
 from morello.verify.rule_instances import Instance, rule_instances

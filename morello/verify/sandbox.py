@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from morello.errors import MorelloError
-from morello.program.source import CSource
+from morello.ir.programs.emitted import CSource
+from morello.runtime.sanitize import OPTIONS, build_sanitized
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.process import Completed, run_command
-from morello.toolchain.sanitize import OPTIONS, build_sanitized
 
 RUN_SECONDS = 30.0
 """How long all functions together may take: they are small."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from morello.spec.spec import Family
+from morello.ir.spec import Family
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ import pytest
 
 from morello.checking.specs import check_spec
 from morello.definitions import load_definitions
+from morello.ir.goal import Goal
+from morello.ir.graphs.partition import MOST_READS
 from morello.language.diagnostics import Collector, DiagnosticsError
 from morello.language.evaluate import MAX_INTEGER
 from morello.language.parse import parse_spec
 from morello.language.source import Source
-from morello.spec.goal import Goal
-from morello.spec.partition import MOST_READS
 
 
 def _check(text: str, **defines: int) -> Goal:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from morello.checking.operators import check_operators
+from morello.ir.operators import Operation
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
-from morello.spec.operators import Operation
 from tests.checking.fail_cases import RULES, shipped_operators, shipped_rules
 from tests.checking.texts import operators, shown, source
 

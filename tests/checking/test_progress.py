@@ -6,6 +6,7 @@ import pytest
 
 from morello.checking.rules import check_rules
 from morello.errors import MorelloError
+from morello.ir.rule import Rule
 from morello.language.diagnostics import Collector
 from morello.rewriting.progress import (
     BY_NAME_HELP,
@@ -13,7 +14,6 @@ from morello.rewriting.progress import (
     check_progress,
     operator_ranks,
 )
-from morello.rewriting.rule import Rule
 from tests.checking.fail_cases import shipped_operators, shipped_rules
 from tests.checking.texts import operators, rules
 

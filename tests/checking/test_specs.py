@@ -9,11 +9,11 @@ import pytest
 from morello.checking.sizes import MAX_ELEMENTS
 from morello.checking.specs import check_spec
 from morello.errors import MorelloError
+from morello.ir.dtypes import F32, S32
 from morello.language import spec_ast
 from morello.language.diagnostics import Collector
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
-from morello.spec.dtypes import F32, S32
 from tests.checking.fail_cases import shipped_operators
 from tests.checking.test_operators import CONVOLUTION
 from tests.checking.texts import errors_of, goal, operators, shown

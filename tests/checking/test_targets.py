@@ -10,10 +10,10 @@ import pytest
 
 from morello.checking.levels import check_coefficients
 from morello.checking.targets import check_targets
+from morello.ir.target import Target
 from morello.language.diagnostics import Collector
 from morello.language.load import load_source
 from morello.language.parse import parse_target
-from morello.spec.machine import Target
 from tests.checking.fail_cases import shipped_operators
 from tests.checking.texts import shown, target_file, targets
 

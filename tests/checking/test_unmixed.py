@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from morello.definitions import load_definitions
+from morello.ir.operators import Operator
 from morello.language.indices import written
 from morello.language.source import Source
-from morello.spec.operators import Operator
 
 RULE = """
 rule by_another

@@ -9,14 +9,14 @@ from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
 from morello.checking.specs import check_spec
 from morello.checking.targets import check_targets
+from morello.ir.goal import Goal
+from morello.ir.operators import Operator
+from morello.ir.rule import Rule
+from morello.ir.target import Target
 from morello.language import ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.parse import parse_rules, parse_spec, parse_target
 from morello.language.source import Source
-from morello.rewriting.rule import Rule
-from morello.spec.goal import Goal
-from morello.spec.machine import Target
-from morello.spec.operators import Operator
 from tests.checking.fail_cases import shipped_operators
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from morello.calibration.profile import read_profile
+from morello.definitions.profile import read_profile
 from tests.cli.conftest import Run
 
 SPECS = """spec sum_of(N = 50) {

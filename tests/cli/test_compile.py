@@ -20,7 +20,7 @@ BARE = """
 target bare.machine
   "A machine that can do nothing."
 {
-  emitter x86_c
+  emitter c11
   sizes 1, 2, 4
   page 4 KiB
   level mem { line 64 }

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 import morello.cli.request
 from morello.cli.main import _Later, main
-from morello.commands import SUMMARIES
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.plugins import BrokenPlugin
+from morello.startup.commands import SUMMARIES
 from tests.cli.conftest import Run
 
 

@@ -95,7 +95,7 @@ def test_without_a_compiler_it_says_so(
 def test_what_nothing_implements_says_what_refused(run: Run, small_spec: Path) -> None:
     """As without measuring."""
     Path("bare.mtarget").write_text(
-        'target bare.machine\n  "A machine that can do nothing."\n{\n  emitter x86_c\n'
+        'target bare.machine\n  "A machine that can do nothing."\n{\n  emitter c11\n'
         "  sizes 1, 2\n  page 4 KiB\n  level mem { line 64 }\n"
         "  level reg { capacity 4 vectors; vector 4; not addressable }\n"
         '  coefficient loop_step = 1 cycles "a step" # manual\n'

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from morello.skeletons import KINDS
+from morello.cli.skeletons import KINDS
 from tests.cli.conftest import Run
 
 NAMES = {"rule": "twice_over", "kernel": "my_sums", "target": "mine.small", "plugin": "my-rules"}

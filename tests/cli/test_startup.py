@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from morello.cli.startup import BLAS_THREADS, begin
+from morello.startup.process import BLAS_THREADS, begin
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from morello.checking.files import parse_file
 from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
 from morello.checking.targets import check_targets
 from morello.definitions import Definitions, load_definitions, spec_errors
+from morello.definitions.check import parse_file
 from morello.language import ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.parse import parse_spec

@@ -84,7 +84,7 @@ class Asked:
         ("mrules", "op o(X: T[i, j]) -> Y: T[i] { Y[i] = |", {"X": "variable"}, {"T", "copy"}),
         ("mtarget", "target mine extends |", {"x86.scalar": "target"}, {"add"}),
         ("mtarget", 'target mine "x" { coefficient |', {"loop_step": "coefficient"}, {"add"}),
-        ("mtarget", 'target mine "x" { emitter |', {"x86_c": "emitter"}, {"add"}),
+        ("mtarget", 'target mine "x" { emitter |', {"c11": "emitter"}, {"add"}),
         ("mtarget", 'kernel k on x86.avx2 "x" match |', {"matmul": "operator"}, {"f32"}),
         ("mtarget", 'kernel k on x86.avx2 "x" match add(|', {"X": "attribute"}, {"matmul"}),
         ("mtarget", 'kernel k on x86.avx2 "x" match add(X: f32[n] at |', {"reg": "level"}, {"add"}),

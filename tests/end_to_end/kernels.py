@@ -16,8 +16,8 @@ import pytest
 
 import morello
 from morello.definitions import Definitions, load_definitions
+from morello.ir.target import Level, Target
 from morello.memo.memo import Memo
-from morello.spec.machine import Level, Target
 from morello.toolchain.compilers import Compiler, describe
 from morello.toolchain.host import host_lacks
 

@@ -21,9 +21,9 @@ from benchmarks.cases import Case
 from benchmarks.machine import environment
 from morello.definitions import Definitions
 from morello.rewriting.alternatives import Context
+from morello.runtime.timing import Contender
 from morello.search.search import search as search_for
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.timing import Contender
 
 TINY = Case(3, 5, 4)
 

@@ -22,11 +22,11 @@ from benchmarks.plot import draw
 from benchmarks.runs import Measured, Setting, environment_of, measure
 from morello import MorelloError
 from morello.definitions import Definitions, load_definitions
+from morello.ir.dtypes import F32, S32
 from morello.reference.bounded import bounded
-from morello.spec.dtypes import F32, S32
+from morello.runtime.signature import Array
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.signature import Array
 
 ALL = (*SPECS, *PEERS, LOOPS, *LIMITS)
 QUICK = ["--target", "x86.scalar", "--repeats", "2", "--only", "loop,arithmetic,reading"]

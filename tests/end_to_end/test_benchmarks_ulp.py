@@ -8,7 +8,7 @@ import numpy as np
 from click.testing import CliRunner
 
 from benchmarks.ulp import main, numbers, ulps
-from morello.spec.primitives import FUNCTION_ULPS
+from morello.ir.primitives import FUNCTION_ULPS
 
 
 def test_a_coarse_sweep_is_within_what_is_stated() -> None:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import morello
+from morello.ir.target import Level, Target
 from morello.language.source import Source
-from morello.spec.machine import Level, Target
 from tests.end_to_end.kernels import small_machines, to_run
 
 SCORES = """spec weighted(N, S, D) {

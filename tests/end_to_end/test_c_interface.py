@@ -1,6 +1,6 @@
 """The C that comes out: other compilers, C++, and its three functions.
 
-That nothing in it is undefined is tested in `tests.program.test_sanitized`.
+That nothing in it is undefined is tested in `tests.codegen.test_sanitized`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import pytest
 
 import morello
 from morello.reference.goals import goal_reference
+from morello.runtime.library import load
+from morello.runtime.signature import ArgumentInfo, aligned_bytes
 from morello.toolchain.build import STANDARD_FLAGS, build
 from morello.toolchain.compilers import Compiler, find_compiler, supports_openmp
-from morello.toolchain.library import load
-from morello.toolchain.signature import ArgumentInfo, aligned_bytes
 
 from .kernels import Array, compiled, compiler, runnable, small_inputs, to_run
 

@@ -1,7 +1,7 @@
 """Conversions between element types, alone, in expressions and after products: exactly defined.
 
 Each is tried at the ends of the ranges, at halves and ties, on zeros of both signs, infinities and
-NaN (`morello.spec.conversion` is what the language says).
+NaN (`morello.ir.conversion` is what the language says).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import morello
-from morello.program.tree import Allocate, Tensor, walk
-from morello.spec.conversion import convert
-from morello.spec.dtypes import DTYPES, DType
+from morello.ir.conversion import convert
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.programs.tree import Allocate, Tensor, walk
 
 from .kernels import Array, small_machines, to_run
 

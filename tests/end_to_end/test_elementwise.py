@@ -11,11 +11,11 @@ import pytest
 
 import morello
 from morello.definitions import load_definitions
+from morello.ir.spec import Family
 from morello.language.source import Source
 from morello.reference.inputs import KINDS
 from morello.rewriting.alternatives import Alternative, Context, alternatives
-from morello.search import graph
-from morello.spec.spec import Family
+from morello.search.planning import families
 
 from .kernels import Array, small_machines, to_run
 
@@ -253,7 +253,7 @@ def test_operands_come_to_registers_of_one_kind(monkeypatch: pytest.MonkeyPatch)
         explored.append(family)
         return alternatives(context, family)
 
-    monkeypatch.setattr(graph, "alternatives", counted)
+    monkeypatch.setattr(families, "alternatives", counted)
     inputs = " ".join(f"input x{i}: f32[21]" for i in range(9))
     sums = " ".join(f"s{i} = add(s{i - 1}, x{i})" for i in range(2, 8))
     text = f"spec s() {{ {inputs} output y: f32[21] s1 = add(x0, x1) {sums} y = add(s7, x8) }}"

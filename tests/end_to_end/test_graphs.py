@@ -9,8 +9,8 @@ import pytest
 
 import morello
 from morello.definitions import Definitions
-from morello.spec.dtypes import DTYPES
-from morello.spec.operators import Operation, Operator
+from morello.ir.dtypes import DTYPES
+from morello.ir.operators import Operation, Operator
 from morello.verify.graphs import random_graphs
 from tests.end_to_end.kernels import small_machines, to_run
 

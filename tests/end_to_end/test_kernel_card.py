@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 import pytest
 
 import morello
-from morello import kernel_card
 from morello.kernel import Kernel
-from morello.measure import Measurement
+from morello.runtime import notebook
+from morello.runtime.autotune import Measurement
 
 from .kernels import compiled
 
@@ -72,7 +72,7 @@ def test_it_says_what_is_computed_and_how(kernel: Kernel) -> None:
 
 def test_its_tree_is_the_plans(kernel: Kernel) -> None:
     """A node for each line, and what a node leads to below it; shares are of all cycles."""
-    branches, steps = kernel_card._branches(kernel.plan)
+    branches, steps = notebook._branches(kernel.plan)
     assert len(kernel.plan.lines) == steps == kernel._repr_html_().count("<li>")
     found: list[tuple[int, str]] = []
     pending = [(0, branch) for branch in reversed(branches)]
@@ -87,7 +87,7 @@ def test_its_tree_is_the_plans(kernel: Kernel) -> None:
 def test_several_outputs_have_a_tree_each() -> None:
     """Named by what they compute; shares add up."""
     several = compiled("rows of a product", (5, 3, 19), "x86.avx512")
-    branches, _ = kernel_card._branches(several.plan)
+    branches, _ = notebook._branches(several.plan)
     assert ["c", "r"] == [branch["result"] for branch in branches]
     shares = [float(branch["share"].rstrip("%")) for branch in branches]
     assert 100 == pytest.approx(sum(shares), abs=0.2)
@@ -95,8 +95,8 @@ def test_several_outputs_have_a_tree_each() -> None:
 
 def test_what_is_long_is_cut(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     """And says what has the rest."""
-    monkeypatch.setattr(kernel_card, "SOURCE_LINES", 3)
-    monkeypatch.setattr(kernel_card, "STEPS", 2)
+    monkeypatch.setattr(notebook, "SOURCE_LINES", 3)
+    monkeypatch.setattr(notebook, "STEPS", 2)
     html = kernel._repr_html_()
     page = _Page(html)
     assert [] == page.open

@@ -64,7 +64,7 @@ def test_there_may_be_fewer_than_wanted() -> None:
 def test_cycles_need_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds times hertz where the clock is fixed; otherwise nothing is guessed."""
     for clock in (None, 2e9):
-        monkeypatch.setattr("morello.measure.fixed_clock", lambda clock=clock: clock)
+        monkeypatch.setattr("morello.runtime.autotune.fixed_clock", lambda clock=clock: clock)
         (row,) = morello.compile(SPECS["matmul"], measure=1, **PRODUCT).measurements
         assert row.measured_cycles == (None if clock is None else row.seconds * clock)
         assert row.chosen

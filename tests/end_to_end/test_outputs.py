@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import morello
+from morello.ir.programs.tree import Allocate, ParallelLoop, walk
 from morello.memo.memo import Memo
-from morello.plan import Plan
-from morello.program.tree import Allocate, ParallelLoop, walk
 from morello.reference.compare import MismatchError
 from morello.reference.inputs import KINDS
 from morello.reference.interpreter import run_program
-from morello.search.budget import Budget
+from morello.report.plan import Plan
+from morello.search.planning.budget import Budget
 from morello.verify.program import verify_function
 
 from .kernels import SPECS, Array, compiled, small_inputs, to_run
@@ -94,7 +94,7 @@ def test_they_pass_verification(case: tuple[morello.Kernel, Expected]) -> None:
 def test_the_program_says_the_same(case: tuple[morello.Kernel, Expected]) -> None:
     """As it is interpreted: what a buffer holds is written before it is read.
 
-    The large one takes long so: `tests.program.test_sanitized` runs it in memory full of NaN.
+    The large one takes long so: `tests.codegen.test_sanitized` runs it in memory full of NaN.
     """
     kernel, expected = case
     inputs = small_inputs(kernel)

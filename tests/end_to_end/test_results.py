@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import morello
+from morello.ir.dtypes import BF16
+from morello.ir.layout import Layout
 from morello.reference.compare import MismatchError
 from morello.reference.inputs import KINDS
-from morello.spec.dtypes import BF16
-from morello.spec.layout import Layout
 from morello.verify.program import verify_function
 
 from .kernels import Array, compiled, small_inputs, to_run

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import morello
-from morello import definitions, execution
+from morello.definitions import load
 from morello.memo import memo as memos
+from morello.runtime import execution
+from morello.runtime.signature import Signature
 from morello.toolchain.build import build
 from morello.toolchain.compilers import try_program
 from morello.toolchain.process import run_command
-from morello.toolchain.signature import Signature
 
 from .kernels import SPECS, compiled, compiler, compilers, small_inputs, to_run
 
@@ -136,14 +137,14 @@ class TestCompile:
             return loaded[-1]
 
         memos._process_memo.cache_clear()
-        definitions._installed_fitted.cache_clear()
+        load._installed_fitted.cache_clear()
         with monkeypatch.context() as patch:
             patch.setattr(memos.Memo, "open", slow_memo)
-            patch.setattr(definitions, "_fitted", slow_definitions)
-            patch.setattr(definitions, "_installed", lambda: None)
+            patch.setattr(load, "_fitted", slow_definitions)
+            patch.setattr(load, "_installed", lambda: None)
             found = at_once(4, lambda _: (memos.process_memo(), morello.load_definitions()))
         memos._process_memo.cache_clear()
-        definitions._installed_fitted.cache_clear()
+        load._installed_fitted.cache_clear()
         assert (1, 1, 1) == (len(opened), len(loaded), len(set(found)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from morello.calibration.profile import Profile, TargetProfile, write_profile
+from morello.definitions.profile import Profile, TargetProfile, write_profile
 from morello.memo.codec import encode
 from morello.memo.records import Record, insertion
 from morello.memo.store import Store

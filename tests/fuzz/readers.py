@@ -15,14 +15,14 @@ from pathlib import Path
 
 import platformdirs
 
-from morello.calibration.profile import read_profile
+from morello.codegen.goals import context_for
 from morello.definitions import Definitions, load_definitions, spec_errors
-from morello.goals import context_for
+from morello.definitions.profile import read_profile
+from morello.definitions.project_files import project_sources
 from morello.language.diagnostics import DiagnosticsError
 from morello.language.grammars import load
 from morello.language.load import source_from_bytes
 from morello.language.parse import parse_spec
-from morello.local import project_sources
 from morello.memo.codec import decode, decode_axes
 from morello.memo.installed import Installed
 from morello.memo.memo import Memo

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
+from morello.codegen.goals import context_for
 from morello.errors import InternalError, MorelloError
-from morello.goals import context_for
 from morello.memo.names import variant_of
 from tests.fuzz.campaign import SHARES, run
 from tests.fuzz.corpus import FAMILIES

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast
 from morello.language.parse import parse_target
 from morello.language.source import Source
-from morello.spec.rows import ROW_KINDS
 from tests.language.shapes import AT, binary, call, name, number
 
 
@@ -28,7 +28,7 @@ def test_target() -> None:
         target x86.avx2 extends x86.scalar
           "With vectors."
         {
-          emitter x86_c
+          emitter c11
           sizes 1, 2, 4
           page 4 KiB
           flags "-mavx2", "-mfma";
@@ -43,7 +43,7 @@ def test_target() -> None:
         name_span=AT,
         doc="With vectors.",
         base="x86.scalar",
-        emitter="x86_c",
+        emitter="c11",
         sizes=(1, 2, 4),
         page=4096,
         flags=("-mavx2", "-mfma"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from morello.errors import UsageError
-from morello.memo.aside import FileLock
+from morello.memo.quarantine import FileLock
 from morello.memo.store import Store
 from tests.memo.files import FAMILIES, execute, fill, found, survives
 from tests.memo.tables import axes_like, collected, page_like
@@ -165,7 +165,7 @@ def test_a_damaged_file_is_not_moved_under_another_process(
     path: Path, healthy: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which has it open, and holds its lock: then this one goes on without it."""
-    monkeypatch.setattr("morello.memo.aside._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("morello.memo.quarantine._WAIT_SECONDS", 0.05)
     path.write_bytes(healthy[:4096] + bytes(len(healthy) - 4096))
     lock = FileLock(path)
     assert lock.share()
@@ -183,7 +183,7 @@ def test_a_file_that_another_process_repairs_is_gone_without(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It holds the lock alone, and does not come to an end."""
-    monkeypatch.setattr("morello.memo.aside._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("morello.memo.quarantine._WAIT_SECONDS", 0.05)
     lock = FileLock(path)
     assert lock.own()
     messages, warn = collected()

@@ -9,11 +9,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from morello.ir.target import Coefficient, Level, Target
 from morello.memo.fingerprint import Fingerprints
 from morello.rewriting.alternatives import Context
+from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.solution import Solution
-from morello.spec.machine import Coefficient, Level, Target
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
 from tests.search.solved import one_tree, plan_of, solved

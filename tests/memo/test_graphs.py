@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import morello
+from morello.codegen.goals import context_for
 from morello.definitions import Definitions
-from morello.goals import context_for
 from morello.memo.graphs import LONGEST, operator_named
 from morello.memo.installed import Installed
 from morello.memo.memo import Memo

@@ -14,14 +14,14 @@ import pytest
 import morello
 from morello.definitions import Definitions
 from morello.errors import UsageError
+from morello.ir.spec import Spec
 from morello.memo.memo import Memo
 from morello.memo.place import VARIABLE
 from morello.rewriting.alternatives import Context
-from morello.search.known import Known
-from morello.search.refusals import NoImplementationError
+from morello.search.planning.unimplemented import NoImplementationError
+from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.solution import Solution
-from morello.spec.spec import Spec
+from morello.search.tables.memo_backend import Known
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target
 from tests.search.solved import solved

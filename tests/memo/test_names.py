@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from morello.ir.dtypes import DTYPES
+from morello.ir.layout import pack, packed, panel_of
+from morello.ir.operators import Operation
+from morello.ir.spec import Family, Operand, Variant
 from morello.memo.names import variant_of, variant_text
-from morello.spec.dtypes import DTYPES
-from morello.spec.layout import pack, packed, panel_of
-from morello.spec.operators import Operation
-from morello.spec.spec import Family, Operand, Variant
 from tests.search.goals import Wanted, copy, matmul
 from tests.search.machines import context
 from tests.search.solved import solved

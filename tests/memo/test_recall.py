@@ -18,11 +18,11 @@ from morello.memo.page import Choice, page_of
 from morello.memo.pages import Pages
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
-from morello.search.known import Counted, Known, Nothing
-from morello.search.reconstruct import reconstruct
+from morello.report.alternatives import Why
+from morello.search.results.reconstruct import reconstruct
+from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.solution import Solution
-from morello.why import Why
+from morello.search.tables.memo_backend import Counted, Known, Nothing
 from tests.memo.tables import collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context

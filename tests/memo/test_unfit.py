@@ -23,10 +23,10 @@ from morello.memo.names import variant_text
 from morello.memo.page import ANY, UNSOLVABLE, Choice, Page, page_of
 from morello.memo.store import Store
 from morello.memo.verify import verify
-from morello.search.known import Known
-from morello.search.reconstruct import reconstruct
+from morello.search.results.reconstruct import reconstruct
+from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.solution import Solution
+from morello.search.tables.memo_backend import Known
 from tests.memo.tables import Table, collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context, with_capacities

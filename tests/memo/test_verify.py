@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from morello.ir.spec import Spec
 from morello.memo.boxes import compress
 from morello.memo.installed import Installed
 from morello.memo.memo import Memo
@@ -20,7 +21,6 @@ from morello.memo.store import Store
 from morello.memo.verify import Verification, verify
 from morello.rewriting.alternatives import Context
 from morello.search.search import search
-from morello.spec.spec import Spec
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from morello.cli.main import main
-from morello.commands import SUMMARIES
+from morello.startup.commands import SUMMARIES
 from tests.plugins.conftest import Install
 
 GREETING = '''

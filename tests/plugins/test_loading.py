@@ -83,8 +83,8 @@ BROKEN = {
         "emitter 'ours' is 1, which has no method 'emit'",
     ),
     "an emitter that Morello gives": (
-        EMITTER.replace("ours", "x86_c"),
-        "the emitter 'x86_c' is already given by morello ",
+        EMITTER.replace("ours", "c11"),
+        "the emitter 'c11' is already given by morello ",
     ),
     "commands that are no list": (
         "@hookimpl\ndef morello_commands():\n    return 'ours'",
@@ -127,6 +127,7 @@ def test_what_ships_arrives_by_entry_point() -> None:
     assert plugins.broken == ()
     owners = {str(file.owner.module) for file in plugins.files}
     assert owners == {"morello_rules", "morello_x86"}
+    assert set(plugins.emitters) == {"c11"}
     assert plugins.emitters
 
 

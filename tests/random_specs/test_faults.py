@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from morello.codegen.lower import _Lowering
 from morello.definitions import Definitions, load_definitions
+from morello.ir.programs.tree import Node, View
 from morello.language.source import Source
-from morello.program.lower import _Lowering
-from morello.program.tree import Node, View
 from morello.rewriting.steps import Placed
 
 from . import metamorphic
@@ -97,8 +97,8 @@ def test_the_verifier_finds_memory_that_is_overwritten_too_early() -> None:
 @pytest.mark.usefixtures("_no_lifetimes")
 def test_the_oracle_finds_it_without_the_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oracle is a check of its own."""
-    monkeypatch.setattr("morello.writer.verify_tree", lambda node, arguments: None)
-    monkeypatch.setattr("morello.writer.verify_program", lambda program: None)
+    monkeypatch.setattr("morello.codegen.generate.verify_tree", lambda node, arguments: None)
+    monkeypatch.setattr("morello.codegen.generate.verify_program", lambda program: None)
     found = attempt(MEAN_OF_DEVIATION, "x86.avx2", SEED)
     assert found.kind == "wrong", found
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import morello
 from morello.definitions import Definitions
-from morello.toolchain.sanitize import run_sanitized
+from morello.runtime.sanitize import run_sanitized
 from tests.end_to_end.kernels import small_machines
 
 from .cases import Array, Case

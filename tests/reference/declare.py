@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from morello.ir.operators import Operation, Operator
 from morello.language import ast
 from morello.language.source import Source, Span
-from morello.spec.operators import Operation, Operator
 
 SPAN = Span(Source("by hand", ""), 0, 0)
 

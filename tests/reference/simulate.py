@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.graphs.constants import value_of
+from morello.ir.operators import Operation
 from morello.language import ast
 from morello.language.evaluate import OPERATIONS, SELECTION, Operations, Value, evaluate
 from morello.reference.bounded import NAN, NEGATIVE, NONE, POSITIVE, Bounded, kinds
 from morello.reference.errors import ULPS
 from morello.reference.expressions import elements
 from morello.reference.views import element_view
-from morello.spec.constants import value_of
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.operators import Operation
 from tests.reference.declare import SPAN, binary, call, element, number
 
 Array = np.ndarray[Any, np.dtype[Any]]

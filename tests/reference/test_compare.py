@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from morello.errors import MorelloError, UsageError
+from morello.ir.dtypes import BF16, F32, S32, DType
 from morello.reference import inputs as test_inputs
 from morello.reference.compare import MismatchError, check_close, reference
-from morello.spec.dtypes import BF16, F32, S32, DType
 from tests.reference.declare import (
     ADD,
     COPY,

@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from morello.ir.conversion import Array, convert
+from morello.ir.dtypes import BF16, DTYPES, F32, S8, S32, U8, DType
+from morello.ir.operators import Operation
 from morello.language import ast
 from morello.language.evaluate import OPERATIONS
 from morello.reference import inputs as test_inputs
@@ -18,9 +21,6 @@ from morello.reference.compare import MismatchError, check_close, reference
 from morello.reference.errors import ULPS, Errors
 from morello.reference.meaning import execute
 from morello.reference.views import extents
-from morello.spec.conversion import Array, convert
-from morello.spec.dtypes import BF16, DTYPES, F32, S8, S32, U8, DType
-from morello.spec.operators import Operation
 from tests.reference.declare import ADD, COPY, SPAN, X, Z, binary, call, element, number
 from tests.reference.declare import operation as at_rank
 from tests.reference.declare import operator as declare

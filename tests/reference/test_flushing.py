@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from morello.ir.dtypes import BF16, F32
 from morello.reference import inputs as test_inputs
 from morello.reference.compare import MismatchError, check_close, reference
-from morello.spec.dtypes import BF16, F32
 from tests.reference.declare import (
     ADD,
     COPY,

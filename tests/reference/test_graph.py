@@ -10,6 +10,12 @@ import pytest
 
 from morello.checking.operators import check_operators
 from morello.errors import MorelloError
+from morello.ir.conversion import Array
+from morello.ir.dtypes import BF16, F32, S8, S32, DType
+from morello.ir.graphs.composition import operation_of
+from morello.ir.graphs.graph import Node, expanded, graph_of
+from morello.ir.operators import Operation, Operator
+from morello.ir.sizes import sizes_from
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
@@ -17,12 +23,6 @@ from morello.reference import inputs as test_inputs
 from morello.reference.bounded import Bounded, bounded
 from morello.reference.compare import MismatchError, check_close, reference
 from morello.reference.graph import graph_reference
-from morello.spec.composition import operation_of
-from morello.spec.conversion import Array
-from morello.spec.dtypes import BF16, F32, S8, S32, DType
-from morello.spec.graph import Node, expanded, graph_of
-from morello.spec.operators import Operation, Operator
-from morello.spec.sizes import sizes_from
 from tests.reference.simulate import Hardware
 
 OPERATORS = """

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from morello.errors import MorelloError
-from morello.program import tree
+from morello.ir.dtypes import F32, S32, DType
+from morello.ir.layout import Axis, row_major
+from morello.ir.programs import tree
+from morello.ir.target import Kernel, Target
 from morello.reference.interpreter import POISON, run, run_program
-from morello.spec.dtypes import F32, S32, DType
-from morello.spec.layout import Axis, row_major
-from morello.spec.machine import Kernel, Target
 from tests.reference.declare import COPY, MATMUL, SPAN, fill, operation
 
 ORIGIN = tree.Origin("a rule", SPAN)

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from morello.errors import MorelloError
+from morello.ir.conversion import Array, convert, convert_number
+from morello.ir.dtypes import F32, S32, DType
+from morello.ir.operators import Operation
 from morello.language import ast
 from morello.reference import inputs as test_inputs
 from morello.reference import meaning
 from morello.reference.meaning import execute
-from morello.spec.conversion import Array, convert, convert_number
-from morello.spec.dtypes import F32, S32, DType
-from morello.spec.operators import Operation
 from tests.reference.declare import (
     ADD,
     CONV,

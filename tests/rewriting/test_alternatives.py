@@ -7,6 +7,12 @@ from dataclasses import replace
 import pytest
 
 from morello.definitions import Definitions
+from morello.ir.dtypes import DTYPES
+from morello.ir.graphs.composition import operation_of
+from morello.ir.graphs.graph import Node, graph_of
+from morello.ir.layout import row_major
+from morello.ir.operators import Operation
+from morello.ir.spec import Family, Operand
 from morello.rewriting.alternatives import (
     Context,
     KernelAlternative,
@@ -15,12 +21,6 @@ from morello.rewriting.alternatives import (
     alternatives,
     choice_text,
 )
-from morello.spec.composition import operation_of
-from morello.spec.dtypes import DTYPES
-from morello.spec.graph import Node, graph_of
-from morello.spec.layout import row_major
-from morello.spec.operators import Operation
-from morello.spec.spec import Family, Operand
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import context
 from tests.search.solved import solved

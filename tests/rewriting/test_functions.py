@@ -8,13 +8,13 @@ from inspect import Parameter, signature
 import numpy as np
 import pytest
 
+from morello.ir.dtypes import F32
+from morello.ir.layout import Layout, Packing, packed, panel_of
 from morello.language.evaluate import ARITHMETIC as EVALUATED
 from morello.language.functions import ARITHMETIC, SPEC
 from morello.rewriting.functions import SPEC_FUNCTIONS, Scope
 from morello.rewriting.references import spec_ref
-from morello.search.graph import discover
-from morello.spec.dtypes import F32
-from morello.spec.layout import Layout, Packing, packed, panel_of
+from morello.search.planning.families import discover
 from tests.search.goals import Wanted, matmul
 from tests.search.machines import context
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from morello.ir.layout import Order, contiguity
 from morello.rewriting.parts import less_contiguous, stays_packed
-from morello.spec.layout import Order, contiguity
 from tests.rewriting.test_references import DIMS, tensor
 from tests.search.budget import examples
 

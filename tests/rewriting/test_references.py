@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from morello.ir.dtypes import F32
+from morello.ir.layout import Order, row_major
+from morello.ir.operators import OperandIndex
+from morello.ir.spec import Operand
+from morello.ir.target import Level
 from morello.rewriting.references import TensorRef, elements, inner_and_outer, lines, registers
-from morello.spec.dtypes import F32
-from morello.spec.layout import Order, row_major
-from morello.spec.machine import Level
-from morello.spec.operators import OperandIndex
-from morello.spec.spec import Operand
 from tests.search.budget import examples
 
 LINE = 16

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from morello.ir.layout import pack, packed
+from morello.ir.spec import Spec
 from morello.rewriting.alternatives import Context, RuleAlternative, alternatives, choice_text
 from morello.rewriting.steps import Placed, Sequence, Step, Tiled, flatten
-from morello.search.reconstruct import concrete_step, leaf_spec, leaves
-from morello.spec.layout import pack, packed
-from morello.spec.spec import Spec
+from morello.search.results.reconstruct import concrete_step, leaf_spec, leaves
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import context
 

@@ -12,6 +12,14 @@ from hypothesis import strategies as st
 
 from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
+from morello.ir.dtypes import F32
+from morello.ir.graphs.composition import operation_of
+from morello.ir.graphs.data_movement import rearranged
+from morello.ir.graphs.graph import Node, graph_of
+from morello.ir.layout import Axis, Layout, Order, contiguity, pack, packed
+from morello.ir.operators import OperandIndex, Operation
+from morello.ir.spec import Family, Operand, Spec
+from morello.ir.views import Sight
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
@@ -19,16 +27,8 @@ from morello.rewriting.alternatives import Context, Refusal, RuleAlternative, al
 from morello.rewriting.references import TensorRef
 from morello.rewriting.steps import Leaf
 from morello.rewriting.views import view_of
-from morello.search.reconstruct import concrete_step, leaf_spec
-from morello.search.single import applications
-from morello.spec.composition import operation_of
-from morello.spec.dtypes import F32
-from morello.spec.graph import Node, graph_of
-from morello.spec.layout import Axis, Layout, Order, contiguity, pack, packed
-from morello.spec.operators import OperandIndex, Operation
-from morello.spec.rearranged import rearranged
-from morello.spec.spec import Family, Operand, Spec
-from morello.spec.views import Sight
+from morello.search.results.reconstruct import concrete_step, leaf_spec
+from morello.search.solving.one_spec import applications
 from tests.search.budget import examples
 from tests.search.goals import matmul
 from tests.search.machines import context

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.spec import Spec
 from morello.language.evaluate import evaluate
 from morello.rewriting.alternatives import (
     Alternative,
@@ -23,8 +24,7 @@ from morello.rewriting.alternatives import (
     choice_text,
 )
 from morello.rewriting.steps import SHARE_OF_A_CALL, Leaf, Placed, Sequence, Step, Tiled
-from morello.search.reconstruct import PlanNode, concrete_step, leaf_spec
-from morello.spec.spec import Spec
+from morello.search.results.reconstruct import PlanNode, concrete_step, leaf_spec
 from tests.search.brute_force import BruteForce
 
 Tree = tuple[Any, ...]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
+from morello.ir.spec import Family, Spec
 from morello.language.evaluate import evaluate
 from morello.rewriting.alternatives import (
     Alternative,
@@ -21,8 +22,7 @@ from morello.rewriting.alternatives import (
 from morello.rewriting.functions import Scope
 from morello.rewriting.references import point
 from morello.rewriting.steps import SHARE_OF_A_CALL, Leaf, Placed, Sequence, Step, Tiled
-from morello.search.reconstruct import concrete_step, leaf_spec
-from morello.spec.spec import Family, Spec
+from morello.search.results.reconstruct import concrete_step, leaf_spec
 
 
 class BruteForce:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from morello.ir.dtypes import DTYPES, DType
+from morello.ir.layout import Layout, Order, row_major
+from morello.ir.operators import Operation
+from morello.ir.spec import Family, Operand, Spec
+from morello.ir.target import Target
 from morello.reference.views import extents
-from morello.spec.dtypes import DTYPES, DType
-from morello.spec.layout import Layout, Order, row_major
-from morello.spec.machine import Target
-from morello.spec.operators import Operation
-from morello.spec.spec import Family, Operand, Spec
 from tests.search.machines import installed
 
 

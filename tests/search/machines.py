@@ -11,11 +11,11 @@ from functools import cache
 
 from morello.checking.targets import check_targets
 from morello.definitions import Definitions, load_definitions
+from morello.ir.target import Level, Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_target
 from morello.language.source import Source
 from morello.rewriting.alternatives import Context
-from morello.spec.machine import Level, Target
 
 COEFFICIENTS = """
   coefficient loop_step    = 1 cycles    "one iteration of a loop"                # manual

@@ -7,16 +7,16 @@ from functools import cache
 from itertools import product
 from math import inf, prod
 
-from morello.plan import Plan, Tree
+from morello.ir.spec import Spec, Variant
+from morello.ir.target import Target
+from morello.report.plan import Plan, Tree
 from morello.rewriting.alternatives import Context
-from morello.search.answers import Answers
-from morello.search.box import IRRELEVANT, Box
-from morello.search.reconstruct import PlanNode, reconstruct
-from morello.search.refusals import NoImplementationError
+from morello.search.planning.unimplemented import NoImplementationError
+from morello.search.results.reconstruct import PlanNode, reconstruct
+from morello.search.results.solution import Solution
+from morello.search.results.solved_view import Answers
 from morello.search.search import search
-from morello.search.solution import Solution
-from morello.spec.machine import Target
-from morello.spec.spec import Spec, Variant
+from morello.search.tables.box import IRRELEVANT, Box
 from tests.search.goals import Wanted
 from tests.search.machines import context
 

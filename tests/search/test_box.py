@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.search.box import IRRELEVANT, Box, tiling_closure
+from morello.search.tables.box import IRRELEVANT, Box, tiling_closure
 from tests.search.budget import examples
 
 SIZES = st.sets(st.integers(1, 300), min_size=1, max_size=4)

@@ -7,7 +7,7 @@ from math import inf, isclose
 
 import pytest
 
-from morello.spec.layout import Layout, paged, panel
+from morello.ir.layout import Layout, paged, panel
 from tests.search.brute_force import BruteForce
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul, weighing
 from tests.search.machines import TINY, context

@@ -12,28 +12,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import MorelloError, UsageError
+from morello.ir.dtypes import F32
+from morello.ir.spec import Family
+from morello.ir.target import Target
 from morello.rewriting.alternatives import Context
-from morello.search import planning
 from morello.search import search as search_module
-from morello.search.budget import (
+from morello.search.planning import within_budget
+from morello.search.planning.budget import (
     BYTES_A_FAMILY,
     BYTES_A_SPEC,
     SECONDS_A_FAMILY,
     SPECS_A_SECOND,
     Budget,
 )
-from morello.search.coarsening import coarser
-from morello.search.graph import FamilyGraph, discover
-from morello.search.known import Nothing
-from morello.search.needs import Task, plan_tasks
-from morello.search.planning import plan_within
-from morello.search.reconstruct import reconstruct
-from morello.search.refusals import NoImplementationError
+from morello.search.planning.coarsening import coarser
+from morello.search.planning.demand import Task, plan_tasks
+from morello.search.planning.families import FamilyGraph, discover
+from morello.search.planning.unimplemented import NoImplementationError
+from morello.search.planning.within_budget import plan_within
+from morello.search.results.reconstruct import reconstruct
+from morello.search.results.solution import Solution
 from morello.search.search import Progress, search
-from morello.search.solution import Solution
-from morello.spec.dtypes import F32
-from morello.spec.machine import Target
-from morello.spec.spec import Family
+from morello.search.tables.memo_backend import Nothing
 from tests.search.budget import examples
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities
@@ -162,7 +162,7 @@ def test_few_targets_are_planned_for_a_budget(
         planned.append(context.target)
         return plan_tasks(context, *others)
 
-    monkeypatch.setattr(planning, "plan_tasks", counted)
+    monkeypatch.setattr(within_budget, "plan_tasks", counted)
     for _, count in ladder[1:]:
         _specs(used, goal, Budget(specs=count))
     assert len(planned) / len(ladder[1:]) <= 3 + log2(len(ladder))
@@ -178,7 +178,7 @@ def test_what_families_alone_exceed_is_refused_at_once(monkeypatch: pytest.Monke
         graphs.append(discover(context, family))
         return graphs[-1]
 
-    monkeypatch.setattr(planning, "discover", counted)
+    monkeypatch.setattr(within_budget, "discover", counted)
     with pytest.raises(MorelloError, match=r"^the budget of 0.01 s allows 0 Specs in") as error:
         search(used, spec, budget=Budget(seconds=0.01))
     assert len(graphs) == 1

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
+from morello.ir.dtypes import F32, U8
+from morello.ir.target import Target
 from morello.memo.fingerprint import Fingerprints
-from morello.search.coarsening import FEWEST_GRAINS, changes, coarser
-from morello.spec.dtypes import F32, U8
-from morello.spec.machine import Target
+from morello.search.planning.coarsening import FEWEST_GRAINS, changes, coarser
 from tests.search.goals import matmul
 from tests.search.machines import CACHED, TINY, context, load_target, with_capacities
 

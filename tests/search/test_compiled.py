@@ -16,17 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.errors import MorelloError, UsageError
+from morello.ir.layout import Layout
 from morello.rewriting.bind import Bound, Form, FormUse
-from morello.search import compiled
-from morello.search.box import Box
-from morello.search.compiled import KNOWN, CompiledSolver, compiled_solver, known
-from morello.search.gather import Table
-from morello.search.needs import Task
-from morello.search.scratch import Choices, Scratch
+from morello.search.planning.demand import Task
 from morello.search.search import search
-from morello.search.solve import solve_variant
-from morello.search.step_plan import StepPlanner
-from morello.spec.layout import Layout
+from morello.search.solving import compiled
+from morello.search.solving.compiled import KNOWN, CompiledSolver, compiled_solver, known
+from morello.search.solving.solve import solve_variant
+from morello.search.solving.step_plan import StepPlanner
+from morello.search.tables.box import Box
+from morello.search.tables.gather import Table
+from morello.search.tables.scratch import Choices, Scratch
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler, supports_sanitizers
 from tests.search.budget import examples
@@ -269,7 +269,7 @@ SANITIZED = """
 import ctypes, sys
 import numpy as np
 from hypothesis import given
-from morello.search.compiled import CompiledSolver
+from morello.search.solving.compiled import CompiledSolver
 from tests.search.budget import examples
 from tests.search.test_compiled import OTHER, OWN, _empty, tasks
 library = ctypes.CDLL(sys.argv[1])

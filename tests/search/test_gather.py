@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.search.gather import Scattered, Separable, plan_gather
+from morello.search.tables.gather import Scattered, Separable, plan_gather
 from tests.search.budget import examples
 
 Ints = npt.NDArray[np.int64]

@@ -18,11 +18,11 @@ from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
 from morello.rewriting.alternatives import Context, KernelAlternative
-from morello.search.kbest import Derivation, derivations
-from morello.search.likeness import MainParts
-from morello.search.reconstruct import PlanNode, reconstruct
+from morello.search.results.kbest import Derivation, derivations
+from morello.search.results.plan_signature import MainParts
+from morello.search.results.reconstruct import PlanNode, reconstruct
+from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.solution import Solution
 from tests.search.all_derivations import AllDerivations, kernels, tree
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
@@ -185,8 +185,8 @@ def test_fewer_plans_still_have_other_kernels() -> None:
 
 PROGRAM = """
 from itertools import islice
-from morello.search.kbest import derivations
-from morello.search.likeness import MainParts
+from morello.search.results.kbest import derivations
+from morello.search.results.plan_signature import MainParts
 from tests.search.all_derivations import tree
 from tests.search.goals import matmul
 from tests.search.machines import context

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from morello.ir.target import Target
 from morello.language.evaluate import evaluate
 from morello.rewriting.alternatives import Context, KernelAlternative
 from morello.rewriting.functions import Scope
 from morello.rewriting.references import point
-from morello.search.reconstruct import PlanNode, leaves, reconstruct
-from morello.search.refusals import NoImplementationError
+from morello.search.planning.unimplemented import NoImplementationError
+from morello.search.results.reconstruct import PlanNode, leaves, reconstruct
 from morello.search.search import search
-from morello.spec.machine import Target
 from tests.search.budget import examples
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context, with_capacities

@@ -16,9 +16,9 @@ import pytest
 
 from morello.rewriting.alternatives import Context
 from morello.search import search as search_module
-from morello.search.reconstruct import candidates, reconstruct
+from morello.search.results.reconstruct import candidates, reconstruct
 from morello.search.search import search
-from morello.search.workers import Work, run_in_order
+from morello.search.solving.workers import Work, run_in_order
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context
 from tests.search.solved import one_tree, plan_of, solved

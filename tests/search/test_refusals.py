@@ -13,8 +13,9 @@ from morello.language import ast
 from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.rewriting.alternatives import Context, Refusal
-from morello.search.budget import Budget
-from morello.search.refusals import SHOWN, NoImplementationError, refusals_at
+from morello.search.planning.budget import Budget
+from morello.search.planning.unimplemented import SHOWN, NoImplementationError
+from morello.search.results.refusals import refusals_at
 from morello.search.search import Progress, search
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from morello.ir.rule import Rule
 from morello.rewriting.alternatives import Context
-from morello.rewriting.rule import Rule
-from morello.search.refusals import NoImplementationError
+from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.search import search
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import TINY, context, installed

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.search.workers import run_in_order
+from morello.search.solving.workers import run_in_order
 from tests.search.budget import examples
 
 WORKERS = pytest.mark.parametrize("workers", [1, 2, 5])

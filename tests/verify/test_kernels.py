@@ -7,8 +7,8 @@ import re
 import pytest
 
 from morello.definitions import Definitions, load_definitions
+from morello.ir.target import Kernel
 from morello.language.source import Source
-from morello.spec.machine import Kernel
 from morello.toolchain.host import host_lacks
 from morello.verify import kernel_instances as kernel_instances_module
 from morello.verify import sandbox

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from morello.definitions import Definitions
+from morello.ir.dtypes import F32
+from morello.ir.layout import packed
+from morello.ir.operators import Operation
+from morello.ir.spec import Family, Operand, Spec
 from morello.rewriting.progress import operator_ranks
-from morello.spec.dtypes import F32
-from morello.spec.layout import packed
-from morello.spec.operators import Operation
-from morello.spec.spec import Family, Operand, Spec
 from morello.verify.measure import decreases
 
 

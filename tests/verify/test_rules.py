@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from morello.definitions import Definitions, load_definitions
+from morello.ir.dtypes import DTYPES
+from morello.ir.layout import contiguity, paged, panel
+from morello.ir.operators import Operator
+from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.source import Source
 from morello.rewriting import alternatives
-from morello.rewriting.rule import Rule
-from morello.spec.dtypes import DTYPES
-from morello.spec.layout import contiguity, paged, panel
-from morello.spec.operators import Operator
 from morello.verify import rule_instances as rule_instances_module
 from morello.verify.rule_instances import rule_instances
 from morello.verify.rules import BUDGET, WrongRuleError, verify_rule

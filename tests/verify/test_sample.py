@@ -12,6 +12,8 @@ import pytest
 from morello.checking.specs import check_spec
 from morello.definitions import load_definitions
 from morello.errors import MorelloError
+from morello.ir.conversion import Array
+from morello.ir.goal import Goal
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
@@ -21,9 +23,7 @@ from morello.reference.goals import goal_reference
 from morello.reference.inputs import KINDS, make_all
 from morello.reference.partial import PartialGoal, Selection, taken
 from morello.reference.steps import Steps
-from morello.spec.conversion import Array
-from morello.spec.goal import Goal
-from morello.toolchain.signature import ArgumentInfo, Signature
+from morello.runtime.signature import ArgumentInfo, Signature
 from morello.verify.program import VerificationReport, verify_function
 from morello.verify.sample import MOST_WORK, Sample, sample_of
 

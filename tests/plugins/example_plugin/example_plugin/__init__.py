@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from morello.ir.programs.tree import Program
 from morello.plugins import CSource, EmitOptions, Emitter, definitions_in, hookimpl
-from morello.program.tree import Program
 
 MORELLO_API = 1
 

@@ -1,0 +1,1 @@
+"""From plans to C: lowering, passes over programs, and the emitter."""

@@ -1,0 +1,94 @@
+"""From what was solved to programs in C: the best one, or several that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+
+from morello.codegen.first_use import keeping
+from morello.codegen.goals import arguments_of, lower_goal, title
+from morello.codegen.prepack import split_ahead
+from morello.ir.goal import Goal
+from morello.ir.programs.emitted import CSource, EmitOptions, Emitter
+from morello.ir.programs.tree import Program
+from morello.ir.programs.verifier import verify_program, verify_tree
+from morello.ir.spec import Spec
+from morello.ir.target import Target
+from morello.report.plan import Plan, Tree
+from morello.search.results.reconstruct import PlanNode, reconstruct
+from morello.search.results.solved_view import Answers
+
+MOST_PROGRAMS = 1_000
+"""Programs that can be asked for: each takes some tenths of a second to build and to verify."""
+
+PLANS_PER_PROGRAM = 25
+"""Plans that are looked at for every program that is wanted."""
+
+Written = tuple[Program, Plan, CSource]
+
+Solved = Sequence[tuple[Answers, Spec]]
+"""For each computation of a goal, where it was solved, and its Spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes the programs of a goal's plans."""
+
+    goal: Goal
+    target: Target
+    emitter: Emitter
+    options: EmitOptions
+
+    def best(self, solved: Solved) -> Written:
+        """The program of the best plans."""
+        roots = [reconstruct(answers, spec) for answers, spec in solved]
+        return next(self.programs(solved, [roots]))
+
+    def programs(self, solved: Solved, plans: Iterable[Sequence[PlanNode]]) -> Iterator[Written]:
+        """A program for each choice of a plan for every computation."""
+        arguments, outputs = arguments_of(self.target, self.goal), self.goal.computations
+        heading, threads = title(self.goal), self.goal.threads
+        for roots in plans:
+            lowered = lower_goal(self.target, self.goal, tuple(roots))
+            verify_tree(lowered, arguments)
+            filled = keeping(lowered)
+            if filled != lowered:
+                verify_tree(filled, arguments)
+            body, packings = split_ahead(filled)
+            program = Program(
+                self.goal.name, arguments, body, threads, self.target, heading, packings
+            )
+            if packings:
+                verify_program(program)
+            trees = tuple(
+                Tree(computation.output.name, root, answers)
+                for computation, root, (answers, _) in zip(outputs, roots, solved, strict=True)
+            )
+            yield program, Plan(trees), self.emitter.emit(program, self.options)
+
+    def distinct(self, solved: Solved, count: int) -> list[Written]:
+        """So many of the best programs whose texts differ, the cheapest first.
+
+        The n-th one that is looked at has the n-th best plan of each computation, or its best one
+        where it has fewer plans: so all of them are varied, the dearest too.
+        """
+        # Imported here: most compiles take the best plan.
+        from morello.search.results.kbest import derivations  # noqa: PLC0415
+        from morello.search.results.plan_signature import MainParts  # noqa: PLC0415
+        from morello.search.results.solution import Solution  # noqa: PLC0415
+
+        best = [reconstruct(answers, spec) for answers, spec in solved]
+        ranked: list[Iterator[PlanNode]] = []
+        for answers, spec in solved:
+            assert isinstance(answers, Solution), "plans other than the best need all tables"
+            ranked.append(d.plan for d in derivations(answers, spec, MainParts()))
+        rows = islice(zip_longest(*ranked), count * PLANS_PER_PROGRAM)
+        plans = ([p or b for p, b in zip(row, best, strict=True)] for row in rows)
+        found: dict[str, Written] = {}
+        for written in self.programs(solved, plans):
+            found.setdefault(written[2].source, written)
+            if len(found) == count:
+                break
+        first, *others = found.values()
+        return [first, *sorted(others, key=lambda written: written[1].cycles)]

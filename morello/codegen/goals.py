@@ -1,0 +1,99 @@
+"""From a goal, as a user states it, to Specs with their context, and to a program's tensors."""
+
+from __future__ import annotations
+
+from math import prod
+
+from morello.codegen.lower import Names, in_sequence, lower_plan, whole
+from morello.definitions import Definitions
+from morello.ir.goal import Computation, Goal, GoalTensor
+from morello.ir.programs.tree import Node, Origin, Tensor
+from morello.ir.spec import Family, Operand, Spec
+from morello.ir.target import Target
+from morello.rewriting.alternatives import Context
+from morello.search.results.reconstruct import PlanNode
+
+SHARED = "shared"
+"""Whom a program names as the origin of a buffer that several computations need."""
+
+
+def context_for(definitions: Definitions, target: Target) -> Context:
+    """What the search may use."""
+    return Context(target, definitions.operators, definitions.rules)
+
+
+def goal_specs(target: Target, goal: Goal) -> tuple[Spec, ...]:
+    """The Spec of each computation: operands whole, where calls find them, nothing in use."""
+    return tuple(_spec(target, goal, computation) for computation in goal.computations)
+
+
+def _spec(target: Target, goal: Goal, computation: Computation) -> Spec:
+    operands = tuple(
+        Operand(t.dtype, target.home(t.bytes), t.layout.order, weight=_packed_ahead(goal, t))
+        for t in computation.operands
+    )
+    family = Family(computation.operation, operands, goal.threads)
+    packing = tuple(t.layout.packing(t.shape) for t in computation.operands)
+    return Spec(family, computation.sizes, (0,) * len(target.bounded), packing)
+
+
+def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
+    """Whether a tensor may be packed ahead of all calls: a weight that is one operand of all.
+
+    Of a graph that reads it in several places, too: then these have one layout. Computations that
+    are searched for themselves would want as many.
+    """
+    operands = [operand for computation in goal.computations for operand in computation.operands]
+    return tensor.role == "weight" and operands.count(tensor) == 1
+
+
+def arguments_of(target: Target, goal: Goal) -> tuple[Tensor, ...]:
+    """The function's arguments, inputs in order and then outputs."""
+    arguments = [tensor for tensor in goal.tensors if tensor.role != "local"]
+    ordered = sorted(arguments, key=lambda tensor: tensor.role == "output")
+    return tuple(_in_memory(target, tensor) for tensor in ordered)
+
+
+def _in_memory(target: Target, tensor: GoalTensor) -> Tensor:
+    t, role = tensor, "buffer" if tensor.role == "local" else tensor.role
+    return Tensor(t.name, t.dtype, t.shape, t.layout, target.home(t.bytes).name, 0, role)
+
+
+def lower_goal(target: Target, goal: Goal, plans: tuple[PlanNode, ...]) -> Node:
+    """The program of a plan for each computation: one after the other.
+
+    What several of them read and is no argument is a buffer.
+    """
+    tensors = {tensor: _in_memory(target, tensor) for tensor in goal.tensors}
+    names = Names({tensor.name: 1 for tensor in goal.tensors})
+    steps = []
+    for computation, plan in zip(goal.computations, plans, strict=True):
+        operands = tuple(whole(tensors[tensor]) for tensor in computation.operands)
+        lowered = lower_plan(plan, operands, names, target.page)
+        steps.append((tensors[computation.output], lowered))
+    return in_sequence(steps, Origin(SHARED, goal.declaration))
+
+
+def title(goal: Goal) -> str:
+    """One line that says what is computed."""
+    known: set[GoalTensor] = set()
+    return "; ".join(_formula(computation, known) for computation in goal.computations)
+
+
+def _formula(computation: Computation, known: set[GoalTensor]) -> str:
+    """What one operation computes, with the types of tensors that are not known; now they are."""
+    texts = [t.name if t in known else str(t) for t in computation.operands]
+    news = [str(t) for t in dict.fromkeys(computation.inputs) if t not in known]
+    known.update(computation.operands)
+    *inputs, output = texts
+    operator = computation.operation.operator
+    if operator.composition is None:
+        return f"{output} = {operator.name}({', '.join(inputs)})"
+    operands = zip(computation.operation.names, computation.operands, strict=True)
+    formula = operator.composition.graph.formula(tensors={n: t.name for n, t in operands})
+    return ", ".join([f"{output} = {formula}", *news])
+
+
+def iterations(goal: Goal) -> int:
+    """Size of the iteration spaces of all computations."""
+    return sum(prod(computation.sizes) for computation in goal.computations)

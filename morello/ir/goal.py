@@ -1,0 +1,92 @@
+"""What a spec asks for: operations on tensors of known sizes. Nothing is decided here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from morello.ir.dtypes import DType
+from morello.ir.layout import Layout
+from morello.ir.operators import Operation
+from morello.language.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class GoalTensor:
+    """A tensor of the spec.
+
+    ``role`` is ``input``, ``weight``, ``output`` or ``local``; ``shape`` is in elements by logical
+    dimension; ``layout`` is how its elements lie in memory.
+    """
+
+    name: str
+    role: str
+    dtype: DType
+    shape: tuple[int, ...]
+    layout: Layout
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory."""
+        return self.layout.elements(self.shape) * self.dtype.bytes
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """One operation of a goal, on whole tensors.
+
+    Attributes:
+        operation: What is computed, with the values of its scalars.
+        operands: The tensor of each operand of the operation, inputs first and the output last; two
+            inputs may be one tensor.
+        sizes: Size of each iteration dimension, in the order of ``operation.dims``.
+    """
+
+    operation: Operation
+    operands: tuple[GoalTensor, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def inputs(self) -> tuple[GoalTensor, ...]:
+        """What is read, in the order of the operands."""
+        return self.operands[:-1]
+
+    @property
+    def output(self) -> GoalTensor:
+        """What is computed."""
+        return self.operands[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A spec with every size known.
+
+    Attributes:
+        name: Name of the spec.
+        computations: What computes the outputs, and the locals that several of these computations
+            read, in an order in which each tensor is computed before it is read.
+        tensors: Inputs, weights and outputs in the order of their declaration, then such locals.
+        threads: How many threads may share the work, 1 or more.
+        target: Name of the target, if the file says one.
+        declaration: Where the spec is declared.
+    """
+
+    name: str
+    computations: tuple[Computation, ...]
+    tensors: tuple[GoalTensor, ...]
+    threads: int
+    target: str | None
+    declaration: Span = field(compare=False, repr=False)
+
+    @property
+    def outputs(self) -> tuple[GoalTensor, ...]:
+        """What callers get, in the order of their declaration."""
+        return tuple(t for t in self.tensors if t.role == "output")

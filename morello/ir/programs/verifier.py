@@ -1,0 +1,468 @@
+"""Proves of a program that every read sees what it should; run after each pass that changes a tree.
+
+Of each tensor that memory is kept for, a read means one *version*: what the tensor holds by its own
+name, what is computed there before it, or what is computed for one iteration. The verifier goes
+through the tree once, in program order, and keeps for each subtree what it has still to find in
+memory when it begins (*reads*) and what it leaves there (*writes*), as regions whose starts are
+affine in the variables of the loops around. From that follows:
+
+* A read sees the version that it means: no other one was written to its elements in between.
+* Nothing is read before it is written, and all of every output is written.
+* Indices stay inside their tensors.
+* Iterations of a parallel loop write disjoint parts, and read nothing that another one writes,
+  unless both are in ordered steps.
+* A kernel that reads where it writes does so element for element.
+
+What a loop does is told by one iteration and how its regions move from one to the next. A tensor of
+which some part is not rectangular (rows that run on into each other) is not followed: of it only
+the bounds are proved. So it is with a tensor whose elements are written in steps, as where rows
+are merged into one, if the parts that are written cannot be told to fill it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from morello.errors import InternalError
+from morello.ir.programs.regions import (
+    Bounds,
+    Region,
+    disjoint,
+    joined,
+    limits,
+    region_of,
+    whole_region,
+    without,
+)
+from morello.ir.programs.tree import (
+    PLAIN,
+    Affine,
+    Ahead,
+    Allocate,
+    Apply,
+    Block,
+    KernelCall,
+    Loop,
+    Node,
+    Ordered,
+    Origin,
+    ParallelLoop,
+    Program,
+    Resident,
+    Tensor,
+    Version,
+    View,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A call, and the rule that made the loop or buffer around it."""
+
+    call: KernelCall | Apply
+    origin: Origin | None
+
+    def __str__(self) -> str:
+        call = self.call
+        name = call.kernel.name if isinstance(call, KernelCall) else "an operation"
+        operands = ", ".join(view.tensor.name for view in call.operands)
+        rule = "" if self.origin is None else f" in '{self.origin.name}'"
+        return f"{name}({operands}), which computes {call.operation.operator.name}{rule}"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A read or a write of a part of a tensor. ``ordered``: in an ordered step of a loop."""
+
+    tensor: str
+    region: Region
+    version: Version
+    statement: Statement
+    ordered: bool = False
+
+    def at(self, variable: str, value: Affine) -> Access:
+        """With something in the place of a variable."""
+        region, version = self.region.at(variable, value), self.version.at(variable, value)
+        return replace(self, region=region, version=version)
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a subtree finds in memory and what it leaves there, in program order."""
+
+    reads: list[Access] = field(default_factory=list)
+    writes: list[Access] = field(default_factory=list)
+
+
+def verify_tree(node: Node, arguments: Iterable[Tensor]) -> None:
+    """Prove that a program reads and writes what it should.
+
+    Args:
+        node: The whole program, or a packing.
+        arguments: What the caller gives; of outputs all is to be written.
+
+    Raises:
+        InternalError: It does not, or that could not be proved.
+    """
+    given = {tensor.name: tensor for tensor in arguments}
+    followed, in_steps = _followed(node)
+    try:
+        _verify(node, given, followed)
+    except InternalError:
+        if not in_steps:
+            raise
+        _verify(node, given, followed - in_steps)
+
+
+def _verify(node: Node, given: Mapping[str, Tensor], followed: frozenset[str]) -> None:
+    effects = _Verifier(followed).effects(node)
+    for read in effects.reads:
+        tensor = given.get(read.tensor)
+        if tensor is None:
+            raise InternalError(f"{read.statement} reads '{read.tensor}' outside of its life")
+        if tensor.role == "output":
+            raise InternalError(f"{read.statement} reads '{read.tensor}' before it is written")
+        if read.version != PLAIN:
+            raise InternalError(f"{read.statement} reads {_text(read)}, which nothing wrote")
+    for write in effects.writes:
+        if write.tensor in given and given[write.tensor].role != "output":
+            raise InternalError(f"{write.statement} writes to '{write.tensor}', an input")
+    for tensor in given.values():
+        if tensor.role == "output":
+            _is_written(tensor, effects.writes, followed)
+
+
+def verify_program(program: Program) -> None:
+    """Prove the same of a whole function, and of those that pack its weights."""
+    packed = {packing.weight.name: packing.packed for packing in program.packings}
+    arguments = [replace(packed.get(t.name, t), role=t.role) for t in program.arguments]
+    verify_tree(program.body, arguments)
+    for packing in program.packings:
+        output = replace(packing.packed, role="output")
+        verify_tree(packing.body, (packing.weight, output))
+
+
+def _is_written(tensor: Tensor, writes: Sequence[Access], followed: frozenset[str]) -> None:
+    if tensor.name not in followed:
+        return
+    rest = [whole_region(tensor.shape)]
+    for write in reversed(writes):
+        if write.tensor == tensor.name and rest:
+            if write.version != PLAIN and any(not disjoint(r, write.region, {}) for r in rest):
+                raise InternalError(f"{write.statement} leaves {_text(write)} in an output")
+            rest = [part for r in rest for part in without(r, write.region, {})]
+    if rest:
+        raise InternalError(f"not all of '{tensor.name}' is written: {rest[0]}")
+
+
+def _followed(node: Node) -> tuple[frozenset[str], frozenset[str]]:
+    """Tensors of which all views are rectangular, and those of them that are written in steps."""
+    calls = [n for n in walk(node) if isinstance(n, KernelCall | Apply)]
+    views = [view for call in calls for view in call.operands]
+    crooked = {v.tensor.name for v in views if any(axis.runs_on for axis in v.every_axis)}
+    followed = frozenset(v.tensor.name for v in views) - crooked
+    written = [call.operands[-1] for call in calls]
+    return followed, followed & {v.tensor.name for v in written if _in_steps(v)}
+
+
+def _in_steps(view: View) -> bool:
+    """Whether elements next to each other, or next parts, may be apart in the tensor."""
+    factors = [abs(factor) for offset in view.offsets for _, factor in offset.terms]
+    return max([*factors, *(axis.step for axis in view.every_axis)], default=1) > 1
+
+
+class _Verifier:
+    """``bounds``: values of the variables around; ``origins``: what made the nodes around.
+
+    ``followed``: tensors of which it is told what they hold.
+    """
+
+    def __init__(self, followed: frozenset[str]) -> None:
+        self.followed = followed
+        self.bounds: dict[str, tuple[int, int]] = {}
+        self.origins: list[Origin] = []
+        self.ordered = False
+
+    def effects(self, node: Node) -> Effects:
+        """What a node does, where nothing is wrong in it."""
+        match node:
+            case Block(steps=steps):
+                return self._in_order(steps)
+            case Loop() | ParallelLoop():
+                with_origin = self._within(node.origin, node.body, node)
+                return self._repeated(node, with_origin)
+            case Allocate(tensor=tensor, body=body):
+                return self._alive(tensor, self._within(node.origin, body))
+            case Resident(view=view, body=body):
+                self._stays_inside(view)
+                return self._within(node.origin, body)
+            case Ahead(body=body):
+                return self.effects(body)
+            case Ordered(body=body):
+                self.ordered = True
+                found = self.effects(body)
+                self.ordered = False
+                return found
+            case KernelCall() | Apply():
+                return self._call(node)
+
+    def _within(
+        self, origin: Origin, body: Node, loop: Loop | ParallelLoop | None = None
+    ) -> Effects:
+        self.origins.append(origin)
+        if loop is not None:
+            self.bounds[loop.variable] = (0, (loop.count - 1) * loop.step)
+        found = self.effects(body)
+        self.origins.pop()
+        return found
+
+    # ------------------------------------------------------------------ calls
+
+    def _call(self, call: KernelCall | Apply) -> Effects:
+        statement = Statement(call, self.origins[-1] if self.origins else None)
+        *inputs, output = call.operands
+        for view in call.operands:
+            self._stays_inside(view, statement)
+        self._element_for_element(statement)
+        reads = [output, *inputs] if call.operation.accumulating else inputs
+        done = Effects()
+        kept = call.kept if isinstance(call, KernelCall) else None
+        if kept is not None:
+            first = self._accesses([kept.source], statement)
+            stored = self._accesses([call.operands[kept.position]], statement)
+            self._then(done, Effects(first, stored))
+        self._then(
+            done,
+            Effects(self._accesses(reads, statement), self._accesses([output], statement)),
+        )
+        return done
+
+    def _accesses(self, views: Iterable[View], statement: Statement) -> list[Access]:
+        return [
+            Access(v.tensor.name, region_of(v), v.version, statement, self.ordered)
+            for v in views
+            if v.tensor.name in self.followed
+        ]
+
+    def _element_for_element(self, statement: Statement) -> None:
+        """An input that has elements in common with the output is read as that is written."""
+        call = statement.call
+        *inputs, output = call.operands
+        operation, written = call.operation, region_of(output)
+        for name, access, view in zip(operation.names, operation.operands, inputs, strict=False):
+            if view.tensor.name != output.tensor.name:
+                continue
+            if disjoint(region_of(view), written, self.bounds):
+                continue
+            composition = operation.operator.composition
+            alike = view == replace(output, level=view.level)
+            if composition is not None:
+                alike = alike and composition.may_be_overwritten(name)
+            else:
+                same = access == operation.operands[-1]
+                alike = alike and same and operation.operator.reduction is None
+            if not alike:
+                raise InternalError(f"{statement} overwrites '{view.tensor.name}' as it reads it")
+
+    def _stays_inside(self, view: View, statement: Statement | None = None) -> None:
+        region, shape = region_of(view), view.tensor.shape
+        ends = [limits(start, self.bounds) for start in region.starts]
+        if view.tensor.name in self.followed or statement is None:
+            inside = all(
+                low >= 0 and high + size <= extent
+                for (low, high), size, extent in zip(ends, region.sizes, shape, strict=True)
+            )
+        else:
+            inside = all(low >= 0 for low, _ in ends) and _last_place(view, ends) < prod(shape)
+        if not inside and not any(axis.runs_on for axis in view.every_axis if statement is None):
+            where = "a cache" if statement is None else str(statement)
+            raise InternalError(f"{where} reaches outside of '{view.tensor.name}': {region}")
+
+    # ------------------------------------------------------------------ sequences
+
+    def _in_order(self, steps: Sequence[Node]) -> Effects:
+        done = Effects()
+        for step in steps:
+            self._then(done, self.effects(step))
+        return done
+
+    def _then(self, done: Effects, following: Effects) -> None:
+        """What follows is done as well."""
+        for read in following.reads:
+            done.reads += self._unmet(read, done.writes)
+        for write in following.writes:
+            _add(done.writes, write, self.bounds)
+
+    def _unmet(self, read: Access, writes: Sequence[Access]) -> list[Access]:
+        """What of a read none of these writes has left there.
+
+        Raises:
+            InternalError: One of them has left another version.
+        """
+        rest = [read.region]
+        for write in reversed(writes):
+            if write.tensor != read.tensor or not rest:
+                continue
+            if write.version == read.version:
+                rest = [part for r in rest for part in without(r, write.region, self.bounds)]
+            elif any(not disjoint(r, write.region, self.bounds) for r in rest):
+                raise _conflict(read, write)
+        return [replace(read, region=region) for region in rest]
+
+    def _alive(self, tensor: Tensor, body: Effects) -> Effects:
+        """What is left of a subtree when its buffer is gone."""
+        for read in body.reads:
+            if read.tensor == tensor.name:
+                raise InternalError(
+                    f"{read.statement} reads {_text(read)} before it is written: {read.region}"
+                )
+        others = [write for write in body.writes if write.tensor != tensor.name]
+        return Effects(body.reads, others)
+
+    # ------------------------------------------------------------------ loops
+
+    def _repeated(self, loop: Loop | ParallelLoop, once: Effects) -> Effects:
+        tail = Effects()
+        if isinstance(loop, ParallelLoop):
+            self._apart(loop, once)
+            if loop.tail is not None:
+                tail = self._within(loop.origin, loop.tail)
+        whole = Effects()
+        for read in once.reads:
+            whole.reads += self._over(loop, read, once.writes)
+        for write in once.writes:
+            _add(whole.writes, _left(loop, write), self.bounds)
+        del self.bounds[loop.variable]
+        if isinstance(loop, ParallelLoop):
+            self._beside(whole, tail)
+        self._then(whole, tail)
+        return whole
+
+    def _over(
+        self, loop: Loop | ParallelLoop, read: Access, writes: Sequence[Access]
+    ) -> list[Access]:
+        """What of a read in an iteration the whole loop finds in memory when it begins."""
+        name, count, step = loop.variable, loop.count, loop.step
+        first = read.at(name, Affine())
+        if count == 1:
+            return [first]
+        back = Affine(-step, ((name, 1),))
+        bounds = {**self.bounds, name: (step, (count - 1) * step)}
+        self.bounds, outer = bounds, self.bounds
+        try:
+            rest = self._unmet(read, [write.at(name, back) for write in writes])
+            for part in rest:
+                self._keeps_version(loop, part, writes)
+        finally:
+            self.bounds = outer
+        found = [first]
+        for part in rest:
+            if part.version.at(name, Affine()) != part.version:
+                raise InternalError(f"{part.statement} reads {_text(part)}, which nothing wrote")
+            over = replace(part, region=part.region.over(name, count, step))
+            found = [over] if part.region == read.region else [*found, over]
+        return found
+
+    def _keeps_version(
+        self, loop: Loop | ParallelLoop, read: Access, writes: Sequence[Access]
+    ) -> None:
+        """No earlier iteration has left another version where one reads."""
+        for write in writes:
+            other = write.tensor == read.tensor and write.version != read.version
+            if other and not self._never_meet(loop, read.region, write.region):
+                raise _conflict(read, write)
+
+    def _never_meet(self, loop: Loop | ParallelLoop, later: Region, earlier: Region) -> bool:
+        """Whether what an iteration does to a region is apart from any before it."""
+        back = Affine(0, ((loop.variable, 1), (DISTANCE, -loop.step)))
+        bounds = {**self.bounds, DISTANCE: (1, loop.count - 1)}
+        return disjoint(later, earlier.at(loop.variable, back), bounds)
+
+    def _apart(self, loop: ParallelLoop, once: Effects) -> None:
+        """No iteration of a parallel loop touches what another one writes."""
+        if loop.count == 1:
+            return
+        for write in once.writes:
+            for other in (*once.reads, *once.writes):
+                if other.tensor != write.tensor or (other.ordered and write.ordered):
+                    continue
+                one, two = other.region, write.region
+                if not (self._never_meet(loop, one, two) and self._never_meet(loop, two, one)):
+                    raise _race(write, other)
+
+    def _beside(self, whole: Effects, tail: Effects) -> None:
+        """Nor does the tail, which is one more iteration."""
+        for one, other in ((whole, tail), (tail, whole)):
+            for write in one.writes:
+                for touched in (*other.reads, *other.writes):
+                    if touched.tensor != write.tensor or (touched.ordered and write.ordered):
+                        continue
+                    if not disjoint(write.region, touched.region, self.bounds):
+                        raise _race(write, touched)
+
+
+DISTANCE = "later iteration - earlier iteration"
+"""A variable of its own: no dimension of a program has such a name."""
+
+
+def _left(loop: Loop | ParallelLoop, write: Access) -> Access:
+    """What a write in an iteration leaves when the whole loop is done."""
+    name = loop.variable
+    region = write.region.over(name, loop.count, loop.step)
+    version = write.version.at(name, Affine((loop.count - 1) * loop.step))
+    moves = write.region.at(name, Affine()) != write.region
+    if version != write.version and moves:
+        region = replace(region, exact=False)  # each iteration has left its own
+    return replace(write, region=region, version=version)
+
+
+def _add(writes: list[Access], write: Access, bounds: Bounds) -> None:
+    """Add what is written last; what it continues or hides goes."""
+    for position in reversed(range(len(writes))):
+        before = writes[position]
+        if before.tensor != write.tensor:
+            continue
+        if (before.version, before.ordered) == (write.version, write.ordered):
+            both = joined(before.region, write.region)
+            if both is not None:
+                del writes[position]
+                write = replace(write, region=both)
+                continue
+        if not disjoint(before.region, write.region, bounds):
+            if before.ordered != write.ordered or without(before.region, write.region, bounds):
+                break
+            del writes[position]
+    writes.append(write)
+
+
+def _last_place(view: View, ends: Sequence[tuple[int, int]]) -> int:
+    """The last element of a view whose rows run on, counted in the order of memory."""
+    shape, place, stride = view.tensor.shape, 0, 1
+    last = [high for _, high in ends]
+    for axis, size in zip(view.every_axis, view.sizes, strict=True):
+        last[axis.dimension] += axis.step * (size - 1)
+    for dimension in reversed(view.tensor.layout.order):
+        place += last[dimension] * stride
+        stride *= shape[dimension]
+    return place
+
+
+def _text(access: Access) -> str:
+    version = access.version
+    name = version.name or "its own value"
+    when = "" if version.iteration is None else f" of iteration {version.iteration}"
+    return f"'{access.tensor}' for {name}{when}"
+
+
+def _conflict(read: Access, write: Access) -> InternalError:
+    return InternalError(
+        f"{read.statement} reads {_text(read)}, but {write.statement} has left {_text(write)} there"
+    )
+
+
+def _race(write: Access, other: Access) -> InternalError:
+    both = f"{write.statement}; {other.statement}"
+    return InternalError(f"iterations of a parallel loop share '{write.tensor}': {both}")

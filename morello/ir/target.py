@@ -1,0 +1,173 @@
+"""Targets as the search sees them: levels of memory, coefficients, microkernels.
+
+Definitions only; they come from ``.mtarget`` files and say nothing of an instruction set that the
+engine would understand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+
+from morello.ir.functions import Function
+from morello.language import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A named cost in cycles. ``source`` says where the number is from."""
+
+    name: str
+    value: float
+    doc: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of the memory hierarchy.
+
+    ``distance`` counts from the nearest level, 0. Levels with ``arguments`` stand beside the
+    farthest, at the same distance: an argument of at most so many bytes is there when a call
+    begins, in some cache, and nothing else is placed there. ``capacity`` is in ``grain`` units:
+    whole vectors for a level that is not addressable, grains of so many bytes for a cache; none is
+    unlimited. ``vectors`` are the vector widths, in bytes, that a register level offers. Rows that
+    lie apart are fetched ahead of their use, up to ``streams`` of them at a time; 0 is any number.
+    """
+
+    name: str
+    distance: int
+    capacity: int | None
+    grain: int
+    line: int
+    cache: bool
+    addressable: bool
+    vectors: tuple[int, ...]
+    arguments: int
+    streams: int
+    coefficients: Mapping[str, Coefficient] = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Primitives:
+    """How one dtype with so many lanes is written in C. Entry -> (text, coefficient name)."""
+
+    dtype: str
+    lanes: int
+    entries: Mapping[str, tuple[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A microkernel: a checked declaration. Its meaning is the operator that it matches.
+
+    ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
+    operands and results. ``direct``: the conditions under which nothing is gained by converting
+    what it takes; without any it is so always; none where it does not say so. ``keeps``: the
+    operand that it can store elsewhere as it reads it, which may then be anywhere that its pattern
+    accepts, in panels or not. ``between``: functions of the target that are called before and after
+    what uses it, by each thread, such as those that set up registers. ``streamed``: it is written
+    so that the output is stored past the caches.
+    """
+
+    name: str
+    doc: str
+    target: str
+    match: ast.KernelMatch
+    guards: tuple[ast.Expr, ...]
+    cost: ast.Expr
+    flushes: bool
+    direct: tuple[ast.Expr, ...] | None
+    keeps: str | None
+    between: tuple[str, str] | None
+    streamed: bool
+    template: str | None
+    declaration: ast.KernelDecl = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target with everything that it inherits. ``levels`` go from the nearest to the farthest."""
+
+    name: str
+    doc: str
+    lineage: tuple[str, ...]
+    emitter: str
+    sizes: tuple[int, ...]
+    page: int
+    flags: tuple[str, ...]
+    headers: tuple[str, ...]
+    levels: tuple[Level, ...]
+    coefficients: Mapping[str, Coefficient]
+    primitives: Mapping[tuple[str, int], Primitives]
+    functions: Mapping[str, Function]
+    kernels: tuple[Kernel, ...]
+
+    @cached_property
+    def level_by_name(self) -> Mapping[str, Level]:
+        """Levels by name."""
+        return {level.name: level for level in self.levels}
+
+    @cached_property
+    def bounded(self) -> tuple[Level, ...]:
+        """Levels with a capacity, nearest first: one coordinate of a Spec each."""
+        return tuple(level for level in self.levels if level.capacity is not None)
+
+    @cached_property
+    def every_coefficient(self) -> Mapping[str, Coefficient]:
+        """By full name: ``NAME``, or ``LEVEL.NAME`` for a coefficient of a level."""
+        of_levels = {f"{v.name}.{n}": c for v in self.levels for n, c in v.coefficients.items()}
+        return {**self.coefficients, **of_levels}
+
+    def with_coefficients(self, change: Callable[[str, Coefficient], Coefficient]) -> Target:
+        """The same target with other coefficients, each from its full name and what it was."""
+        levels = tuple(
+            replace(
+                v,
+                coefficients={n: change(f"{v.name}.{n}", c) for n, c in v.coefficients.items()},
+            )
+            for v in self.levels
+        )
+        coefficients = {n: change(n, c) for n, c in self.coefficients.items()}
+        return replace(self, levels=levels, coefficients=coefficients)
+
+    @cached_property
+    def _moves_from(self) -> float:
+        """The least distance of a level that lines are moved from."""
+        costly = [level.distance for level in self.levels if level.coefficients]
+        held = [level.distance + 1 for level in self.levels if level.cache]
+        return min((*costly, *held), default=inf)
+
+    def moves_lines_from(self, level: Level) -> bool:
+        """Whether anything asks how an operand that is at this level lies in memory.
+
+        Something does where bringing its lines nearer has a cost, or where a nearer cache may hold
+        them and they take of its capacity.
+        """
+        return level.distance >= self._moves_from
+
+    @property
+    def farthest(self) -> Level:
+        """Memory without a limit."""
+        return self.levels[-1]
+
+    def nearer(self, level: Level) -> tuple[Level, ...]:
+        """Levels that are nearer than one, from the nearest."""
+        return tuple(other for other in self.levels if other.distance < level.distance)
+
+    def home(self, bytes: int) -> Level:
+        """Where an argument of this size is when a call begins: the nearest level that keeps it."""
+        return next((v for v in self.levels if bytes <= v.arguments), self.farthest)
+
+    def between(self, near: Level, far: Level) -> list[Level]:
+        """Levels that lines come from on their way: ``far``, and those nearer, but not ``near``.
+
+        With this target's coefficients, also where the levels given have others.
+        """
+        nearer = (v for v in self.levels if v.distance < far.distance or v.name == far.name)
+        return [v for v in nearer if v.distance > near.distance]

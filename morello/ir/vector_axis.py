@@ -1,0 +1,73 @@
+"""Operations as work on rows: the dimension that vectors lie along, and the operands that have it.
+
+An operand lies *along* a dimension where that indexes its fastest dimension in memory, with the
+factor 1, and no other: neighbours in the operand are neighbours of the dimension. What the
+dimension does not index at all has one element for the whole row. If every operand is one or the
+other, all other dimensions can be of size 1, and the operation can be computed in vectors: element
+by element (*pointwise*), or along a reduced dimension (a *reduction*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from morello.ir.layout import Order, row_major
+from morello.ir.operators import OperandIndex, Operation, Operator
+
+POINTWISE, REDUCTION = "pointwise", "reduction"
+ROW_KINDS = (POINTWISE, REDUCTION)
+"""Vectors along a dimension of the output; or along a reduced one, of which the output has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """``dim``: what vectors lie along; ``along``: for each operand whether it does, too."""
+
+    kind: str
+    dim: str
+    along: tuple[bool, ...]
+
+
+@lru_cache(maxsize=4096)
+def rows_of(
+    kind: str, operation: Operation, orders: tuple[Order, ...] | None = None
+) -> Rows | None:
+    """How an operation is work on rows, its operands in memory like this; none if it is not.
+
+    Args:
+        kind: Along which dimensions: one of `ROW_KINDS`.
+        operation: What is computed.
+        orders: Of the operands, inputs first; none is row-major. Of several dimensions that could
+            be reduced, the last one is taken.
+    """
+    orders = orders or tuple(row_major(len(indices)).order for indices in operation.operands)
+    for dim in _candidates(kind, operation, orders[-1]):
+        found = [_along(i, o, dim) for i, o in zip(operation.operands, orders, strict=True)]
+        along = tuple(a for a in found if a is not None)
+        if len(along) == len(found) and any(along):
+            return Rows(kind, dim, along)
+    return None
+
+
+def may_be_rows(kind: str, operator: Operator) -> bool:
+    """Whether an operator can be work on rows at all, at some rank: false is certain."""
+    if kind == REDUCTION:
+        return operator.reduction is not None
+    return bool(operator.output.indices)
+
+
+def _candidates(kind: str, operation: Operation, order: Order) -> Iterator[str]:
+    if kind == REDUCTION:
+        yield from reversed(operation.reduced_dims)
+    elif order:
+        yield from (d for d, _ in operation.operands[-1][order[-1]].terms)
+
+
+def _along(indices: tuple[OperandIndex, ...], order: Order, dim: str) -> bool | None:
+    """Whether an operand lies along a dimension; none if it has it in another way."""
+    factors = {p: f for p, i in enumerate(indices) for d, f in i.terms if d == dim}
+    if not factors:
+        return False
+    return True if factors == {order[-1]: 1} and not indices[order[-1]].margins else None

@@ -1,0 +1,73 @@
+"""Which part of an operand a view such as ``f.X[w, ci]`` is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from morello.ir.layout import Axis
+from morello.ir.operators import OperandIndex, Operation
+from morello.language import ast
+from morello.language.indices import with_scalars
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Two dimensions of an operation that one of a view goes through: ``width * outer + inner``.
+
+    ``above`` and ``below`` are their factors in that sum; ``outer_axis`` and ``inner_axis`` what
+    they run along.
+    """
+
+    outer: str
+    inner: str
+    above: int
+    below: int
+    outer_axis: Axis
+    inner_axis: Axis
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A view of an operand.
+
+    ``indices`` are those of its dimensions, by the operation's; ``axes`` what they run along.
+    ``starts``: where it begins along each dimension of the operand.
+
+    Of one that shows another operand of an operation which only moves elements
+    (`morello.ir.graphs.data_movement`): ``moving`` is that operation, ``position`` that of the
+    operand that is seen, and ``joins`` are what has to lie together.
+    """
+
+    indices: tuple[OperandIndex, ...]
+    axes: tuple[Axis, ...]
+    starts: tuple[int, ...]
+    joins: tuple[Join, ...] = ()
+    moving: Operation | None = None
+    position: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether each of its dimensions runs along one of the operand's, and no two along one."""
+        return not self.joins and len({a.dimension for a in self.axes}) == len(self.axes)
+
+
+def sight(operation: Operation, position: int, indices: Sequence[ast.Index]) -> Sight:
+    """What a list of indices makes of the operand at a position.
+
+    A dimension alone is every one of its steps, and no margins: ``w`` of ``low + 2 * w + high``. A
+    sum is as it is declared.
+    """
+    own = operation.operands[position]
+    axes = []
+    starts = [index.low for index in own]
+    scalars = operation.operator.scalars
+    found = operation.expand(with_scalars(index, scalars) for index in indices)
+    for index in found:
+        dims = {dim for dim, _ in index.terms}
+        place = next(p for p, i in enumerate(own) if dims <= {d for d, _ in i.terms})
+        alone = index.alone
+        axes.append(Axis(place, 1 if alone is None else dict(own[place].terms)[alone]))
+        if index.margins:
+            starts[place] = 0
+    return Sight(found, tuple(axes), tuple(starts))

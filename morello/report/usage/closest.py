@@ -1,0 +1,58 @@
+"""How near a rule or kernel that is not chosen comes to being chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from morello.ir.spec import Spec
+from morello.report.plan import Plan, occurrences
+from morello.report.usage.counts import Key, key_of
+from morello.search.results.reconstruct import PlanNode
+from morello.search.results.solved_view import Answers
+from morello.search.solving.one_spec import applications
+from morello.search.tables.options import Option
+
+
+@dataclass(frozen=True, slots=True)
+class Closest:
+    """An option that applies to a Spec of a program.
+
+    ``ratio``: the cost of the best program that begins with it, over that of the chosen one; at
+    least 1.
+    """
+
+    ratio: float
+    spec: Spec
+    option: Option
+
+
+def closest(plan: Plan, keys: Collection[Key]) -> dict[Key, Closest]:
+    """For rules and kernels that a plan has not: where in it they would cost least more.
+
+    Those that apply to no Spec of the plan are missing.
+    """
+    found: dict[Key, Closest] = {}
+    for tree in plan.trees:
+        for node, _ in occurrences(tree.root):
+            for one in _at(tree.answers, node, keys):
+                key = key_of(one.option.alternative)
+                if key not in found or one.ratio < found[key].ratio:
+                    found[key] = one
+    return found
+
+
+def _at(answers: Answers, node: PlanNode, keys: Collection[Key]) -> Iterator[Closest]:
+    known = [a for a in answers.alternatives_of(node.spec.family) if key_of(a) in keys]
+    if not known:
+        return
+    spec = answers.canonical(node.spec)
+    least = answers.intensity(spec)
+    for application in applications(answers.context, spec, known):
+        below = (np.float32(answers.intensity(child)) for child, _ in application.uses)
+        intensity = float(application.intensity(below))
+        if np.isfinite(intensity):
+            ratio = intensity / least if least else (1.0 if intensity == least else float("inf"))
+            yield Closest(ratio, spec, application.option)

@@ -1,0 +1,100 @@
+"""What kernels want of an operand: the layouts and vectors that are worth a try.
+
+A kernel for an operator that rules make of the matched one, such as a product of a convolution,
+wants something of views of its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from morello.ir.dtypes import DType
+from morello.ir.graphs.graph import Graph, Node
+from morello.ir.layout import Axis, row_major
+from morello.ir.spec import Family, Operand
+from morello.ir.target import Target
+from morello.rewriting.functions import takes_directly
+from morello.rewriting.layout_requests import Wish
+from morello.rewriting.patterns import wanted_patterns
+from morello.rewriting.references import SpecRef, TensorRef, spec_ref
+from morello.rewriting.renaming import is_renaming
+from morello.rewriting.steps import Leaf
+
+Applied = Callable[[SpecRef], Iterator[Leaf]]
+"""What rules apply to views of an operation's operands, whatever the sizes are."""
+
+
+def wishes(
+    target: Target, applied: Applied, f: SpecRef, tensor: TensorRef, dtype: DType
+) -> Iterator[Wish]:
+    """What kernels want of one tensor of an operation, of this element type.
+
+    Of kernels that may still match, see `wanted_patterns`; also those for operators that rules
+    make of this one, which want something of views of its operands. Of a graph, each of its
+    operations that the tensor is an operand of may come to be computed by a kernel.
+    """
+    axes = tuple(map(Axis, range(len(tensor.indices))))
+    for use, position in _uses(target, f, tensor):
+        own = use is f
+        yield from _wishes(target, applied, use, position, dtype, axes, reused=True, own=own)
+
+
+def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecRef, int]]:
+    """Operations that a tensor is an operand of, at which position: this one, a graph's nodes."""
+    own = next((p for p, operand in enumerate(f.tensors) if operand.key == tensor.key), None)
+    if own is not None:
+        yield f, own
+    composition = f.family.operation.operator.composition
+    if composition is not None and composition.intermediates:
+        for node, position in composition.graph.occurrences(tensor.name):
+            yield _alone(target, composition.graph, node), position
+
+
+def _alone(target: Target, graph: Graph, node: Node) -> SpecRef:
+    """An operation of a graph for itself, whose operands may still come to be anywhere."""
+    operands = (
+        Operand(graph.dtype(tensor), target.farthest, row_major(len(indices)).order)
+        for tensor, indices in zip(node.tensors, node.operation.operands, strict=True)
+    )
+    return spec_ref(Family(node.operation, tuple(operands)))
+
+
+def _wishes(
+    target: Target,
+    applied: Applied,
+    f: SpecRef,
+    position: int,
+    dtype: DType,
+    axes: tuple[Axis, ...],
+    *,
+    reused: bool,
+    own: bool,
+) -> Iterator[Wish]:
+    name, key = f.family.operation.names[position], f.tensors[position].key
+    convertible = not takes_directly(target, f)
+    read = f.family.operation.reads(position)
+    for kernel, pattern in wanted_patterns(target, f, position, dtype, convertible=convertible):
+        yield Wish(kernel, name, pattern, axes, reused, read, own)
+    for leaf in applied(f):
+        below = spec_ref(leaf.family)
+        for place, tensor in enumerate(leaf.tensors):
+            if tensor.key == key:
+                along = axes if tensor.seen is None else _along(axes, tensor.seen.sight.axes)
+                again = reused and _is_reused(f, leaf, tensor)
+                yield from _wishes(
+                    target, applied, below, place, dtype, along, reused=again, own=False
+                )
+
+
+def _is_reused(f: SpecRef, leaf: Leaf, tensor: TensorRef) -> bool:
+    """Whether a view is the same for several values of a dimension that is left out."""
+    if is_renaming(f, leaf):
+        return True
+    kept = {d for t in leaf.tensors for index in t.indices for d, _ in index.terms}
+    gone = [d for d in f.family.operation.dims if d not in kept]
+    return any(not tensor.source.indexed_by(dim) for dim in gone)
+
+
+def _along(axes: Sequence[Axis], inner: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Axes of a view of a view."""
+    return tuple(axis.of(axes[axis.dimension]) for axis in inner)

@@ -1,0 +1,197 @@
+"""Operations and operands that are left open: what is worked out with them holds for all alike.
+
+An open operand, packing or operation answers what it is asked, and the question is noted. So what
+was worked out is the same for all that give the same answers to the questions noted. What is only
+handed on is not asked: the packing of a sub-Spec's operand may be open too, and is then that of
+each Spec by which the result is shared.
+
+How an operation's dimensions index its operands is never open (`Operation.structure`), but for
+their names, and those of its operands: whatever is worked out must be free of these.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from morello.ir.dtypes import DType
+from morello.ir.layout import PANEL_SHIFT, Order, panel
+from morello.ir.operators import Operation, Operator
+from morello.ir.spec import Family, Operand, Variant
+from morello.ir.target import Level, Target
+
+Question = tuple[int, str]
+"""The position of an operand, and what of it is asked: one of `OF_OPERANDS`; or `OPERATION`, and
+one of `OF_OPERATIONS`."""
+
+OPERATION = -1
+"""Stands where the position of an operand is not asked about."""
+
+OF_OPERATIONS: dict[str, Callable[[Operation], object]] = {
+    "accumulating": lambda operation: operation.accumulating,
+    "restricted": lambda operation: operation.restricted,
+    "itself": lambda operation: operation.key,
+}
+"""What an operation answers."""
+
+OF_OPERANDS: dict[str, Callable[[Target, Operand, int], object]] = {
+    "dtype": lambda _, operand, __: operand.dtype.name,
+    "level": lambda _, operand, __: operand.level.name,
+    "addressable": lambda _, operand, __: operand.addressable,
+    "lines": lambda target, operand, _: operand.moves_lines(target),
+    "order": lambda _, operand, __: operand.order,
+    "vector": lambda _, operand, __: operand.vector,
+    "weight": lambda _, operand, __: operand.weight,
+    "aliased": lambda _, operand, __: operand.aliased,
+    "packing": lambda _, __, packing: packing,
+    "panel": lambda _, __, packing: panel(packing),
+}
+"""What an operand of a target answers, packed in this way."""
+
+
+def answers(target: Target, variant: Variant, questions: Iterable[Question]) -> tuple[object, ...]:
+    """What a variant's operation and operands answer."""
+    family, packing = variant.family, variant.packing
+    return tuple(
+        OF_OPERATIONS[what](family.operation)
+        if position == OPERATION
+        else OF_OPERANDS[what](target, family.operands[position], packing[position])
+        for position, what in questions
+    )
+
+
+class OpenOperation(Operation):
+    """An operation of this structure."""
+
+    _own: Operation
+    _asked: set[Question]
+
+    def __init__(self, own: Operation, asked: set[Question]) -> None:
+        self.__dict__.update(_own=own, _asked=asked)
+        structure = ("names", "operands", "dims", "output_dims", "reduced_dims", "hides")
+        self.__dict__.update({name: getattr(own, name) for name in structure})
+
+    def _answer(self, what: str) -> Operation:
+        self._asked.add((OPERATION, what))
+        return self._own
+
+    @property
+    def operator(self) -> Operator:
+        return self._answer("itself").operator
+
+    @property
+    def group_rank(self) -> int:
+        return self._answer("itself").group_rank
+
+    @property
+    def accumulating(self) -> bool:
+        return self._answer("accumulating").accumulating
+
+    @property
+    def scalars(self) -> tuple[tuple[str, float], ...]:
+        return self._answer("itself").scalars
+
+    @property
+    def restricted(self) -> bool:
+        return self._answer("restricted").restricted
+
+
+class OpenOperand(Operand):
+    """The operand at a position, or the same with some changes: as a part of it, or a view."""
+
+    _position: int
+    _own: Operand
+    _asked: set[Question]
+    _changes: dict[str, Any]
+
+    def __init__(
+        self, position: int, own: Operand, asked: set[Question], changes: dict[str, Any]
+    ) -> None:
+        self.__dict__.update(_position=position, _own=own, _asked=asked, _changes=changes)
+
+    def _answer(self, what: str) -> Any:
+        if what in self._changes:
+            return self._changes[what]
+        self._asked.add((self._position, what))
+        return getattr(self._own, what)
+
+    @property
+    def dtype(self) -> DType:
+        return self._answer("dtype")  # type: ignore[no-any-return]
+
+    @property
+    def level(self) -> Level:
+        return self._answer("level")  # type: ignore[no-any-return]
+
+    @property
+    def order(self) -> Order:
+        return self._answer("order")  # type: ignore[no-any-return]
+
+    @property
+    def vector(self) -> int:
+        return self._answer("vector")  # type: ignore[no-any-return]
+
+    @property
+    def weight(self) -> bool:
+        return self._answer("weight")  # type: ignore[no-any-return]
+
+    @property
+    def aliased(self) -> bool:
+        return self._answer("aliased")  # type: ignore[no-any-return]
+
+    @property
+    def addressable(self) -> bool:
+        if "level" in self._changes:
+            return self.level.addressable
+        return self._answer("addressable")  # type: ignore[no-any-return]
+
+    def moves_lines(self, target: Target) -> bool:
+        if "level" not in self._changes:
+            self._asked.add((self._position, "lines"))
+            return self._own.moves_lines(target)
+        return target.moves_lines_from(self.level)
+
+    def changed(self, **changes: Any) -> Self:
+        return type(self)(self._position, self._own, self._asked, {**self._changes, **changes})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenPacking:
+    """The packing of the operand at a position."""
+
+    position: int
+    own: int
+    asked: set[Question]
+
+    def _answer(self, what: str = "packing") -> int:
+        self.asked.add((self.position, what))
+        return self.own
+
+    def __rshift__(self, bits: int) -> int:
+        return self._answer("panel" if bits == PANEL_SHIFT else "packing") >> bits
+
+    def __and__(self, bits: int) -> int:
+        return self._answer() & bits
+
+    def __eq__(self, other: object) -> Any:
+        return operator.eq(self._answer(), other)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self._answer(), dtype)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def opened(variant: Variant, asked: set[Question]) -> Variant:
+    """A variant of which all is open; ``asked`` is where it notes what it is asked."""
+    family = variant.family
+    operands = (OpenOperand(p, own, asked, {}) for p, own in enumerate(family.operands))
+    packing: tuple[Any, ...] = tuple(
+        OpenPacking(p, own, asked) for p, own in enumerate(variant.packing)
+    )
+    operation = OpenOperation(family.operation, asked)
+    return Variant(Family(operation, tuple(operands), family.threads), packing)

@@ -1,0 +1,1 @@
+"""Running compiled kernels: loading, calling, timing, sanitizing, and choosing by measurement."""

@@ -1,0 +1,134 @@
+"""Contests: several programs for one goal, built, verified and timed by turns; the fastest wins.
+
+The predicted cost of programs that are close to each other says little about which is faster. What
+is not here: which programs take part, which is for `morello.compiler` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, TypeVar
+
+from morello.codegen.generate import MOST_PROGRAMS
+from morello.errors import MorelloError, UsageError
+from morello.reference.compare import MismatchError
+from morello.report.plan import Plan
+from morello.runtime.library import CompiledFunction
+from morello.runtime.signature import Array
+from morello.runtime.timing import Timing, contender, time_alternately
+from morello.search.search import Progress
+from morello.toolchain.compilers import find_compiler
+from morello.toolchain.host import fixed_clock, require_host
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One program of a contest.
+
+    ``rank`` is its place by prediction, from 1. ``seconds`` a call are a median, ``quartiles`` the
+    lower and the upper. ``measured_cycles`` are absent where the clock is not known to be fixed.
+    """
+
+    rank: int
+    predicted_cycles: float
+    seconds: float
+    quartiles: tuple[float, float]
+    measured_cycles: float | None
+    description: str
+    chosen: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """For tools."""
+        return {**asdict(self), "quartiles": list(self.quartiles)}
+
+
+class Contestant(Protocol):
+    """What takes part: a `morello.compiler.Kernel`."""
+
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def cost(self) -> float: ...
+    @property
+    def function(self) -> CompiledFunction: ...
+    def verify(self) -> object: ...
+    def random_arguments(self) -> list[Array]: ...
+
+
+AnyContestant = TypeVar("AnyContestant", bound=Contestant)
+
+
+def check_contest(count: int, name: str, flags: Sequence[str]) -> None:
+    """Demand, before any work is done, that a contest can be held.
+
+    Args:
+        count: How many programs are to take part.
+        name: The function's name, for messages.
+        flags: What its target needs of the compiler.
+
+    Raises:
+        UsageError: There are to be fewer than 1, or more than `MOST_PROGRAMS`.
+        MorelloError: There is no C compiler, or this machine cannot run the target's programs.
+    """
+    if not 1 <= count <= MOST_PROGRAMS:
+        shown = "so many" if count > MOST_PROGRAMS else str(count)
+        raise UsageError(
+            f"cannot measure {shown} programs", help=f"measure from 1 to {MOST_PROGRAMS:,}"
+        )
+    require_host(flags, f"'{name}'", find_compiler())
+
+
+def hold_contest(
+    kernels: Sequence[AnyContestant], report: Callable[[Progress], None]
+) -> tuple[AnyContestant, tuple[Measurement, ...]]:
+    """The fastest of some programs for one goal, and how long each takes.
+
+    All work on the same arrays. Equal times are won by the cheaper prediction.
+
+    Args:
+        kernels: The programs, the cheapest first. They take the same arguments.
+        report: Called before each is built, and before they are timed.
+
+    Raises:
+        MorelloError: A program cannot be built, or is wrong; it is named.
+    """
+    for place, kernel in enumerate(kernels):
+        report(Progress(place, len(kernels), "building and verifying"))
+        _verify(kernel, place, len(kernels))
+    report(Progress(len(kernels), len(kernels), "timing"))
+    arrays = kernels[0].random_arguments()
+    contenders = {str(i): contender(k.function, arrays) for i, k in enumerate(kernels)}
+    timings = list(time_alternately(contenders).values())
+    best = min(range(len(kernels)), key=lambda place: timings[place].median)
+    clock = fixed_clock()
+    rows = tuple(
+        _measurement(place, kernel, timings[place], clock, place == best)
+        for place, kernel in enumerate(kernels)
+    )
+    return kernels[best], rows
+
+
+def _verify(kernel: Contestant, place: int, count: int) -> None:
+    try:
+        kernel.verify()
+    except MismatchError as error:
+        raise MorelloError(
+            f"program {place + 1} of {count} is wrong: {error}\nIt is: {kernel.plan.summary()}",
+            help="a rule or a kernel that it uses is wrong; 'morello check --execute' finds which",
+        ) from error
+
+
+def _measurement(
+    place: int, kernel: Contestant, timing: Timing, clock: float | None, chosen: bool
+) -> Measurement:
+    cycles = None if clock is None else timing.median * clock
+    return Measurement(
+        place + 1,
+        kernel.cost,
+        timing.median,
+        timing.quartiles,
+        cycles,
+        kernel.plan.summary(),
+        chosen,
+    )

@@ -1,0 +1,1 @@
+"""Before anything is solved: which families, boxes and alternatives a goal needs."""

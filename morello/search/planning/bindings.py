@@ -1,0 +1,116 @@
+"""Alternatives bound to boxes, each form once for all the variants that share it.
+
+With a form goes what can be said of it whatever the variant: whether it applies anywhere, which of
+its sub-Specs exist, and which coordinates these need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Set
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from morello.ir.spec import Family, Variant
+from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.bind import Array, Form, open_form
+from morello.rewriting.tracked import Question, answers
+from morello.search.tables.box import Box
+
+FEW = 500
+"""So many values are sorted out in Python as fast as numpy does it."""
+
+
+class Needed:
+    """A form that applies somewhere, without uses that exist nowhere, and what it needs."""
+
+    def __init__(self, form: Form) -> None:
+        there = [(use, form.mask & (use.weight > 0)) for use in form.uses]
+        there = [(use, exists) for use, exists in there if exists.any()]
+        self.form = replace(form, uses=tuple(use for use, _ in there))
+        self._exists = [exists for _, exists in there]
+        self._values: dict[tuple[int, Set[int]], list[Collection[int]]] = {}
+
+    def values(self, use: int, ignored: Set[int]) -> list[Collection[int]]:
+        """What a use refers to along each axis of its variant's box that is not ignored."""
+        if (use, ignored) not in self._values:
+            self._values[use, ignored] = [
+                () if axis in ignored else _distinct(np.asarray(values), self._exists[use])
+                for axis, values in enumerate(self.form.uses[use].coordinates)
+            ]
+        return self._values[use, ignored]
+
+
+def needed(form: Form) -> Needed | None:
+    """What a form needs; none if it never applies."""
+    return Needed(form) if form.mask.any() else None
+
+
+class Forms:
+    """The forms of one search; its graph keeps the alternatives, so that identities tell them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._own_kinds: dict[int, _Kind] = {}
+        self._kinds: dict[tuple[object, ...], _Kind] = {}
+
+    def find(
+        self, alternative: Alternative, variant: Variant, box: Box, tiles: tuple[int, ...]
+    ) -> Needed | None:
+        """The form of an alternative on a box, if it applies anywhere.
+
+        Args:
+            alternative: One of the variant's.
+            variant: One of those that the form may be shared by.
+            box: Its box.
+            tiles: Tile sizes to try, the same for all variants with this box.
+        """
+        kind = self._kind(alternative, variant.family)
+        key = (box, answers(self._context.target, variant, kind.questions))
+        if key not in kind.found:
+            form, asked = open_form(self._context, variant, alternative, box.open_grid, tiles)
+            if not asked <= set(kind.questions):
+                kind.questions = tuple(sorted({*kind.questions, *asked}))
+                key = (box, answers(self._context.target, variant, kind.questions))
+            kind.found[key] = needed(form)
+        return kind.found[key]
+
+    def _kind(self, alternative: Alternative, family: Family) -> _Kind:
+        """What alternatives share that are alike."""
+        found = self._own_kinds.get(id(alternative))
+        if found is None:
+            operation = family.operation
+            key = (alternative.shape_on(operation), operation.structure, family.threads)
+            found = self._own_kinds[id(alternative)] = self._kinds.setdefault(key, _Kind())
+        return found
+
+
+@dataclass(slots=True)
+class _Kind:
+    """Alternatives of one rule, with the same choices, on operations of one structure.
+
+    ``questions``: what was asked so far. ``found``: forms, by the lists of the box and the answers.
+    """
+
+    questions: tuple[Question, ...] = ()
+    found: dict[tuple[object, ...], Needed | None] = field(default_factory=dict)
+
+
+def _distinct(values: Array, exists: Array) -> Collection[int]:
+    """Distinct values of an array where it exists for some combination of the other axes."""
+    if values.size == 1:
+        return (int(values.reshape(-1)[0]),)
+    rank = max(values.ndim, exists.ndim)
+    values = values.reshape((1,) * (rank - values.ndim) + values.shape)
+    exists = exists.reshape((1,) * (rank - exists.ndim) + exists.shape)
+    others = tuple(a for a in range(rank) if values.shape[a] == 1 and exists.shape[a] > 1)
+    here = exists.any(axis=others, keepdims=True) if others else exists
+    if here.size == 1:
+        found = values
+    elif here.shape == values.shape:
+        found = values[here]
+    else:
+        found = values[np.broadcast_to(here, values.shape)]
+    if found.size > FEW:
+        found = np.unique(found)
+    return frozenset(found.reshape(-1).tolist())

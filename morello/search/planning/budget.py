@@ -1,0 +1,121 @@
+"""How much a search may do: a number of Specs, seconds or bytes, each as one limit in Specs.
+
+Seconds and bytes are converted with the fixed rates below and not by a clock or a meter, so that
+the same budget gives the same program on every machine. What is done past a budget is in
+`morello.search.planning.within_budget`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from morello.errors import UsageError
+
+SPECS_A_SECOND = 3_000_000
+"""Specs planned and solved in a second, what families take left out.
+
+With `SECONDS_A_FAMILY`, on a Zen 3: of eight examples (products of 16 to 2048 cubed, convolution,
+softmax, attention, feed_forward) a search takes at most 1.4 times what they say, most of them less.
+"""
+
+SECONDS_A_FAMILY = 0.025
+"""For each family: applying the rules to it, planning and solving its variants however small."""
+
+BYTES_A_SPEC = 16
+"""Memory for each Spec. 6 are measured for large goals: 4 of the tables, and what planning keeps;
+the rest is for the arrays of the family at hand, which may be one of few."""
+
+BYTES_A_FAMILY = 1 << 20
+"""Memory for each family with its alternatives and variants: less than twice what is measured."""
+
+_UNITS = {
+    "specs": ("specs", 1),
+    "cells": ("specs", 1),
+    "s": ("seconds", 1),
+    "seconds": ("seconds", 1),
+    "KiB": ("bytes", 1 << 10),
+    "MiB": ("bytes", 1 << 20),
+    "GiB": ("bytes", 1 << 30),
+}
+_FORM = re.compile(r"\s*(?P<number>\d+(?:\.\d*)?(?:e\+?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*", re.ASCII)
+_LARGEST = 1e18
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a search may do; of several limits the smallest holds, and none is no limit.
+
+    ``searches``: how many searches share it. Each has an equal part, so that what one finds does
+    not depend on what another one, or a memo, has left over.
+    """
+
+    specs: int | None = None
+    seconds: float | None = None
+    bytes: int | None = None
+    searches: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """A budget from a number with a unit: ``2e6 specs``, ``10 s``, ``500 MiB``.
+
+        Raises:
+            UsageError: It has another form, another unit, or allows nothing.
+        """
+        found = _FORM.fullmatch(text)
+        if found is None or found["unit"] not in _UNITS:
+            raise UsageError(
+                f"'{text}' is no budget: a number and one of the units {', '.join(_UNITS)}",
+                help="such as '2e6 specs', '10 s' or '500 MiB'",
+            )
+        kind, factor = _UNITS[found["unit"]]
+        amount = float(found["number"]) * factor
+        if not 0 < amount <= _LARGEST:
+            bound = "more than 0" if amount == 0 else f"at most {_LARGEST:g}"
+            raise UsageError(f"the budget '{text}' must be {bound}")
+        if kind == "seconds":
+            return cls(seconds=amount)
+        whole = math.ceil(amount)
+        return cls(specs=whole) if kind == "specs" else cls(bytes=whole)
+
+    def limit(self, families: int) -> int | None:
+        """Specs that a search may solve if it has so many families; it may be 0."""
+        limits = []
+        if self.specs is not None:
+            limits.append(self.specs // self.searches)
+        if self.seconds is not None:
+            left = self.seconds / self.searches - families * SECONDS_A_FAMILY
+            limits.append(math.floor(left * SPECS_A_SECOND))
+        if self.bytes is not None:
+            left_bytes = self.bytes // self.searches - families * BYTES_A_FAMILY
+            limits.append(left_bytes // BYTES_A_SPEC)
+        return max(0, min(limits)) if limits else None
+
+    def enough(self, families: int, specs: int) -> str:
+        """The smallest budget of the same kinds for so many Specs, as it can be written.
+
+        Where several searches share it, that is enough for as many of this size.
+        """
+        parts = []
+        if self.specs is not None:
+            parts.append(f"{specs * self.searches} specs")
+        if self.seconds is not None:
+            seconds = (families * SECONDS_A_FAMILY + specs / SPECS_A_SECOND) * self.searches
+            parts.append(f"{(math.ceil(seconds * 100) + 1) / 100} s")  # more, as rounding may lose
+        if self.bytes is not None:
+            size = (families * BYTES_A_FAMILY + specs * BYTES_A_SPEC) * self.searches
+            parts.append(f"{math.ceil(size / (1 << 20))} MiB")
+        return " and ".join(parts)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.specs is not None:
+            parts.append(f"{self.specs:,} Specs")
+        if self.seconds is not None:
+            parts.append(f"{self.seconds:g} s")
+        if self.bytes is not None:
+            parts.append(f"{self.bytes / (1 << 20):,.4g} MiB")
+        shared = f" for {self.searches} searches" if self.searches > 1 and parts else ""
+        return (" and ".join(parts) or "no limit") + shared

@@ -1,0 +1,103 @@
+"""The families below a goal, as a graph: discovered, pruned of dead ends, and ordered.
+
+No sizes here. A family is *dead* if no choice of alternatives reaches kernels only; an alternative
+with a dead child is dropped. What remains tells which levels' capacity a family can still ask for:
+a level that nothing below a family asks for is no coordinate of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from morello.ir.spec import Family
+from morello.rewriting.alternatives import Alternative, Context, RuleAlternative, alternatives
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A live family: its alternatives, and the levels that matter below it."""
+
+    family: Family
+    alternatives: tuple[Alternative, ...]
+    consumes: frozenset[str]
+
+    @property
+    def divided(self) -> frozenset[str]:
+        """Dimensions that loops divide so that the parts are of the same family."""
+        rules = (a for a in self.alternatives if isinstance(a, RuleAlternative))
+        return frozenset(a.divides for a in rules if a.divides and self.family in a.children)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyGraph:
+    """Live families in topological order, every family before those it leads to."""
+
+    nodes: dict[Family, Node]
+
+    def __contains__(self, family: Family) -> bool:
+        return family in self.nodes
+
+
+def discover(context: Context, goal: Family) -> FamilyGraph:
+    """All live families that the goal leads to.
+
+    The progress check of the rules guarantees that families form a directed acyclic graph, apart
+    from a family's tilings, which lead to itself.
+    """
+    nodes: dict[Family, Node | None] = {}
+    stack: list[tuple[Family, list[Alternative] | None]] = [(goal, None)]
+    while stack:
+        family, found = stack.pop()
+        if found is not None:
+            nodes[family] = _finish(family, found, nodes)
+            continue
+        if family in nodes:
+            continue
+        own = alternatives(context, family)
+        stack.append((family, own))
+        nodes[family] = None
+        # Reversed, so that the first child is explored first; order affects nothing but speed.
+        children = dict.fromkeys(c for a in own for c in a.children)
+        stack += [(child, None) for child in reversed(children) if child not in nodes]
+    live = [n for n in nodes.values() if n is not None]
+    return FamilyGraph({n.family: n for n in _topological(live, goal)})
+
+
+def _finish(
+    family: Family, found: list[Alternative], nodes: dict[Family, Node | None]
+) -> Node | None:
+    """The node of a family whose children are finished; none if it is dead."""
+    kept = [a for a in found if all(c == family or nodes.get(c) is not None for c in a.children)]
+    if all(family in a.children for a in kept):  # nothing but tilings: they lead nowhere
+        return None
+    consumes: frozenset[str] = frozenset()
+    for alternative in kept:
+        consumes |= alternative.consumes
+        for child in alternative.children:
+            node = nodes.get(child)
+            if node is not None:
+                consumes |= node.consumes
+    return Node(family, tuple(kept), consumes)
+
+
+def _topological(live: list[Node], goal: Family) -> list[Node]:
+    """Parents before children, by depth-first search from the goal."""
+    by_family = {n.family: n for n in live}
+    if goal not in by_family:
+        return []
+    order: list[Node] = []
+    seen: set[Family] = set()
+    stack: list[tuple[Family, bool]] = [(goal, False)]
+    while stack:
+        family, done = stack.pop()
+        if done:
+            order.append(by_family[family])
+            continue
+        if family in seen:
+            continue
+        seen.add(family)
+        stack.append((family, True))
+        children = dict.fromkeys(c for a in by_family[family].alternatives for c in a.children)
+        stack += [(child, False) for child in reversed(children) if child not in seen]
+    order.reverse()
+    return order

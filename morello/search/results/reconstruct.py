@@ -1,0 +1,200 @@
+"""From what was solved to a plan: the choice of every Spec on the way down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from morello.ir.spec import Spec
+from morello.ir.target import Coefficient, Target
+from morello.language.evaluate import evaluate
+from morello.rewriting.alternatives import (
+    Context,
+    KernelAlternative,
+    RuleAlternative,
+    result_in,
+    scope_at,
+)
+from morello.rewriting.references import point
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.search.results.solved_view import Answers
+from morello.search.solving.one_spec import Application, applications
+from morello.search.tables.options import Option
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+STEP = 2.0**-12
+"""Cycles to both sides, over which slopes are taken: near to a bend, and far above rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An option that applies to a Spec, with its cost in cycles per iteration, float32."""
+
+    option: Option
+    intensity: float
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What candidates are compared by: least cost, then `Option.order`."""
+        return (self.intensity, self.option.order)
+
+
+@dataclass(frozen=True)
+class PlanNode:
+    """A Spec with what was chosen for it, and the plans of the sub-Specs in the order of `leaves`.
+
+    ``cycles`` is the predicted cost, computed from the program in float64; ``own`` the part of it
+    that is not its children's. ``step`` is absent for a kernel.
+    """
+
+    spec: Spec
+    option: Option
+    step: Step | None
+    children: tuple[PlanNode, ...]
+    counts: tuple[int, ...]
+    own: float
+    cycles: float
+
+
+def candidates(answers: Answers, spec: Spec) -> Iterator[Candidate]:
+    """Every option of a Spec that applies, with its cost, in the order that breaks ties."""
+    return (candidate for candidate, _ in evaluated(answers, spec))
+
+
+def evaluated(answers: Answers, spec: Spec) -> Iterator[tuple[Candidate, Application]]:
+    """`candidates`, each with the recurrence that its cost comes from."""
+    known = answers.alternatives_of(spec.family)
+    for application in applications(answers.context, answers.canonical(spec), known):
+        below = (np.float32(answers.intensity(child)) for child, _ in application.uses)
+        intensity = float(application.intensity(below))
+        if np.isfinite(intensity):
+            yield Candidate(application.option, intensity), application
+
+
+def reconstruct(answers: Answers, goal: Spec) -> PlanNode:
+    """The plan for a Spec that has an implementation."""
+    return Reconstruction(answers).plan(goal)
+
+
+class Reconstruction:
+    """Plans of Specs that have an implementation. Equal Specs share their plan."""
+
+    def __init__(self, answers: Answers) -> None:
+        """Plans from what was solved."""
+        self._answers = answers
+        self._target = answers.context.target
+        self._done: dict[Spec, PlanNode] = {}
+
+    def plan(self, spec: Spec) -> PlanNode:
+        """The plan of what was chosen."""
+        key = self._answers.canonical(spec)
+        if key not in self._done:
+            option = self._answers.choice(key)
+            assert option is not None, f"nothing was chosen for a solved Spec: {key}"
+            self._done[key] = self.beginning_with(option, key)
+        return self._done[key]
+
+    def beginning_with(self, option: Option, spec: Spec) -> PlanNode:
+        """The best plan of a canonical Spec that begins with an option that applies to it."""
+        own = own_cycles(self._target, spec, option)
+        if isinstance(option.alternative, KernelAlternative):
+            return PlanNode(spec, option, None, (), (), own, own)
+        step = concrete_step(self._answers.context, spec, option.alternative, option.tile)
+        pairs = leaves(step)
+        children = tuple(self.plan(leaf_spec(leaf)) for leaf, _ in pairs)
+        counts = tuple(count for _, count in pairs)
+        cycles = own + sum(n * c.cycles for n, c in zip(counts, children, strict=True))
+        return PlanNode(spec, option, step, children, counts, own, cycles)
+
+
+def concrete_step(
+    context: Context, spec: Spec, alternative: RuleAlternative, tile: int | None
+) -> Step:
+    """A rule's result for one Spec, with numbers for sizes."""
+    at = point(context.target, spec.variant, spec.coordinates)
+    return result_in(
+        context, alternative, scope_at(context.target, spec.family, alternative, at, tile)
+    )
+
+
+def leaves(step: Step) -> list[tuple[Leaf, int]]:
+    """Sub-Specs of a concrete step in program order, with how often the slowest thread runs each.
+
+    Tails that do not exist are left out. What is computed ahead of a call, it runs 0 times, and so
+    it does a tail for which another thread has time. What is done in order, it waits for.
+    """
+    match step:
+        case Leaf(ahead=ahead):
+            return [(step, 0 if ahead else 1)]
+        case Sequence(steps=steps):
+            return [pair for inner in steps for pair in leaves(inner)]
+        case Placed(body=body):
+            return leaves(body)
+        case Tiled():
+            full = [(leaf, n * int(step.full_runs(leaf))) for leaf, n in leaves(step.full)]
+            tail = leaves(step.tail) if step.remainder else []
+            idle = bool(step.idle)
+            return full + [(leaf, 0 if idle and not leaf.ordered else n) for leaf, n in tail]
+
+
+def leaf_spec(leaf: Leaf) -> Spec:
+    """The Spec of a concrete leaf."""
+    assert leaf.sizes is not None
+    assert leaf.used is not None
+    sizes, used, packing = (
+        tuple(map(int, values)) for values in (leaf.sizes, leaf.used, leaf.packing)
+    )
+    return Spec(leaf.family, sizes, used, packing)
+
+
+def own_cycles(target: Target, spec: Spec, option: Option) -> float:
+    """Cycles of an option without its sub-Specs, in float64."""
+    return float(np.asarray(_own_cost(target, spec, option), dtype=np.float64))
+
+
+def own_features(target: Target, spec: Spec, option: Option) -> dict[str, float]:
+    """How often each coefficient is counted in an option's own cost: counts times values are it.
+
+    A cost that is linear in the coefficients, evaluated with a unit vector for each of them, gives
+    all counts at once. One with a maximum of them is linear near the target's values: counts are
+    its slopes there, between two sides that are equal the mean of theirs. Names are ``NAME`` or
+    ``LEVEL.NAME``.
+    """
+    names = list(target.every_coefficient)
+    values = np.array([target.every_coefficient[name].value for name in names])
+    units = np.eye(len(names))
+    counts = _own_costs(target, names, units, spec, option)
+    if not np.isclose(counts @ values, own_cycles(target, spec, option), rtol=1e-9, atol=0):
+        step = units * STEP
+        above = _own_costs(target, names, values[:, None] + step, spec, option)
+        counts = (above - _own_costs(target, names, values[:, None] - step, spec, option)) / (
+            2 * STEP
+        )
+    return {n: float(c) for n, c in zip(names, counts, strict=True) if c}
+
+
+def _own_costs(
+    target: Target, names: list[str], values: Array, spec: Spec, option: Option
+) -> Array:
+    """Costs where the coefficients have the values in each column."""
+    rows = dict(zip(names, values, strict=True))
+
+    def given(name: str, coefficient: Coefficient) -> Coefficient:
+        return replace(coefficient, value=rows[name])
+
+    cost = _own_cost(target.with_coefficients(given), spec, option)
+    return np.broadcast_to(np.asarray(cost, dtype=np.float64), (values.shape[1],))
+
+
+def _own_cost(target: Target, spec: Spec, option: Option) -> Any:
+    alternative = option.alternative
+    at = point(target, spec.variant, spec.coordinates)
+    scope = scope_at(target, spec.family, alternative, at, option.tile)
+    if isinstance(alternative, KernelAlternative):
+        return evaluate(alternative.match.kernel.cost, scope)
+    cost = alternative.rule.declaration.cost
+    return 0.0 if cost is None else evaluate(cost, scope)

@@ -1,0 +1,98 @@
+"""Solved variants, and how to look a Spec up in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from morello.ir.spec import Family, Spec, Variant
+from morello.rewriting.alternatives import Alternative, Context
+from morello.search.planning.coarsening import Coarsening
+from morello.search.solving.solve import NOTHING
+from morello.search.tables.box import IRRELEVANT, Box
+from morello.search.tables.gather import Table
+from morello.search.tables.options import Option
+from morello.search.tables.solved import Solved
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Solved variants with all that is needed to read them.
+
+    ``alternatives``: those of every family that lead to kernels, in the order that breaks ties.
+    ``complete``: all of them were tried; otherwise some were recalled from a memo. ``context`` is
+    what was searched: with a ``coarsening``, a coarser target than was asked for.
+    """
+
+    context: Context
+    alternatives: Mapping[Family, tuple[Alternative, ...]]
+    solved: Mapping[Variant, Solved]
+    complete: bool
+    coarsening: Coarsening | None = None
+
+    @cached_property
+    def boxes(self) -> Mapping[Variant, Box]:
+        """Coordinates of every variant."""
+        return {variant: solved.box for variant, solved in self.solved.items()}
+
+    @cached_property
+    def tables(self) -> Mapping[Variant, Table]:
+        """Costs of every variant."""
+        return {variant: solved.costs for variant, solved in self.solved.items()}
+
+    def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
+        """Alternatives of a family that lead to kernels, in the order that breaks ties."""
+        return self.alternatives[family]
+
+    def canonical(self, spec: Spec) -> Spec:
+        """The Spec without the levels that are no coordinates of its family."""
+        axes = self.solved[spec.variant].box.axes[len(spec.sizes) :]
+        used = tuple(
+            IRRELEVANT if axis[0] == IRRELEVANT else u
+            for axis, u in zip(axes, spec.used, strict=True)
+        )
+        return replace(spec, used=used)
+
+    def covers(self, spec: Spec) -> bool:
+        """Whether the Spec is one of those that were solved."""
+        if spec.variant not in self.solved:
+            return False
+        axes = self.solved[spec.variant].box.axes
+        return all(
+            axis[0] == IRRELEVANT or value in axis
+            for axis, value in zip(axes, spec.coordinates, strict=True)
+        )
+
+    @property
+    def families(self) -> int:
+        """Number of families that were solved."""
+        return len({variant.family for variant in self.solved})
+
+    @property
+    def cells(self) -> int:
+        """Number of Specs that were solved."""
+        return sum(solved.box.cells for solved in self.solved.values())
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the tables take."""
+        return sum(s.costs.nbytes + s.choices.nbytes for s in self.solved.values())
+
+    def intensity(self, spec: Spec) -> float:
+        """Least cost in cycles per iteration, as solved; infinite if nothing implements it."""
+        if spec.variant not in self.solved:
+            return float("inf")
+        return float(self.solved[spec.variant].costs[self._index(spec)])
+
+    def choice(self, spec: Spec) -> Option | None:
+        """What attains the least cost, the first in the order that breaks ties."""
+        solved = self.solved[spec.variant]
+        choice = int(solved.choices[self._index(spec)])
+        return None if choice == NOTHING else solved.options[choice]
+
+    def _index(self, spec: Spec) -> tuple[int, ...]:
+        box = self.solved[spec.variant].box
+        return tuple(int(box.rank(a, np.asarray(v))) for a, v in enumerate(spec.coordinates))

@@ -1,0 +1,75 @@
+"""An alternative on a box, arranged for reading and writing tables.
+
+Tables lie in memory with the axes of memory in use first (`Box.storage`). Here an alternative's
+arrays have their axes in that order, and the coordinates of its sub-Specs are ranks in the lists of
+their variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from morello.rewriting.bind import Array, Form
+from morello.search.tables.box import Box, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A sub-Spec of every Spec of the box.
+
+    ``place``: among the alternative's children; ``own``: it is of the same variant. ``weight`` is 0
+    where it does not exist. ``indices``: for each axis of the child's table, in the order of
+    memory, the rank of its coordinate; ``shape`` is that of the table.
+    """
+
+    place: int
+    own: bool
+    weight: Array
+    indices: tuple[Ints, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """An alternative: its arrays over the box, with one more axis in front if it has tile sizes.
+
+    ``cost`` is in cycles, ``volume`` in iterations. ``positions`` is the number of its options.
+    ``shape`` is that of the box in memory,
+    ``lists`` identify it.
+    """
+
+    shape: tuple[int, ...]
+    lists: tuple[bytes, ...]
+    positions: int
+    tiled: bool
+    mask: Array
+    cost: Array
+    volume: Array
+    children: tuple[Child, ...]
+
+
+def arrange(form: Form, box: Box, boxes: Sequence[Box], own: Sequence[bool]) -> Arranged:
+    """Arrange an alternative for the box that it is bound to.
+
+    Args:
+        form: The alternative.
+        box: Of its own variant.
+        boxes: Of the variants that its uses lead to.
+        own: Whether those are its own variant.
+    """
+    children = []
+    for place, (use, child) in enumerate(zip(form.uses, boxes, strict=True)):
+        indices = tuple(box.stored(child.rank(a, use.coordinates[a])) for a in child.storage)
+        shape = tuple(child.shape[a] for a in child.storage)
+        children.append(Child(place, own[place], box.stored(use.weight), indices, shape))
+    return Arranged(
+        tuple(box.shape[a] for a in box.storage),
+        box.key,
+        len(form.tiles) or 1,
+        bool(form.tiles),
+        box.stored(form.mask),
+        box.stored(form.cost),
+        box.stored(box.volume),
+        tuple(children),
+    )

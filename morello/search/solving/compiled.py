@@ -1,0 +1,269 @@
+"""The solver in C: built once, loaded, checked, and handed what `solver.c` reads.
+
+The shared library is kept among the start-up files, under a key of its source, the processor and
+the compiler that was asked for; it is used if it solves a small problem to the last bit. Where it
+cannot be had, `morello.search.solving.solve` does the same with numpy. ``MORELLO_SOLVER`` may say
+``numpy``, or ``compiled`` to be told why not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from morello.errors import MorelloError, UsageError
+from morello.ir.spec import Variant
+from morello.resources import features
+from morello.rewriting.bind import Array, Bound, Form, FormUse
+from morello.search.planning.demand import Task
+from morello.search.tables.box import Box, Ints
+from morello.search.tables.gather import Table
+from morello.search.tables.scratch import Choices
+from morello.startup.cache import entry
+from morello.toolchain.addresses import address_of
+
+SWITCH = "MORELLO_SOLVER"
+"""The environment variable that chooses a solver."""
+
+FLAGS = ("-O2", "-ftree-vectorize", "-ffp-contract=off")
+"""Each product and each sum is rounded, as numpy does it. More of an optimiser gains nothing."""
+
+Words = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def compiled_solver() -> CompiledSolver | None:
+    """A solver for one search; none where numpy has to do.
+
+    Raises:
+        MorelloError: It was asked for, and it cannot be had.
+        UsageError: The environment variable has another value.
+    """
+    wanted = os.environ.get(SWITCH, "")
+    if wanted not in ("", "compiled", "numpy"):
+        raise UsageError(f"{SWITCH} is '{wanted}'", help="set it to compiled or numpy, or unset it")
+    if wanted == "numpy":
+        return None
+    found = _library()
+    if isinstance(found, ctypes.CDLL):
+        return CompiledSolver(found)
+    if wanted:
+        raise found
+    return None
+
+
+@cache
+def _library() -> ctypes.CDLL | MorelloError:
+    """The library, or why there is none."""
+    source = files(__package__).joinpath("solver.c").read_text(encoding="utf-8")
+    kept = entry("solver", source, *FLAGS, *sorted(features()), os.environ.get("CC", ""))
+    if kept.path is None:
+        return MorelloError("start-up files are switched off, so that no solver can be kept there")
+    try:
+        contents = kept.read()
+        if contents is None:
+            contents = _build(source)
+            library = _load(contents)
+            kept.write(contents)
+            return library
+        return _load(contents)
+    except MorelloError as error:
+        return error
+    except OSError as error:  # no room, or a directory from which nothing may be executed
+        return MorelloError(f"the solver cannot be loaded: {error}")
+
+
+def _build(source: str) -> bytes:
+    """Compile the library, for this processor where it is known what that has."""
+    from morello.toolchain.build import build  # noqa: PLC0415  (not needed again)
+    from morello.toolchain.compilers import find_compiler, unsupported_flags  # noqa: PLC0415
+
+    compiler = find_compiler()
+    native = ["-march=native"] if features() else []
+    if unsupported_flags(compiler, native):
+        native = []
+    with tempfile.TemporaryDirectory(prefix="morello-") as directory:
+        output = Path(directory, "solver.so")
+        build({"solver.c": source}, compiler, (*FLAGS, *native), output)
+        return output.read_bytes()
+
+
+def _load(contents: bytes) -> ctypes.CDLL:
+    """Load a library, and see that it solves what is known.
+
+    Raises:
+        MorelloError: It does not.
+    """
+    with tempfile.NamedTemporaryFile(prefix="morello-", suffix=".so") as file:
+        file.write(contents)
+        file.flush()
+        library = ctypes.CDLL(file.name)
+    task = known()
+    costs = task.box.in_memory(np.empty(task.box.cells, np.float32))
+    choices = task.box.in_memory(np.empty(task.box.cells, np.int16))
+    done = CompiledSolver(library).solve(
+        task, {task.variant: task.box}, {task.variant: costs}, choices
+    )
+    if not done or [crc32(found.tobytes()) for found in (costs, choices)] != KNOWN:
+        raise MorelloError("the solver in C does not compute what it should")
+    return library
+
+
+class CompiledSolver:
+    """Solves the variants of one search; threads may share it."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._solve = library.solve
+        self._solve.argtypes = (ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 6)
+        self._solve.restype = ctypes.c_int
+        self._boxes: dict[Box, _Record] = {}
+        self._forms: dict[Form, _Record] = {}
+
+    def solve(
+        self,
+        task: Task,
+        boxes: Mapping[Variant, Box],
+        tables: Mapping[Variant, Table],
+        choices: Choices,
+    ) -> bool:
+        """Solve every Spec of a variant's box, as `morello.search.solving.solve` does.
+
+        Returns:
+            Whether it could; if not, tables are undefined.
+        """
+        forms, firsts, below, read = [], [], [], []
+        first = 0
+        for bound in task.bounds:
+            forms.append(self._form(bound.form, task.box))
+            firsts.append(first)
+            first += len(bound.tiles) or 1
+            for variant in bound.variants:
+                below.append(self._box(boxes[variant]))
+                read.append(address_of(tables[variant]))
+        costs = tables[task.variant]
+        words = np.asarray([*forms, *firsts, *below, *read], dtype=np.int64)
+        lists = address_of(words)
+        status = self._solve(
+            self._box(task.box),
+            len(forms),
+            lists,
+            lists + words.itemsize * len(forms),
+            lists + words.itemsize * 2 * len(forms),
+            lists + words.itemsize * (2 * len(forms) + len(below)),
+            address_of(costs),
+            address_of(choices),
+        )
+        return bool(status == 0)
+
+    def _box(self, box: Box) -> int:
+        found = self._boxes.get(box)
+        if found is None:  # of two threads' records the first stays, and both have its address
+            found = self._boxes.setdefault(box, _box_record(box))
+        return found.address
+
+    def _form(self, form: Form, box: Box) -> int:
+        found = self._forms.get(form)
+        if found is None:
+            found = self._forms.setdefault(form, _form_record(form, len(box.axes)))
+        return found.address
+
+
+class _Record:
+    """Words that stay where they are, with the arrays that they have addresses of."""
+
+    def __init__(self, words: list[int], arrays: list[Array]) -> None:
+        self._words: Words = np.asarray(words, dtype=np.int64)
+        self._arrays = arrays
+        self.address = address_of(self._words)
+
+
+def _box_record(box: Box) -> _Record:
+    words = [len(box.axes), box.dimensions]
+    arrays: list[Array] = []
+    for axis in box.storage:
+        values, ranks = np.ascontiguousarray(box.axes[axis]), box.ranks[axis]
+        arrays.append(values)
+        words += (axis, len(values), address_of(values))
+        if ranks is None:
+            words += (0, 0)
+        else:
+            arrays.append(ranks)
+            words += (address_of(ranks), len(ranks) - 1)
+    return _Record(words, arrays)
+
+
+def _form_record(form: Form, rank: int) -> _Record:
+    tiles = np.asarray(form.tiles, dtype=np.int64)
+    arrays: list[Array] = [tiles]
+    words = [rank, address_of(tiles) if form.tiles else 0, len(form.tiles) or 1, len(form.uses)]
+
+    def add(array: Any, dtype: Any) -> None:
+        found = np.asarray(array, dtype=dtype)
+        arrays.append(found)
+        size = found.itemsize
+        steps = [
+            step // size if length > 1 else 0
+            for step, length in zip(found.strides, found.shape, strict=True)
+        ]
+        words.append(address_of(found))
+        words.extend((0,) * (1 + rank - len(steps)))
+        words.extend(steps)
+
+    add(form.mask, np.bool_)
+    add(form.cost, np.float64)
+    for use in form.uses:
+        add(use.weight, np.float64)
+        words.append(len(use.coordinates))
+        for coordinate in use.coordinates:
+            add(coordinate, np.int64)
+    return _Record(words, arrays)
+
+
+# ------------------------------------------------------------------------- what is known
+
+
+def known() -> Task:
+    """A small problem: tiles along two dimensions, remainders, memory in use, equal costs."""
+    axes = ([1, 2, 3, 4, 7, 8], [1, 2, 3, 6], [0, 1, 5])
+    box = Box(tuple(np.asarray(axis, dtype=np.int64) for axis in axes), 2)
+    m, n, used = box.open_grid
+    leaf = Form((m <= 2) & (n * used <= 6), 1.5 * m + n + used, (), ())
+    other = Form((m == 1) & (n == 1), np.asarray(3.0), (), ())
+    forms = (
+        leaf,
+        other,
+        _tiling(box, 0, (1, 2, 3, 4, 7), used < 5),
+        _tiling(box, 1, (1, 2, 3), np.asarray(True)),
+    )
+    variant: Any = "known"
+    nothing: Any = None
+    bounds = tuple(Bound(nothing, form, (variant,) * len(form.uses)) for form in forms)
+    return Task(variant, box, bounds, False)
+
+
+def _tiling(box: Box, axis: int, tiles: tuple[int, ...], where: Array) -> Form:
+    """A loop over one dimension, with what remains of it."""
+    tile = np.asarray(tiles, dtype=np.int64).reshape(-1, 1, 1, 1)
+    size = box.open_grid[axis]
+    rest = size % tile
+
+    def use(part: Ints) -> FormUse:
+        coordinates = [part if i == axis else values for i, values in enumerate(box.open_grid)]
+        weight = np.where(part == tile, size // tile * tile, part) / size
+        return FormUse(0, (), np.asarray(weight, dtype=np.float64), tuple(coordinates))
+
+    return Form(
+        (tile < size) & where, np.asarray(0.25) * (size // tile), (use(tile), use(rest)), tiles
+    )
+
+
+KNOWN = [224722210, 3418185284]
+"""CRC-32 of the costs of `known` and of what attains them, as they lie in memory."""

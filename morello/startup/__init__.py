@@ -1,0 +1,1 @@
+"""What runs before all imports, and what makes them fewer. Imports nothing of the other rooms."""

@@ -1,0 +1,118 @@
+"""The sanitizers' harness: right results pass, planted errors are caught."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morello.errors import MorelloError, UsageError
+from morello.ir.programs.emitted import CSource
+from morello.runtime.sanitize import run_sanitized
+from morello.runtime.signature import Signature
+from morello.toolchain.compilers import Compiler
+from tests.runtime.functions import ADD, add_source, argument
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+X = np.arange(10, dtype=np.float32)
+
+
+def test_a_right_function_passes(compiler: Compiler) -> None:
+    (y,) = run_sanitized(add_source(), ADD, [X, 2 * X], compiler=compiler)
+    assert np.array_equal(3 * X, y)
+
+
+@pytest.mark.parametrize(
+    ("body", "report"),
+    [
+        ("y[10] = 1;", "heap-buffer-overflow"),
+        ("y[-1] = 1;", "AddressSanitizer"),
+        ("((float *)x)[10] = 1;", "heap-buffer-overflow"),
+        ("*(volatile float *)(z + 10);", "heap-buffer-overflow"),
+        ("*(float *)workspace = 1;", "AddressSanitizer"),
+        ("volatile int n = 2147483647; n = n + 1;", "signed integer overflow"),
+        ("volatile float f = 1e20f; volatile int n = (int)f; (void)n;", "outside the range"),
+        ("((float *)x)[3] = 99;", "wrote to its input 'x'"),
+    ],
+)
+def test_planted_errors_are_caught(compiler: Compiler, body: str, report: str) -> None:
+    with pytest.raises(MorelloError, match=report) as error:
+        run_sanitized(add_source(body), ADD, [X, X], compiler=compiler)
+    assert "'add'" in str(error.value)
+    assert error.value.help
+
+
+def test_what_is_not_written_is_nan(compiler: Compiler) -> None:
+    source = add_source()
+    half = CSource("add", source.source.replace("i < 10", "i < 5"), source.header, (), 0)
+    (y,) = run_sanitized(half, ADD, [X, X], compiler=compiler)
+    assert np.isnan(y).tolist() == [False] * 5 + [True] * 5
+
+
+HEADER = "void f(const float *x, float *y, float *n, void *workspace);\n"
+
+SOURCE = """#include "f.h"
+#include <stdint.h>
+void f(const float *x, float *y, float *n, void *workspace) {
+  float *w = workspace;
+  for (int i = 0; i < 6; ++i) w[i] = x[i];
+  for (int i = 0; i < 6; ++i) y[i] = w[i] * 2;
+  n[0] = (float)((uintptr_t)x % 64) + (float)((uintptr_t)workspace % 64);
+}
+"""
+
+
+def test_layouts_workspace_and_alignment(compiler: Compiler) -> None:
+    arguments = (
+        argument("x", "input", (2, 3), (1, 0)),
+        argument("y", "output", (2, 3), (1, 0)),
+        argument("n", "output", (1,)),
+    )
+    x = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    source = CSource("f", SOURCE, HEADER, (), 24)
+    y, n = run_sanitized(source, Signature("f", arguments, 24), [x], compiler=compiler)
+    assert np.array_equal(2 * x, y)
+    assert n.tolist() == [8.0]
+    with pytest.raises(MorelloError, match="heap-buffer-overflow"):
+        run_sanitized(source, Signature("f", arguments, 23), [x], compiler=compiler)
+
+
+@pytest.mark.parametrize("name", ["harness", "sizes", "h_sizes", "arguments", "h_i", "workspace"])
+def test_names_of_the_harness_hide_no_function(compiler: Compiler, name: str) -> None:
+    text = f"void {name}(const float *x, float *y, void *workspace)"
+    body = " { (void)workspace; y[0] = x[0]; }\n"
+    source = CSource(name, f'#include "{name}.h"\n{text}{body}', f"{text};\n", (), 0)
+    signature = Signature(name, (argument("x", "input", (1,)), argument("y", "output", (1,))))
+    (y,) = run_sanitized(source, signature, [X[3:4]], compiler=compiler)
+    assert y.tolist() == [3.0]
+
+
+def test_functions_that_never_end_are_stopped(compiler: Compiler) -> None:
+    source = add_source("for (volatile int i = 0; i >= 0;) { }")
+    with pytest.raises(MorelloError, match="did not end within"):
+        run_sanitized(source, ADD, [X, X], compiler=compiler, timeout=0.5)
+
+
+def test_a_compiler_without_sanitizers_is_named(
+    compiler: Compiler, fake: Callable[[str, str], Path]
+) -> None:
+    refuse = 'case "$*" in *-fsanitize*) exit 1;; esac'
+    script = f'{refuse}\nexec {shlex.join(compiler.command)} "$@"'
+    poor = Compiler((str(fake("poor", script)),), "other", "poor 1")
+    with pytest.raises(MorelloError, match=r"poor 1\) has no address and undefined-behaviour"):
+        run_sanitized(add_source(), ADD, [X, X], compiler=poor)
+    with pytest.raises(MorelloError, match="the C compiler failed"):
+        run_sanitized(add_source("?"), ADD, [X, X], compiler=compiler)
+
+
+def test_inputs_are_checked_before_anything_is_built() -> None:
+    nothing = Compiler(("/nowhere",), "other", "")
+    with pytest.raises(UsageError, match="was given 1 arrays; expected 2"):
+        run_sanitized(add_source(), ADD, [X], compiler=nothing)
+    with pytest.raises(UsageError, match="'z' has dtype float64"):
+        run_sanitized(add_source(), ADD, [X, X.astype(np.float64)], compiler=nothing)
