@@ -19,7 +19,8 @@ def counts(solution: Solution) -> dict[str, int]:
     Returns:
         ``cells``: what was solved. ``all_sizes``: if every family had, for each dimension, all the
         sizes that some family of the same operator has there. ``all_levels``: if every family had
-        every bounded level as an axis, with all grains from 0 to the capacity. ``neither``: both.
+        every bounded level as an axis, with all capacity units from 0 to the capacity. ``neither``:
+        both.
     """
     target = solution.context.target
     boxes = solution.boxes

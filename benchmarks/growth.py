@@ -26,7 +26,7 @@ from morello.ir.dtypes import F32
 from morello.ir.layout import packed
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Operand, Spec
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.language import ast
 from morello.language.traverse import children, with_children
 from morello.rewriting.alternatives import Context
@@ -54,7 +54,7 @@ def without_level(target: Target, name: str) -> Target:
             return replace(expr, id=behind) if expr.id == name else expr
         return with_children(expr, [elsewhere(child) for child in children(expr)])
 
-    def kernel(known: Kernel) -> Kernel:
+    def kernel(known: Microkernel) -> Microkernel:
         guards = tuple(map(elsewhere, known.guards))
         return replace(known, guards=guards, cost=elsewhere(known.cost))
 
@@ -74,7 +74,7 @@ def with_patterns(
 ) -> Target:
     """A target with the pattern of each operand of each kernel changed."""
 
-    def kernel(known: Kernel) -> Kernel:
+    def kernel(known: Microkernel) -> Microkernel:
         operands = tuple(map(change, known.match.operands))
         return replace(known, match=replace(known.match, operands=operands))
 

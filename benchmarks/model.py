@@ -109,7 +109,7 @@ def entrants(case: Case, definitions: Definitions, options: Options) -> list[Ent
     source = SPEC.format(m=case.m, k=case.k, n=case.n)
     first = compile_spec(source, target=options.target, definitions=definitions, memo=Memo())
     target, (tree,) = first.program.target, first.plan.trees
-    solution = tree.answers
+    solution = tree.solved
     assert isinstance(solution, Solution)
     writer = Writer(first.goal, target, definitions.emitters[target.emitter], EmitOptions(False))
     (goal,) = goal_specs(target, first.goal)

@@ -61,7 +61,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Astray:
-    """`Answers` of a solution, but for the choices. ``drawn`` are those that were made."""
+    """`SolvedView` of a solution, but for the choices. ``drawn`` are those that were made."""
 
     solution: Solution
     random: Random

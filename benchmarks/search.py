@@ -66,7 +66,7 @@ def search_here(case: Case, target: str) -> dict[str, Any]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     statistics = kernel.statistics
     (tree,) = kernel.plan.trees
-    solution = tree.answers
+    solution = tree.solved
     assert isinstance(solution, Solution)
     return {
         "case": str(case),

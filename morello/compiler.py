@@ -30,9 +30,9 @@ from morello.memo.memo import Memo, process_memo
 from morello.search.planning.budget import Budget
 from morello.search.planning.coarsening import together
 from morello.search.results.solution import Solution
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 from morello.search.search import UNLIMITED, Progress, search
-from morello.search.tables.memo_backend import Counted, Known
+from morello.search.tables.memo_backend import CountingMemo, MemoBackend
 
 if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
@@ -108,14 +108,14 @@ def compile_spec(
     different = dict.fromkeys(wanted)  # a chain of statements may have thousands that are equal
     shared = replace(allowed, searches=len(different))
     memo = memo if memo is not None else process_memo()
-    counts: list[Counted] = []
+    counts: list[CountingMemo] = []
 
-    def answers(spec: Spec) -> Answers:
+    def answers(spec: Spec) -> SolvedView:
         """What the memo knows, or a search finds: all tables if programs are to be measured."""
-        counted = Counted()
+        counted = CountingMemo()
         counts.append(counted)
 
-        def solve(known: Known) -> Solution:
+        def solve(known: MemoBackend) -> Solution:
             known = counted.over(known)
             return search(context, spec, progress=progress, budget=shared, known=known)
 

@@ -18,7 +18,7 @@ from morello.errors import UsageError
 DEFAULT_BYTES = 4 << 30
 """Memory that a search may take where it is not known how much there is."""
 
-SHARE = 0.75
+MEMORY_SHARE = 0.75
 """Of what is left, what a search may take: other programs want some too."""
 
 
@@ -68,7 +68,7 @@ def memory_budget(root: Path = Path("/")) -> int:
         root: Where ``proc`` and ``sys`` are.
     """
     free = [f for f in (_machine(root), *_groups(root)) if f is not None]
-    return int(max(0, min(free)) * SHARE) if free else DEFAULT_BYTES
+    return int(max(0, min(free)) * MEMORY_SHARE) if free else DEFAULT_BYTES
 
 
 def _machine(root: Path) -> int | None:

@@ -24,8 +24,8 @@ from morello.plugins.records import Owner
 from morello.reference.compare import MismatchError
 from morello.search.planning.demand import TooManySpecsError
 from morello.search.planning.unimplemented import NoImplementationError
+from morello.verify.kernel_executions import WrongKernelError
 from morello.verify.kernel_instances import kernel_instances
-from morello.verify.kernels import WrongKernelError
 from morello.verify.rule_instances import rule_instances
 from morello.verify.rules import WrongRuleError
 from morello.verify.sandbox import NotBuiltError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from morello.resources import DEFAULT_BYTES, SHARE, available_cores, memory_budget, processor
+from morello.resources import DEFAULT_BYTES, MEMORY_SHARE, available_cores, memory_budget, processor
 
 GIB = 1 << 30
 
@@ -87,7 +87,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_the_smallest_of_what_is_left(case: str, tmp_path: Path) -> None:
     files, left = CASES[case]
-    assert int(left * SHARE) == memory_budget(_write(tmp_path, MEMINFO | files))
+    assert int(left * MEMORY_SHARE) == memory_budget(_write(tmp_path, MEMINFO | files))
 
 
 @pytest.mark.parametrize("files", [{}, {"proc/meminfo": "?", "proc/self/cgroup": "0::/\nnonsense"}])

@@ -14,7 +14,7 @@ from morello.cli.main import main
 from morello.definitions import Definitions, load_definitions
 from morello.ir.operators import Operator
 from morello.ir.rule import Rule
-from morello.ir.target import Kernel, Level, Target
+from morello.ir.target import Level, Microkernel, Target
 from morello.language.codes import CODES, FAMILIES
 from morello.language.diagnostics import Diagnostic, render
 from morello.language.source import Source, Span
@@ -139,7 +139,7 @@ def _kernels(definitions: Definitions) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _kernel(kernel: Kernel) -> str:
+def _kernel(kernel: Microkernel) -> str:
     span = kernel.declaration.span
     text = _text(Span(span.source, span.start, kernel.cost.span.end))
     how = "its C is a template" if kernel.template is not None else "its C follows from the meaning"
@@ -148,7 +148,7 @@ def _kernel(kernel: Kernel) -> str:
     return "\n\n".join([*parts, f"{_place(span)}; {how}."])
 
 
-def _all_kernels(definitions: Definitions) -> list[Kernel]:
+def _all_kernels(definitions: Definitions) -> list[Microkernel]:
     """Of all targets, each once."""
     targets = definitions.targets.values()
     found = {kernel.name: kernel for target in targets for kernel in target.kernels}
@@ -233,8 +233,8 @@ def _level(level: Level) -> str:
         widths = " or ".join(map(str, level.vectors))
         return f"| {level.name} | {level.capacity} vectors | of {widths} bytes |"
     if level.capacity is not None:
-        size = level.capacity * level.grain
-        return f"| {level.name} | {size >> 10} KiB | in grains of {level.grain >> 10} KiB |"
+        size = level.capacity * level.capacity_unit
+        return f"| {level.name} | {size >> 10} KiB | in units of {level.capacity_unit >> 10} KiB |"
     kept = f"arguments of at most {level.arguments >> 20} MiB" if level.arguments else ""
     return f"| {level.name} | unlimited | {kept} |"
 

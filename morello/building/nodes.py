@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from morello.building.values import (
-    NOWHERE,
+    NO_PLACE,
     DTypeLike,
     Shape,
     dtype_name,
@@ -33,7 +33,7 @@ def declaration(
         UsageError: Something is not what it has to be.
     """
     if dtype is None and shape is None and layout is None and panels is None:
-        return spec_ast.TensorDecl(role, name, None, (), None, None, span=NOWHERE)
+        return spec_ast.TensorDecl(role, name, None, (), None, None, span=NO_PLACE)
     if dtype is None or shape is None:
         raise UsageError(
             f"'{name}' has {'no dtype' if dtype is None else 'no shape'}",
@@ -46,7 +46,7 @@ def declaration(
         shape=extents(shape, name),
         order=None if layout is None else whole_numbers(layout, f"the layout of '{name}'"),
         panel=None if panels is None else _panel(panels, name),
-        span=NOWHERE,
+        span=NO_PLACE,
     )
 
 
@@ -75,7 +75,7 @@ def target(name: str | None) -> ast.Name | None:
         return None
     for part in str(name).split("."):
         identifier(part, f"a part of the target '{name}'")
-    return ast.Name(name, span=NOWHERE)
+    return ast.Name(name, span=NO_PLACE)
 
 
 def site() -> str:

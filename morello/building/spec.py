@@ -25,7 +25,7 @@ import numpy as np
 from morello.building.nodes import declaration, site, target
 from morello.building.tensors import Operators, Tensor
 from morello.building.values import (
-    NOWHERE,
+    NO_PLACE,
     Array,
     DTypeLike,
     Extent,
@@ -102,8 +102,8 @@ class SpecBuilder:
         """
         own = identifier(name, "the name of a size")
         value = None if default is None else extent(default, f"the default of size '{own}'")
-        self._parameters.append(spec_ast.SpecParameter(own, value, span=NOWHERE))
-        return Size(ast.Name(own, span=NOWHERE))
+        self._parameters.append(spec_ast.SpecParameter(own, value, span=NO_PLACE))
+        return Size(ast.Name(own, span=NO_PLACE))
 
     @overload
     def input(
@@ -284,12 +284,12 @@ class SpecBuilder:
         threads = extent(self.threads, "the number of threads")
         spec = spec_ast.SpecDecl(
             name=self.name,
-            name_span=NOWHERE,
+            name_span=NO_PLACE,
             parameters=tuple(self._parameters),
             threads=None if self.threads == 1 else threads,
             tensors=tuple(node for node, _ in self._declared),
             uses=tuple(_use(v.call, names, name) for v, name in values if v.call),
-            span=NOWHERE,
+            span=NO_PLACE,
         )
         return spec_ast.SpecFile(target(self.target), (spec,))
 
@@ -379,9 +379,9 @@ class SpecBuilder:
 
 
 def _use(call: _Call, names: Sequence[str], result: str) -> spec_ast.OperatorUse:
-    operands = tuple(ast.Name(names[number], span=NOWHERE) for number in call.operands)
-    node = spec_ast.OperatorCall(call.operator, NOWHERE, operands, call.scalars, span=NOWHERE)
-    return spec_ast.OperatorUse(result, node, span=NOWHERE)
+    operands = tuple(ast.Name(names[number], span=NO_PLACE) for number in call.operands)
+    node = spec_ast.OperatorCall(call.operator, NO_PLACE, operands, call.scalars, span=NO_PLACE)
+    return spec_ast.OperatorUse(result, node, span=NO_PLACE)
 
 
 def _numbered(name: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from morello.language.unparse import unparse
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-NOWHERE = Span(Source("", ""), 0, 0)
+NO_PLACE = Span(Source("", ""), 0, 0)
 """The span of what has not been written yet."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -75,7 +75,7 @@ class Size:
         return _binary("%", other, self)
 
     def __neg__(self) -> Size:
-        return Size(ast.Unary("-", self.expr, span=NOWHERE))
+        return Size(ast.Unary("-", self.expr, span=NO_PLACE))
 
     def __str__(self) -> str:
         return unparse(self.expr)
@@ -99,7 +99,7 @@ Shape = Extent | Sequence[Extent]
 
 def _binary(symbol: str, left: Scalar, right: Scalar) -> Size:
     nodes = scalar(left, f"what '{symbol}' takes"), scalar(right, f"what '{symbol}' takes")
-    return Size(ast.Binary(symbol, *nodes, span=NOWHERE))
+    return Size(ast.Binary(symbol, *nodes, span=NO_PLACE))
 
 
 def scalar(value: object, what: str) -> ast.Expr:
@@ -119,8 +119,8 @@ def scalar(value: object, what: str) -> ast.Expr:
     if isinstance(own, complex) or not math.isfinite(own):
         raise UsageError(f"{what} is {value!r}; expected a finite number")
     if own < 0 or is_negative_zero(own):
-        return ast.Unary("-", ast.Number(-own, span=NOWHERE), span=NOWHERE)
-    return ast.Number(own, span=NOWHERE)
+        return ast.Unary("-", ast.Number(-own, span=NO_PLACE), span=NO_PLACE)
+    return ast.Number(own, span=NO_PLACE)
 
 
 def extent(value: object, what: str) -> ast.Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from morello.checking.kinds import NUMBER, Scope, expect
+from morello.checking.kinds import NUMBER, KnownNames, expect
 from morello.ir.operators import Operator
 from morello.language import ast
 from morello.language.diagnostics import Collector
@@ -166,7 +166,7 @@ def check_elsewhere(operator: Operator, collector: Collector) -> None:
             collector.error("O016", message, statement.span, "not all are reached", help)
         return
     scalars = (s.id for s in operator.declaration.scalars)
-    scope = Scope(dict.fromkeys(scalars, NUMBER), ARITHMETIC)
+    scope = KnownNames(dict.fromkeys(scalars, NUMBER), ARITHMETIC)
     expect(statement.elsewhere, "number", scope, collector, what="the value elsewhere")
     if not margins:
         message = f"every element of '{operator.output.name}' is reached"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
-from morello.checking.kinds import Scope, Typed, expect
+from morello.checking.kinds import KnownNames, Typed, expect
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
 from morello.checking.templates import check_template
 from morello.ir.operators import Operator
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import POINTWISE, ROW_KINDS
 from morello.language import ast, traverse
 from morello.language.diagnostics import Collector, suggestion
@@ -29,7 +29,7 @@ def check_kernels(
     collector: Collector,
     *,
     template_functions: Collection[str] | None = None,
-) -> dict[str, tuple[Kernel, ...]]:
+) -> dict[str, tuple[Microkernel, ...]]:
     """Check the kernels of all targets.
 
     Args:
@@ -43,7 +43,7 @@ def check_kernels(
     Returns:
         For each target its own kernels, in the order of declaration.
     """
-    kernels: dict[str, list[Kernel]] = {}
+    kernels: dict[str, list[Microkernel]] = {}
     first: dict[str, ast.KernelDecl] = {}
     for node in chain.from_iterable(f.kernels for f in files):
         if first.setdefault(node.name, node) is not node:
@@ -68,8 +68,8 @@ def _duplicate(node: ast.KernelDecl, first: ast.KernelDecl, collector: Collector
     collector.error("T040", message, node.name_span, "second declaration", help)
 
 
-def _kernel(node: ast.KernelDecl) -> Kernel:
-    return Kernel(
+def _kernel(node: ast.KernelDecl) -> Microkernel:
+    return Microkernel(
         name=node.name,
         doc=node.doc,
         target=node.target,
@@ -122,9 +122,12 @@ class _KernelChecker:
             along = rows and pattern is self.match.operands[0]
             check_pattern(pattern, self.target, self.collector, along=along)
         names = self._names()
-        self._guards(Scope(names))
-        cost_scope = Scope(names, numbers=self.target.coefficients)
-        what, only = "what is said of coefficients", Scope({}, numbers=self.target.coefficients)
+        self._guards(KnownNames(names))
+        cost_scope = KnownNames(names, numbers=self.target.coefficients)
+        what, only = (
+            "what is said of coefficients",
+            KnownNames({}, numbers=self.target.coefficients),
+        )
         for condition in self.node.direct or ():
             expect(condition, "truth", only, self.collector, code="T050", what=what)
         expect(self.node.cost, "number", cost_scope, self.collector, code="T052", what="a cost")
@@ -190,7 +193,7 @@ class _KernelChecker:
         place = within(pattern.span, name, after=start)
         self.collector.error("T046", message, place, "choose another name")
 
-    def _guards(self, scope: Scope) -> None:
+    def _guards(self, scope: KnownNames) -> None:
         sound = []
         for guard in self.node.guards:
             before = len(self.collector.diagnostics)

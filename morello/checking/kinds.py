@@ -36,7 +36,7 @@ LIST = "list of "
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class KnownNames:
     """What an expression may refer to.
 
     Attributes:
@@ -75,7 +75,7 @@ def fits(found: Typed, expected: str) -> bool:
 def expect(
     expr: ast.Expr,
     expected: str,
-    scope: Scope,
+    scope: KnownNames,
     collector: Collector,
     *,
     code: str = "K005",
@@ -105,7 +105,7 @@ def expect(
     return UNKNOWN
 
 
-def infer(expr: ast.Expr, scope: Scope, collector: Collector) -> Typed:
+def infer(expr: ast.Expr, scope: KnownNames, collector: Collector) -> Typed:
     """Kind of an expression; what is wrong in it goes to the collector."""
     found = NUMBER
     match expr:
@@ -138,7 +138,7 @@ def _list_elsewhere(expr: ast.Expr, found: Typed, collector: Collector) -> Typed
     return UNKNOWN
 
 
-def _name(node: ast.Name, scope: Scope, collector: Collector) -> Typed:
+def _name(node: ast.Name, scope: KnownNames, collector: Collector) -> Typed:
     if node.id in scope.names:
         return scope.names[node.id]
     if scope.numbers is None or node.id in scope.numbers:
@@ -153,7 +153,7 @@ def _name(node: ast.Name, scope: Scope, collector: Collector) -> Typed:
     return UNKNOWN
 
 
-def _attribute(node: ast.Attribute, scope: Scope, collector: Collector) -> Typed:
+def _attribute(node: ast.Attribute, scope: KnownNames, collector: Collector) -> Typed:
     base = infer(node.base, scope, collector)
     if base is UNKNOWN:
         return UNKNOWN
@@ -169,7 +169,7 @@ def _attribute(node: ast.Attribute, scope: Scope, collector: Collector) -> Typed
     return UNKNOWN
 
 
-def _call(node: ast.Call, scope: Scope, collector: Collector) -> Typed:
+def _call(node: ast.Call, scope: KnownNames, collector: Collector) -> Typed:
     signature = scope.functions.get(node.function)
     place = within(node.span, node.function)
     if signature is None:
@@ -192,7 +192,9 @@ def _call(node: ast.Call, scope: Scope, collector: Collector) -> Typed:
     return Typed(signature.result, signature.sized or any(f.sized for f in found))
 
 
-def _wrong_count(node: ast.Call, signature: Signature, scope: Scope, collector: Collector) -> bool:
+def _wrong_count(
+    node: ast.Call, signature: Signature, scope: KnownNames, collector: Collector
+) -> bool:
     wanted, given = len(signature.arguments), len(node.args)
     fewest = wanted - signature.optional
     if fewest <= given <= wanted or (signature.variadic and given > wanted):
@@ -219,7 +221,7 @@ def _divisor(expr: ast.Expr, collector: Collector) -> None:
         collector.error("K008", "division by zero", expr.span, "this is 0")
 
 
-def _binary(node: ast.Binary, scope: Scope, collector: Collector) -> Typed:
+def _binary(node: ast.Binary, scope: KnownNames, collector: Collector) -> Typed:
     match node.operator:
         case "and" | "or":
             kind, result = "truth", "truth"
@@ -235,7 +237,7 @@ def _binary(node: ast.Binary, scope: Scope, collector: Collector) -> Typed:
     return Typed(result, any(s.sized for s in sides))
 
 
-def _equality(node: ast.Binary, scope: Scope, collector: Collector) -> Typed:
+def _equality(node: ast.Binary, scope: KnownNames, collector: Collector) -> Typed:
     left, right = infer(node.left, scope, collector), infer(node.right, scope, collector)
     for side, found in ((node.left, left), (node.right, right)):
         if found.kind.startswith(LIST):
@@ -247,7 +249,7 @@ def _equality(node: ast.Binary, scope: Scope, collector: Collector) -> Typed:
     return Typed("truth", left.sized or right.sized)
 
 
-def _conditional(node: ast.Conditional, scope: Scope, collector: Collector) -> Typed:
+def _conditional(node: ast.Conditional, scope: KnownNames, collector: Collector) -> Typed:
     condition = expect(node.condition, "truth", scope, collector)
     # Without 'else' the value is 0 where the condition does not hold.
     if node.otherwise is None:
@@ -262,7 +264,7 @@ def _conditional(node: ast.Conditional, scope: Scope, collector: Collector) -> T
     return Typed(kind, condition.sized or then.sized or other.sized)
 
 
-def _element(node: ast.Element, scope: Scope, collector: Collector) -> Typed:
+def _element(node: ast.Element, scope: KnownNames, collector: Collector) -> Typed:
     if scope.element is not None:
         return scope.element(node)
     collector.error(

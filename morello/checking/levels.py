@@ -151,9 +151,9 @@ class _Form:
 def _inherited_form(level: Level) -> _Form:
     properties: dict[str, tuple[int, ...]] = {}
     if level.capacity is not None:
-        properties["capacity"] = (level.capacity * level.grain,)
+        properties["capacity"] = (level.capacity * level.capacity_unit,)
         if level.addressable:
-            properties["grain"] = (level.grain,)
+            properties["grain"] = (level.capacity_unit,)
     if level.arguments:
         properties["arguments"] = (level.arguments,)
     if level.streams:
@@ -206,8 +206,8 @@ def _consistent(form: _Form, place: Span, collector: Collector) -> None:
 
 
 def _memory_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
-    capacity, grain = form.number("capacity"), form.number("grain")
-    remainder = bool(capacity and grain and not form.in_vectors and capacity % grain)
+    capacity, unit = form.number("capacity"), form.number("grain")
+    remainder = bool(capacity and unit and not form.in_vectors and capacity % unit)
     return (
         (
             form.in_vectors,
@@ -225,9 +225,9 @@ def _memory_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
             "such as 'capacity 32 KiB'",
         ),
         (
-            capacity is not None and grain is None and not form.in_vectors,
-            "has a capacity, so it needs a grain, the step in which it is counted",
-            "such as 'grain 2 KiB'",
+            capacity is not None and unit is None and not form.in_vectors,
+            "has a capacity, so it needs a unit, the step in which it is counted",
+            "such as 'capacity_unit 2 KiB'",
         ),
         (
             "arguments" in form.properties and ("cache" in form.properties or capacity is not None),
@@ -236,8 +236,8 @@ def _memory_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
         ),
         (
             remainder,
-            f"has a capacity of {capacity} bytes, which is not a multiple of its grain, {grain}",
-            "choose a grain that divides the capacity",
+            f"has a capacity of {capacity} bytes, no multiple of its capacity unit, {unit}",
+            "choose a unit that divides the capacity",
         ),
     )
 
@@ -293,13 +293,13 @@ def _farthest(declaration: ast.TargetDecl, forms: Sequence[_Form], collector: Co
 
 
 def _level(form: _Form, distance: int) -> Level:
-    grain = form.number("grain") if form.addressable else 1
+    capacity_unit = form.number("grain") if form.addressable else 1
     capacity = form.number("capacity")
     return Level(
         name=form.name,
         distance=distance,
-        capacity=None if capacity is None else capacity // (grain or 1),
-        grain=grain or 1,
+        capacity=None if capacity is None else capacity // (capacity_unit or 1),
+        capacity_unit=capacity_unit or 1,
         line=form.number("line") or 1,
         cache="cache" in form.properties,
         addressable=form.addressable,

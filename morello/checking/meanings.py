@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from morello.checking.kinds import NUMBER, UNKNOWN, Scope, Typed, expect
+from morello.checking.kinds import NUMBER, UNKNOWN, KnownNames, Typed, expect
 from morello.ir.operators import Operator, size_name
 from morello.language import ast
 from morello.language.diagnostics import Collector
@@ -42,7 +42,7 @@ def check_value(
     known = {d: Typed("dim") for d, i in dims if not i.group}
     known |= dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
     functions = {**ARITHMETIC, SIZE: SPEC[SIZE]}
-    scope = Scope(known, functions, element=element, advice=advice)
+    scope = KnownNames(known, functions, element=element, advice=advice)
     expect(operator.statement.value, "number", scope, collector, what="the value")
     if len(collector.diagnostics) == before:
         _conditions(operator.statement.value, collector)

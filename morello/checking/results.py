@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from morello.checking.kinds import Scope, Typed, article, counted, expect, fits, infer
+from morello.checking.kinds import KnownNames, Typed, article, counted, expect, fits, infer
 from morello.checking.parallel import check_parallel, writes
 from morello.checking.staggered import check_staggered
 from morello.checking.views import check_views
@@ -65,7 +65,7 @@ class ResultChecker:
     ) -> Typed:
         """Kind of an expression in the result; it may not depend on sizes."""
         self.used |= names(expr)
-        found = expect(expr, kind, Scope(kinds), self.collector, code=code, what=what)
+        found = expect(expr, kind, KnownNames(kinds), self.collector, code=code, what=what)
         if found.sized and kind != "size":
             message = f"{what} may not depend on sizes"
             help = "it decides which Specs there are, before any size is known"
@@ -219,7 +219,7 @@ class ResultChecker:
         for argument in step.arguments:
             expr = argument.operand if isinstance(argument, ast.View) else argument
             self.used |= names(expr)
-            infer(expr, Scope(kinds), self.collector)
+            infer(expr, KnownNames(kinds), self.collector)
 
     def _applied(self, step: ast.Apply, operator: Operator, kinds: Mapping[str, Typed]) -> None:
         before = len(self.collector.diagnostics)
@@ -239,7 +239,7 @@ class ResultChecker:
         matched = self.operators.get(self.rule.declaration.match.operator or "")
         self._somewhere(step, operands)
         right = all(o is None or {*o.least} <= {*o.scalars} for o in (operator, matched))
-        if right and len(self.collector.diagnostics) == before:  # wrong ones are told of elsewhere
+        if right and len(self.collector.diagnostics) == before:  # wrong ones are shown elsewhere
             check_views(step, operator, matched, self.collector)
 
     def _somewhere(self, step: ast.Apply, operands: int) -> None:

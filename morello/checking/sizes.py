@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from morello.checking.kinds import NUMBER, UNKNOWN, Scope, expect
+from morello.checking.kinds import NUMBER, UNKNOWN, KnownNames, expect
 from morello.language import ast, spec_ast
 from morello.language.diagnostics import Collector
 from morello.language.evaluate import BOUNDED, MAX_INTEGER, Value, evaluate
@@ -113,7 +113,7 @@ class Sizes:
         """Value of an expression, or none after an error."""
         used = names(expr)
         self.used |= used
-        scope = Scope(
+        scope = KnownNames(
             {**dict.fromkeys(self.values, NUMBER), **dict.fromkeys(self.unknown, UNKNOWN)},
             ARITHMETIC,
         )

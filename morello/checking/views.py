@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from morello.checking.extents import reaches_each_once
 from morello.ir.operators import OperandIndex, Operation, Operator
-from morello.ir.views import sight
+from morello.ir.views import view_map
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.indices import with_scalars, written
@@ -150,7 +150,7 @@ def _indices(matched: Operation, operand: ast.Expr | ast.View) -> tuple[OperandI
     position = len(matched.names) - 1 if name == "out" else matched.names.index(name)
     if not isinstance(operand, ast.View):
         return matched.operands[position]
-    return sight(matched, position, operand.indices).indices
+    return view_map(matched, position, operand.indices).indices
 
 
 def _dimensions(

@@ -8,7 +8,7 @@ from morello.cli.options import examples, json_option, local_options
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, require_known, show_table
-from morello.ir.target import Kernel
+from morello.ir.target import Microkernel
 from morello.language.places import text_of
 
 
@@ -42,7 +42,7 @@ def kernels(session: Session, /, target: str | None) -> None:
     show_table(session, "kernels", columns, [_row(kernel) for kernel in found.values()])
 
 
-def _row(kernel: Kernel) -> Row:
+def _row(kernel: Microkernel) -> Row:
     return {
         "name": kernel.name,
         "target": kernel.target,
@@ -56,7 +56,7 @@ def _row(kernel: Kernel) -> Row:
     }
 
 
-def _direct(kernel: Kernel) -> str:
+def _direct(kernel: Microkernel) -> str:
     if kernel.direct is None:
         return ""
     return ", ".join(text_of(condition.span) for condition in kernel.direct) or "always"

@@ -61,8 +61,8 @@ def picture(
     """Draw the boxes of equal choice of a family.
 
     FILE is compiled, from the memo if it is known there. The picture shows what is chosen along two
-    coordinates of one family, sizes or grains of a level in use, and the others fixed: unless --at
-    says where, sizes at the largest, and nothing in use.
+    coordinates of one family, sizes or capacity units of a level in use, and the others fixed:
+    unless --at says where, sizes at the largest, and nothing in use.
     """
     path = None if listed else _picture_path(output, force)
     draw = None if path is None else _drawing()
@@ -126,7 +126,7 @@ def _pages(kernel: Kernel, memo: Memo) -> dict[Variant, tuple[Page, Context]]:
     assert memo.store is not None
     pages = Pages(memo.store)
     found: dict[Variant, tuple[Page, Context]] = {}
-    searches = [(tree.answers.context, tree.root.spec) for tree in kernel.plan.trees]
+    searches = [(tree.solved.context, tree.root.spec) for tree in kernel.plan.trees]
     for context, goal in searches:
         page = pages.page(context, goal)
         if page is None:

@@ -54,7 +54,7 @@ def _level(level: Level) -> str:
         return level.name
     if not level.addressable:
         return f"{level.name} {level.capacity} registers"
-    return f"{level.name} {level.capacity * level.grain >> 10} KiB"
+    return f"{level.name} {level.capacity * level.capacity_unit >> 10} KiB"
 
 
 def _coefficients(target: Target) -> list[Row]:

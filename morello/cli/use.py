@@ -15,7 +15,7 @@ from morello.compiler import NATIVE, Budget, Progress, compile_spec, native_targ
 from morello.definitions import Definitions, calibration_specs
 from morello.errors import MorelloError
 from morello.ir.rule import Rule
-from morello.ir.target import Kernel
+from morello.ir.target import Microkernel
 from morello.language.diagnostics import Diagnostic
 from morello.language.parse import parse_spec, parse_target
 from morello.language.source import Source
@@ -138,10 +138,10 @@ def _targets(declared: Sequence[Source]) -> list[str]:
 
 def _items(
     definitions: Definitions, declared: Sequence[Source], targets: Iterable[str]
-) -> list[Rule | Kernel]:
+) -> list[Rule | Microkernel]:
     """Rules and kernels to count: those that files declare, or all that there are for targets."""
     every = {k.name: k for target in definitions.targets.values() for k in target.kernels}
-    items: list[Rule | Kernel] = [*definitions.rules, *every.values()]
+    items: list[Rule | Microkernel] = [*definitions.rules, *every.values()]
     own = [item for item in items if item.declaration.span.source in declared]
     kernels = {k.name: k for name in targets for k in definitions.targets[name].kernels}
     return own or [*definitions.rules, *kernels.values()]
@@ -185,7 +185,7 @@ class _Counting:
             if key not in self._closest or near.ratio < self._closest[key][1].ratio:
                 self._closest[key] = (found, near)
 
-    def tally(self, item: Rule | Kernel) -> Tally:
+    def tally(self, item: Rule | Microkernel) -> Tally:
         """What all compiles together say of a rule or kernel."""
         key = key_of_item(item)
         nearest = self._closest.get(key) if key in self._lost else None

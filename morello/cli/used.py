@@ -14,7 +14,7 @@ from morello.report.usage.tally import Compile, Tally, in_words
 COMPILED = ("spec", "target", "cycles", "families", "fired", "won")
 COUNTED = ("rule or kernel", "fired in", "families", "won in", "Specs", "mostly in")
 
-FEW = 4
+SHOWN_KERNELS = 4
 """So many rules and kernels are named in the table of specs; of more, how many."""
 
 
@@ -48,7 +48,7 @@ def _compiled(compile: Compile, tallies: Sequence[Tally]) -> Row:
 
 def _named(some: Sequence[Key], keys: Sequence[Key]) -> str:
     """Which they are, if there are few to tell; else how many."""
-    if len(keys) > FEW:
+    if len(keys) > SHOWN_KERNELS:
         return f"{len(some)} of {len(keys)}"
     return ", ".join(name for _, name in some) or "-"
 

@@ -17,7 +17,7 @@ from morello.ir.programs.tree import (
     Affine,
     Allocate,
     Block,
-    Kept,
+    FirstUseCopy,
     KernelCall,
     Loop,
     Node,
@@ -56,7 +56,7 @@ def _begun(node: Allocate) -> Allocate | None:
     return None
 
 
-def _with(node: Node, kept: Mapping[int, Kept]) -> Node:
+def _with(node: Node, kept: Mapping[int, FirstUseCopy]) -> Node:
     """The node with what its calls keep, by the identity of a call."""
     match node:
         case KernelCall():
@@ -75,7 +75,7 @@ def _uses(tensor: Tensor, node: Node) -> Iterator[View]:
     return (view for call in calls for view in call.operands if view.tensor == tensor)
 
 
-def _kept(tensor: Tensor, source: View, node: Node) -> Mapping[int, Kept]:
+def _kept(tensor: Tensor, source: View, node: Node) -> Mapping[int, FirstUseCopy]:
     """What calls of a node have to keep so that all that it uses of a copy is there by then.
 
     Nothing if they cannot.
@@ -96,7 +96,7 @@ class _FirstUse:
 
     tensor: Tensor
     source: View
-    kept: dict[int, Kept] = field(default_factory=dict)
+    kept: dict[int, FirstUseCopy] = field(default_factory=dict)
     loops: dict[str, int] = field(default_factory=dict)
     there: Array = field(init=False)
 
@@ -152,7 +152,7 @@ class _FirstUse:
             slices[axis.dimension] = slice(start, start + axis.step * (size - 1) + 1, axis.step)
         return tuple(slices)
 
-    def _keeps(self, call: KernelCall, position: int) -> Kept | None:
+    def _keeps(self, call: KernelCall, position: int) -> FirstUseCopy | None:
         """What a kernel would keep of an operand, if it can and may read the source instead."""
         if call.kernel.keeps is None or call.kept is not None:
             return None
@@ -163,7 +163,7 @@ class _FirstUse:
         if pattern.name != call.kernel.keeps or panels or not fits:
             return None
         staying = (v for v in self.loops if not any(_moves(o, v) for o in view.offsets))
-        return Kept(position, source, tuple(staying))
+        return FirstUseCopy(position, source, tuple(staying))
 
 
 def _moves(offset: Affine, variable: str) -> bool:

@@ -17,7 +17,7 @@ from morello.ir.spec import Spec
 from morello.ir.target import Target
 from morello.report.plan import Plan, Tree
 from morello.search.results.reconstruct import PlanNode, reconstruct
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 
 MOST_PROGRAMS = 1_000
 """Programs that can be asked for: each takes some tenths of a second to build and to verify."""
@@ -27,7 +27,7 @@ PLANS_PER_PROGRAM = 25
 
 Written = tuple[Program, Plan, CSource]
 
-Solved = Sequence[tuple[Answers, Spec]]
+Solved = Sequence[tuple[SolvedView, Spec]]
 """For each computation of a goal, where it was solved, and its Spec."""
 
 
@@ -75,14 +75,14 @@ class Writer:
         """
         # Imported here: most compiles take the best plan.
         from morello.search.results.kbest import derivations  # noqa: PLC0415
-        from morello.search.results.plan_signature import MainParts  # noqa: PLC0415
+        from morello.search.results.plan_signature import PlanSignature  # noqa: PLC0415
         from morello.search.results.solution import Solution  # noqa: PLC0415
 
         best = [reconstruct(answers, spec) for answers, spec in solved]
         ranked: list[Iterator[PlanNode]] = []
         for answers, spec in solved:
             assert isinstance(answers, Solution), "plans other than the best need all tables"
-            ranked.append(d.plan for d in derivations(answers, spec, MainParts()))
+            ranked.append(d.plan for d in derivations(answers, spec, PlanSignature()))
         rows = islice(zip_longest(*ranked), count * PLANS_PER_PROGRAM)
         plans = ([p or b for p, b in zip(row, best, strict=True)] for row in rows)
         found: dict[str, Written] = {}

@@ -162,7 +162,7 @@ class _Lowering:
         match step:
             case Leaf(tensors=tensors):
                 operands = tuple(
-                    views[t.key] if t.seen is None else views[t.key].seen(t.seen.sight, extents)
+                    views[t.key] if t.view is None else views[t.key].seen(t.view.view_map, extents)
                     for t, extents in zip(tensors, step.extents, strict=True)
                 )
                 node = self.leaf(step, self._with_versions(step, operands))
@@ -267,7 +267,7 @@ def _copies_first(step: Placed) -> bool:
     match step.body:
         case Sequence(steps=(Leaf(tensors=(read, written)) as first, *_)):
             keys = (read.key, written.key) == (step.source.key, step.tensor.key)
-            whole = read.seen is None and written.seen is None and not first.ahead
+            whole = read.view is None and written.view is None and not first.ahead
             alike = read.operand.dtype == written.operand.dtype
             return keys and whole and alike and first.family.operation.operator.copies
     return False

@@ -172,8 +172,8 @@ class Variant:
 class Spec:
     """A family, how its operands are packed, and coordinates.
 
-    ``sizes`` holds one size per iteration dimension, in the operation's order; ``used`` the grains
-    in use of every bounded level of the target, nearest first.
+    ``sizes`` holds one size per iteration dimension, in the operation's order; ``used`` the
+    capacity units in use of every bounded level of the target, nearest first.
     """
 
     family: Family

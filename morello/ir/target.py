@@ -31,16 +31,17 @@ class Level:
 
     ``distance`` counts from the nearest level, 0. Levels with ``arguments`` stand beside the
     farthest, at the same distance: an argument of at most so many bytes is there when a call
-    begins, in some cache, and nothing else is placed there. ``capacity`` is in ``grain`` units:
-    whole vectors for a level that is not addressable, grains of so many bytes for a cache; none is
-    unlimited. ``vectors`` are the vector widths, in bytes, that a register level offers. Rows that
-    lie apart are fetched ahead of their use, up to ``streams`` of them at a time; 0 is any number.
+    begins, in some cache, and nothing else is placed there. ``capacity`` is in ``capacity_unit``
+    units: whole vectors for a level that is not addressable, capacity units of so many bytes for a
+    cache; none is unlimited. ``vectors`` are the vector widths, in bytes, that a register level
+    offers. Rows that lie apart are fetched ahead of their use, up to ``streams`` of them at a time;
+    0 is any number.
     """
 
     name: str
     distance: int
     capacity: int | None
-    grain: int
+    capacity_unit: int
     line: int
     cache: bool
     addressable: bool
@@ -63,7 +64,7 @@ class Primitives:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Microkernel:
     """A microkernel: a checked declaration. Its meaning is the operator that it matches.
 
     ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
@@ -106,7 +107,7 @@ class Target:
     coefficients: Mapping[str, Coefficient]
     primitives: Mapping[tuple[str, int], Primitives]
     functions: Mapping[str, Function]
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[Microkernel, ...]
 
     @cached_property
     def level_by_name(self) -> Mapping[str, Level]:

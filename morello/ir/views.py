@@ -28,7 +28,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ViewMap:
     """A view of an operand.
 
     ``indices`` are those of its dimensions, by the operation's; ``axes`` what they run along.
@@ -52,7 +52,7 @@ class Sight:
         return not self.joins and len({a.dimension for a in self.axes}) == len(self.axes)
 
 
-def sight(operation: Operation, position: int, indices: Sequence[ast.Index]) -> Sight:
+def view_map(operation: Operation, position: int, indices: Sequence[ast.Index]) -> ViewMap:
     """What a list of indices makes of the operand at a position.
 
     A dimension alone is every one of its steps, and no margins: ``w`` of ``low + 2 * w + high``. A
@@ -70,4 +70,4 @@ def sight(operation: Operation, position: int, indices: Sequence[ast.Index]) -> 
         axes.append(Axis(place, 1 if alone is None else dict(own[place].terms)[alone]))
         if index.margins:
             starts[place] = 0
-    return Sight(found, tuple(axes), tuple(starts))
+    return ViewMap(found, tuple(axes), tuple(starts))

@@ -351,11 +351,11 @@ class CoefficientDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class LevelDecl(Node):
-    """``level l1 { capacity 48 KiB; grain 2 KiB; line 64; cache; coefficient ... }``.
+    """``level l1 { capacity 48 KiB; capacity_unit 2 KiB; line 64; cache; coefficient ... }``.
 
     ``properties`` maps a property's name to its numbers: ``capacity``, ``arguments``, ``streams``,
-    ``grain`` and ``line`` have one, ``vector`` several (bytes), ``cache`` and ``not_addressable``
-    none. A capacity in vectors has ``in_vectors`` true.
+    ``capacity_unit`` and ``line`` have one, ``vector`` several (bytes), ``cache`` and
+    ``not_addressable`` none. A capacity in vectors has ``in_vectors`` true.
     """
 
     name: str

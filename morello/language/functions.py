@@ -188,7 +188,7 @@ SPEC: dict[str, Signature] = {
         "Whether so many bytes stay nearer than the farthest.",
         sized=True,
     ),
-    "free": Signature(("level",), "number", "Grains or registers not in use.", sized=True),
+    "free": Signature(("level",), "number", "Capacity units or registers not in use.", sized=True),
     "fetch": Signature(
         ("operand", "level"), "number", "Cycles to bring its lines there.", sized=True
     ),

@@ -31,7 +31,7 @@ from morello.ir.operators import Operator
 from morello.ir.primitives import ROW_PRIMITIVES, TYPE, exchanges, primitives_in, update_primitive
 from morello.ir.rule import Rule
 from morello.ir.spec import Family
-from morello.ir.target import Kernel, Level
+from morello.ir.target import Level, Microkernel
 from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast
 from morello.language.canonical import Canonical, canonical, nodes
@@ -163,8 +163,8 @@ class _Reach:
     dtypes: frozenset[str]
     operators: tuple[Operator, ...]
     rules: tuple[Rule, ...]
-    kernels: tuple[Kernel, ...]
-    near: tuple[Kernel, ...]
+    kernels: tuple[Microkernel, ...]
+    near: tuple[Microkernel, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _said_by_rule(rule: Rule) -> _Said:
     )
 
 
-def _said_by_kernel(kernel: Kernel) -> _Said:
+def _said_by_kernel(kernel: Microkernel) -> _Said:
     """Whether it is written from the meaning counts, for then it needs primitives."""
     said = canonical((kernel.match, kernel.guards, kernel.cost, kernel.direct))
     text = (kernel.name, said, kernel.template is None, kernel.streamed)
@@ -210,8 +210,8 @@ def _for_graphs(rule: Rule) -> bool:
 
 
 def _implementing(
-    kernels: Iterable[Kernel], operators: tuple[Operator, ...], derived: bool
-) -> tuple[Kernel, ...]:
+    kernels: Iterable[Microkernel], operators: tuple[Operator, ...], derived: bool
+) -> tuple[Microkernel, ...]:
     return tuple(
         k
         for k in kernels
@@ -252,7 +252,7 @@ def _level(level: Level) -> Canonical:
         level.name,
         level.distance,
         level.capacity,
-        level.grain,
+        level.capacity_unit,
         level.line,
         level.cache,
         level.addressable,
@@ -270,12 +270,12 @@ def _asks_meaning(value: object) -> bool:
     return any(isinstance(n, ast.Call) and n.function == "arithmetic" for n in nodes(value))
 
 
-def _implemented(kernel: Kernel, reach: _Reach) -> Iterator[Operator]:
+def _implemented(kernel: Microkernel, reach: _Reach) -> Iterator[Operator]:
     every = reach.derived and kernel.match.kind != "named"
     return (o for o in reach.operators if every or implements(kernel, o))
 
 
-def _lanes(kernel: Kernel, dtypes: frozenset[str]) -> set[int]:
+def _lanes(kernel: Microkernel, dtypes: frozenset[str]) -> set[int]:
     """Lanes in which a kernel's meaning may be evaluated: one, or those of its registers."""
     operands = kernel.match.operands
     vectors = {p.vector for p in operands if p.vector}

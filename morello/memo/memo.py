@@ -27,13 +27,13 @@ from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.refusals import no_program
 from morello.search.results.solution import Solution
 from morello.search.tables.box import Box
-from morello.search.tables.memo_backend import Chosen, Known, Nothing
+from morello.search.tables.memo_backend import Chosen, MemoBackend, NullMemo
 from morello.search.tables.solved import Solved
 
 BUDGET = 1 << 30
 """Bytes of tables that are kept in memory."""
 
-Search = Callable[[Known], Solution]
+Search = Callable[[MemoBackend], Solution]
 """A search for one goal that asks a memo for families, and leaves there what it solves."""
 
 _SEARCHING = threading.RLock()
@@ -58,18 +58,18 @@ class Memo:
     """
 
     def __init__(
-        self, store: Store | None = None, budget: int = BUDGET, *, alone: bool = False
+        self, store: Store | None = None, budget: int = BUDGET, *, single_goal: bool = False
     ) -> None:
         """A memo in memory, and in a store if there is one, which it closes.
 
-        ``alone``: for one goal, without a store. Fewer Specs are solved then, and only the same
-        goal is sure to be answered later.
+        ``single_goal``: for one goal, without a store. Fewer Specs are solved then, and only the
+        same goal is sure to be answered later.
 
         Raises:
             UsageError: The budget is no number of bytes.
         """
         _check_budget(budget)
-        self._nothing = Nothing(alone=alone)
+        self._nothing = NullMemo(single_goal=single_goal)
         self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
         self._pages = None if store is None else Pages(store)
         self._lock = threading.Lock()
@@ -149,7 +149,7 @@ class Memo:
         """Search with what the pages know of other goals."""
         if self._pages is None:
             return self._keep(search(self._nothing))
-        asked = _Noted(self._pages)
+        asked = _RecordingMemo(self._pages)
         try:
             found = search(asked)
         except NoImplementationError:
@@ -163,7 +163,7 @@ class Memo:
         )
         return recalled if recalled.covers(goal) else self._complete(search)
 
-    def _anew(self, search: Search, asked: _Noted) -> Solution:
+    def _anew(self, search: Search, asked: _RecordingMemo) -> Solution:
         """Search without recalling anything, what was found having led to no program.
 
         If there is one, pages that were found are wrong.
@@ -252,12 +252,12 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
-class _Noted:
+class _RecordingMemo:
     """Pages as a search sees them, with what was found there."""
 
     def __init__(self, pages: Pages) -> None:
         self.pages = pages
-        self.alone = pages.alone
+        self.single_goal = pages.single_goal
         self.found: list[tuple[Context, Variant, Box]] = []
         self.reject, self.keep = pages.reject, pages.keep
 
@@ -269,7 +269,7 @@ class _Noted:
         return chosen
 
 
-class _WriteOnly(Nothing):
+class _WriteOnly(NullMemo):
     """Pages as a search sees them that is to try everything itself."""
 
     def __init__(self, pages: Pages) -> None:

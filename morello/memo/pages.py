@@ -25,7 +25,7 @@ class Pages:
         self._fingerprints: list[tuple[Context, Fingerprints]] = []
 
     @property
-    def alone(self) -> bool:
+    def single_goal(self) -> bool:
         """Whoever opens the file next may have another goal."""
         return False
 

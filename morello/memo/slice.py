@@ -105,8 +105,8 @@ def axes_of(context: Context, family: Family, page: Page) -> tuple[Axis, ...]:
 
 
 def _unit(level: Level) -> str:
-    grains = f"grains of {level.grain} bytes" if level.addressable else "vectors"
-    return f"{grains} in use"
+    units = f"units of {level.capacity_unit} bytes" if level.addressable else "vectors"
+    return f"{units} in use"
 
 
 def default_axes(axes: Sequence[Axis]) -> tuple[str, str]:

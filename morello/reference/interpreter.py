@@ -91,7 +91,7 @@ class _Machine:
         self._variables: dict[str, int] = {}
         self._random = np.random.default_rng(seed)
         self._meanings = meanings
-        self._sights: dict[int, _Sight] = {}
+        self._sights: dict[int, _ViewMap] = {}
 
     def run(self, node: tree.Node) -> None:
         match node:
@@ -166,22 +166,22 @@ class _Machine:
                 f"the array for tensor '{tensor.name}' is {array.dtype} of shape {array.shape}; "
                 f"expected {tensor.dtype.numpy} of shape {tensor.shape}"
             )
-        sight = self._sight(view)
-        if sight.gathered:
+        view_map = self._sight(view)
+        if view_map.gathered:
             gathered: Array = array[self._places(view)]
             return gathered
         starts = [self._offset(offset) for offset in view.offsets]
         slices = []
         for start, reach, step, extent in zip(
-            starts, sight.reach, sight.steps, tensor.shape, strict=True
+            starts, view_map.reach, view_map.steps, tensor.shape, strict=True
         ):
             if start < 0 or start + reach > extent:
                 raise _out_of_bounds(view, starts)
             slices.append(slice(start, start + reach, step))
-        seen: Array = part(array, slices).transpose(sight.order)[sight.first]
+        seen: Array = part(array, slices).transpose(view_map.order)[view_map.first]
         return seen
 
-    def _sight(self, view: tree.View) -> _Sight:
+    def _sight(self, view: tree.View) -> _ViewMap:
         """What is the same of a view in all iterations; views are those of the tree."""
         found = self._sights.get(id(view))
         if found is None:
@@ -220,7 +220,7 @@ class _Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _ViewMap:
     """Of a view what does not depend on loops.
 
     ``gathered``: no slices say what it is. Otherwise ``reach`` and ``steps`` are those of the
@@ -236,9 +236,9 @@ class _Sight:
     first: tuple[Any, ...] = ()
 
 
-def _sight_of(view: tree.View) -> _Sight:
+def _sight_of(view: tree.View) -> _ViewMap:
     if _is_gathered(view):
-        return _Sight(view, gathered=True)
+        return _ViewMap(view, gathered=True)
     rank = len(view.tensor.shape)
     reach, steps = [1] * rank, [1] * rank
     for axis, size in zip(view.every_axis, view.sizes, strict=True):
@@ -247,7 +247,7 @@ def _sight_of(view: tree.View) -> _Sight:
     along = [axis.dimension for axis in view.every_axis]
     others = [d for d in range(rank) if d not in along]
     first = (..., *(0 for _ in others))
-    return _Sight(view, False, tuple(reach), tuple(steps), (*along, *others), first)
+    return _ViewMap(view, False, tuple(reach), tuple(steps), (*along, *others), first)
 
 
 def _is_gathered(view: tree.View) -> bool:

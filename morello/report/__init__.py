@@ -1,1 +1,1 @@
-"""What is told of a compiled spec: its plan, its alternatives, where rules and kernels fare."""
+"""What is shown of a compiled spec: its plan, its alternatives, where rules and kernels fare."""

@@ -12,7 +12,7 @@ from morello.rewriting.alternatives import Refusal, alternatives
 from morello.rewriting.patterns import implements
 from morello.search.results.reconstruct import Reconstruction, candidates
 from morello.search.results.refusals import refusals_at
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 from morello.search.tables.options import Option
 
 
@@ -31,14 +31,14 @@ class Beginning:
 class Why:
     """Everything that a solved Spec could begin with, and what keeps the rest from it."""
 
-    answers: Answers
+    solved: SolvedView
     spec: Spec
 
     @cached_property
     def beginnings(self) -> tuple[Beginning, ...]:
         """Options that apply, the cheapest first: that is the choice itself."""
         volume = prod(self.spec.sizes)
-        found = sorted(candidates(self.answers, self.spec), key=lambda c: c.order)
+        found = sorted(candidates(self.solved, self.spec), key=lambda c: c.order)
         return tuple(Beginning(c.option, c.intensity * volume) for c in found)
 
     @cached_property
@@ -47,21 +47,21 @@ class Why:
 
         Kernels for other operators are left out.
         """
-        context, family = self.answers.context, self.spec.family
+        context, family = self.solved.context, self.spec.family
         refusals: list[Refusal] = []
         alternatives(context, family, refusals)
         operator = family.operation.operator
         others = {k.name for k in context.target.kernels if not implements(k, operator)}
-        here = refusals_at(context, self.answers.canonical(self.spec))
+        here = refusals_at(context, self.solved.canonical(self.spec))
         return tuple(r for r in dict.fromkeys([*refusals, *here]) if r.name not in others)
 
     def costs(self, beginning: Beginning) -> list[CostShare]:
         """What each coefficient makes of the cheapest program that begins so."""
-        spec = self.answers.canonical(self.spec)
+        spec = self.solved.canonical(self.spec)
         plan = self._plans.beginning_with(beginning.option, spec)
-        return shares(self.answers.context.target, plan)
+        return shares(self.solved.context.target, plan)
 
     @cached_property
     def _plans(self) -> Reconstruction:
         """Shared by all beginnings: most of what is below them is the same."""
-        return Reconstruction(self.answers)
+        return Reconstruction(self.solved)

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from morello.ir.target import Kernel as Microkernel
-from morello.ir.target import Target
+from morello.ir.target import Microkernel, Target
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.results.reconstruct import PlanNode, leaves, own_features
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,12 @@ class Tree:
 
     computes: str
     root: PlanNode
-    answers: Answers = field(repr=False)
+    solved: SolvedView = field(repr=False)
 
     @property
     def target(self) -> Target:
         """Where it runs, as the search saw it."""
-        return self.answers.context.target
+        return self.solved.context.target
 
     def summary(self) -> str:
         """What most of the cycles are spent in, in a line: tiles, buffers, and the kernel."""
@@ -60,7 +59,7 @@ class Line:
     """A use of a node: in which tree, and how deep.
 
     ``count``: how often it runs each time that the node above it does; ``runs``: in a whole call.
-    ``used``: grains in use of every bounded level when it begins, nearest first.
+    ``used``: capacity units in use of every bounded level when it begins, nearest first.
     """
 
     tree: Tree

@@ -16,18 +16,18 @@ from morello.ir.layout import Packing
 from morello.ir.operators import Operation, Operator
 from morello.ir.rule import Rule
 from morello.ir.spec import Family
-from morello.ir.target import Kernel, Level, Target
-from morello.ir.views import Sight
+from morello.ir.target import Level, Microkernel, Target
+from morello.ir.views import ViewMap
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
 from morello.rewriting.instantiate import Instantiation, instantiate
-from morello.rewriting.kernel_requests import wishes
-from morello.rewriting.kernels import KernelMatch, match_kernel, operation_refusal
-from morello.rewriting.layout_requests import Wishes
+from morello.rewriting.kernel_requests import requests
+from morello.rewriting.layout_requests import LayoutRequests
 from morello.rewriting.lifetimes import read_too_late
+from morello.rewriting.matching import KernelMatch, match_kernel, operation_refusal
 from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.steps import Leaf, Step, flatten
@@ -163,13 +163,13 @@ class Context:
     target: Target
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
-    _wishes: dict[tuple[object, ...], Wishes] = field(
+    _requests: dict[tuple[object, ...], LayoutRequests] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _rules: dict[tuple[Operation, int], tuple[Rule, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _kernels: dict[tuple[Operation, int], tuple[Kernel, ...]] = field(
+    _kernels: dict[tuple[Operation, int], tuple[Microkernel, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _families: dict[Family, Family] = field(
@@ -178,7 +178,7 @@ class Context:
     _asked: dict[str, frozenset[str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _sights: dict[tuple[Operation, str], tuple[Sight, ...]] = field(
+    _sights: dict[tuple[Operation, str], tuple[ViewMap, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -186,7 +186,7 @@ class Context:
         """The one object for all equal families: these are compared most quickly."""
         return self._families.setdefault(family, family)
 
-    def asked(self, kernel: Kernel) -> frozenset[str]:
+    def asked(self, kernel: Microkernel) -> frozenset[str]:
         """Levels whose free capacity a kernel of the target asks for."""
         if kernel.name not in self._asked:
             found = map(levels_asked, (*kernel.guards, kernel.cost))
@@ -200,7 +200,7 @@ class Context:
             self._rules[key] = tuple(rule for rule in self.rules if matches(rule, family))
         return self._rules[key]
 
-    def kernels_for(self, family: Family) -> tuple[Kernel, ...]:
+    def kernels_for(self, family: Family) -> tuple[Microkernel, ...]:
         """Kernels that do not refuse a family for its operation or threads."""
         key = (family.operation, family.threads)
         if key not in self._kernels:
@@ -217,7 +217,7 @@ class Context:
                 making = Instantiation(self.target, self.operators, f, None, None)
                 yield making.applied(step, {rule.declaration.match.variable: f})
 
-    def sights(self, f: SpecRef, tensor: TensorRef) -> tuple[Sight, ...]:
+    def view_maps(self, f: SpecRef, tensor: TensorRef) -> tuple[ViewMap, ...]:
         """The views of an operand that rules for this operator apply others to.
 
         They are the same wherever the operands are, and are asked for in every family.
@@ -225,24 +225,24 @@ class Context:
         key = (f.family.operation, tensor.key)
         if key not in self._sights:
             self._sights[key] = tuple(
-                seen.seen.sight
+                seen.view.view_map
                 for leaf in self.applied_to_views(f)
                 for seen in leaf.tensors
-                if seen.seen is not None and seen.key == tensor.key
+                if seen.view is not None and seen.key == tensor.key
             )
         return self._sights[key]
 
-    def wishes(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> Wishes:
+    def requests(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> LayoutRequests:
         """What kernels want of a tensor of an operation, in an element type.
 
         That is the same wherever the operands are, and is asked for every family.
         """
         dtypes = tuple(own.operand.dtype for own in f.tensors)
         key = (f.family.operation, dtypes, tensor.key, dtype)
-        if key not in self._wishes:
-            found = wishes(self.target, self.applied_to_views, f, tensor, dtype)
-            self._wishes[key] = Wishes(tuple(found))
-        return self._wishes[key]
+        if key not in self._requests:
+            found = requests(self.target, self.applied_to_views, f, tensor, dtype)
+            self._requests[key] = LayoutRequests(tuple(found))
+        return self._requests[key]
 
     def same_definitions(self, other: Context) -> bool:
         """Whether both use the very same target, operators and rules."""
@@ -271,7 +271,7 @@ class _Enumeration:
 
     def _allowed(self, bound: int, variables: dict[str, Any]) -> bool:
         """Whether the guards hold that the variables bound so far decide."""
-        scope = Scope(self.context.target, variables, {}, {}, sights=self.context.sights)
+        scope = Scope(self.context.target, variables, {}, {}, view_maps=self.context.view_maps)
         for guard in self.rule.decided[bound]:
             if not evaluate(guard, scope):
                 self._refuse(variables, f"'{unparse(guard)}' does not hold")
@@ -312,7 +312,7 @@ class _Enumeration:
             yield from self._choices(position + 1, variables, choice.variable)
             return
         depth = 1 + len(self.rule.declaration.operands) + position
-        scope = Scope(self.context.target, variables, {}, {}, wishes=self.context.wishes)
+        scope = Scope(self.context.target, variables, {}, {}, requests=self.context.requests)
         for value in evaluate(choice.domain, scope):
             bound = {**variables, choice.variable: value}
             if self._allowed(depth, bound):

@@ -38,13 +38,13 @@ from morello.rewriting.alternatives import (
 )
 from morello.rewriting.references import Point, Size, point
 from morello.rewriting.steps import Use, flatten
-from morello.rewriting.tracked import OpenPacking, Question, opened
+from morello.rewriting.tracked import Property, TrackedPacking, tracked
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FormUse:
+class SharedUse:
     """A sub-Spec of every Spec of the box, with those packings open that its parent's are.
 
     ``place`` is that of its family in `RuleAlternative.below`. ``weight`` is float64 and 0 where
@@ -62,26 +62,26 @@ class FormUse:
         family = alternative.below[self.place]
         assert family is not None
         return family.variant(
-            tuple(parent[p.position] if isinstance(p, OpenPacking) else p for p in self.packing)
+            tuple(parent[p.position] if isinstance(p, TrackedPacking) else p for p in self.packing)
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class SharedBinding:
     """An alternative with arrays, whatever that is which it does not ask of its operands.
 
     ``mask``: where it applies. ``cost``: its own cycles, float64; divided by the volume of the
     Spec it is ``base``. ``tiles`` are the tile sizes along the first axis, or empty if there is no
-    such axis. Forms are compared by identity.
+    such axis. They are compared by identity.
     """
 
     mask: Array
     cost: Array
-    uses: tuple[FormUse, ...]
+    uses: tuple[SharedUse, ...]
     tiles: tuple[int, ...]
 
 
-NOWHERE = Form(np.asarray(False), np.asarray(0.0), (), ())
+NEVER_APPLIES = SharedBinding(np.asarray(False), np.asarray(0.0), (), ())
 """Of an alternative that does not apply to any Spec of its box."""
 
 
@@ -99,39 +99,39 @@ class Bound:
     """An alternative of a variant, with arrays: a form, and which variants its uses lead to."""
 
     alternative: Alternative
-    form: Form
+    shared: SharedBinding
     variants: tuple[Variant, ...]
 
     @property
     def mask(self) -> Array:
         """Where it applies."""
-        return self.form.mask
+        return self.shared.mask
 
     @property
     def cost(self) -> Array:
         """Its own cycles, float64; divided by the volume of the Spec it is ``base``."""
-        return self.form.cost
+        return self.shared.cost
 
     @property
     def tiles(self) -> tuple[int, ...]:
         """Tile sizes along the first axis of arrays, or empty if there is no such axis."""
-        return self.form.tiles
+        return self.shared.tiles
 
     @cached_property
     def uses(self) -> tuple[BoundUse, ...]:
         """Sub-Specs of every Spec of the box."""
         return tuple(
             BoundUse(variant, use.weight, use.coordinates)
-            for variant, use in zip(self.variants, self.form.uses, strict=True)
+            for variant, use in zip(self.variants, self.shared.uses, strict=True)
         )
 
 
-def bound(alternative: Alternative, form: Form, variant: Variant) -> Bound:
+def bound(alternative: Alternative, shared: SharedBinding, variant: Variant) -> Bound:
     """A form of an alternative, for one of the variants that share it."""
     if isinstance(alternative, KernelAlternative):
-        return Bound(alternative, form, ())
-    below = (use.variant(alternative, variant.packing) for use in form.uses)
-    return Bound(alternative, form, tuple(below))
+        return Bound(alternative, shared, ())
+    below = (use.variant(alternative, variant.packing) for use in shared.uses)
+    return Bound(alternative, shared, tuple(below))
 
 
 def bind(
@@ -150,24 +150,24 @@ def bind(
         grid: The coordinates of the box, an int64 array each, along its own axis.
         tiles: Tile sizes to try where the alternative leaves the tile size open.
     """
-    form = _form(context, variant, alternative, grid, tiles)
-    return bound(alternative, form, variant)
+    shared = _form(context, variant, alternative, grid, tiles)
+    return bound(alternative, shared, variant)
 
 
-def open_form(
+def shared_binding(
     context: Context,
     variant: Variant,
     alternative: Alternative,
     grid: tuple[Array, ...],
     tiles: tuple[int, ...],
-) -> tuple[Form, frozenset[Question]]:
+) -> tuple[SharedBinding, frozenset[Property]]:
     """The form of an alternative on a box, and what it asks of the operands.
 
     Arguments are those of `bind`.
     """
-    asked: set[Question] = set()
-    form = _form(context, opened(variant, asked), alternative, grid, tiles)
-    return form, frozenset(asked)
+    read: set[Property] = set()
+    shared = _form(context, tracked(variant, read), alternative, grid, tiles)
+    return shared, frozenset(read)
 
 
 def _form(
@@ -176,7 +176,7 @@ def _form(
     alternative: Alternative,
     grid: tuple[Array, ...],
     tiles: tuple[int, ...],
-) -> Form:
+) -> SharedBinding:
     at = point(context.target, variant, grid)
     if isinstance(alternative, KernelAlternative):
         return _bind_kernel(context, variant.family, alternative, at)
@@ -185,16 +185,16 @@ def _form(
 
 def _bind_kernel(
     context: Context, family: Family, alternative: KernelAlternative, at: Point
-) -> Form:
+) -> SharedBinding:
     scope = scope_at(context.target, family, alternative, at)
     match = scope.match
     assert match is not None
     guards = (evaluate(g, scope) for g in match.kernel.guards)
     mask = _all(chain(_wider_than_panels(family, at), (c for _, c in match.conditions(at)), guards))
     if mask is None:
-        return NOWHERE
+        return NEVER_APPLIES
     cost = evaluate(match.kernel.cost, scope)
-    return Form(mask, np.asarray(cost, dtype=np.float64), (), ())
+    return SharedBinding(mask, np.asarray(cost, dtype=np.float64), (), ())
 
 
 def _bind_rule(
@@ -204,20 +204,20 @@ def _bind_rule(
     at: Point,
     tiles: tuple[int, ...],
     axes: int,
-) -> Form:
+) -> SharedBinding:
     tile = np.asarray(tiles, dtype=np.int64).reshape(-1, *([1] * axes))
     scope = scope_at(context.target, family, alternative, at, tile)
     declaration = alternative.rule.declaration
     guards = (evaluate(guard, scope) for guard in alternative.rule.sized_guards)
     mask = _all(chain(_wider_than_panels(family, at), guards))
     if mask is None:
-        return NOWHERE
+        return NEVER_APPLIES
     flat = flatten(result_in(context, alternative, scope))
     mask = _all((mask, *flat.required))
     if mask is None:
-        return NOWHERE
+        return NEVER_APPLIES
     cost = evaluate(declaration.cost, scope) if declaration.cost is not None else 0.0
-    return Form(
+    return SharedBinding(
         mask,
         np.asarray(cost, dtype=np.float64),
         tuple(
@@ -249,7 +249,7 @@ def _wider_than_panels(family: Family, at: Point) -> Iterator[Any]:
                     yield indices[dimension].extent(at.sizes) > width
 
 
-def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[FormUse]:
+def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[SharedUse]:
     """A sub-Spec, once for every way in which its operands can be packed."""
     leaf = use.leaf
     assert leaf.sizes is not None
@@ -263,12 +263,12 @@ def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[Form
             if isinstance(own, np.ndarray) and own.size > 1:
                 here = np.where(own == value, here, 0.0)
         if here is weight or here.any():
-            yield FormUse(place, packing, here, coordinates)
+            yield SharedUse(place, packing, here, coordinates)
 
 
 def _packings(packing: Packing) -> list[Packing]:
     """The different ones among those of a box."""
-    return [packing] if isinstance(packing, int | OpenPacking) else np.unique(packing).tolist()
+    return [packing] if isinstance(packing, int | TrackedPacking) else np.unique(packing).tolist()
 
 
 def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:

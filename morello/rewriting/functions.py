@@ -17,12 +17,12 @@ from morello.ir.dtypes import DType
 from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, panel, row_major, shortened, width_of
-from morello.ir.target import Kernel, Level, Target
-from morello.ir.views import Sight
+from morello.ir.target import Level, Microkernel, Target
+from morello.ir.views import ViewMap
 from morello.language import ast
 from morello.language.evaluate import evaluate
-from morello.rewriting.kernels import KernelMatch
-from morello.rewriting.layout_requests import Wish, Wishes
+from morello.rewriting.layout_requests import LayoutRequest, LayoutRequests
+from morello.rewriting.matching import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
 from morello.rewriting.patterns import (
     ANY,
@@ -52,10 +52,11 @@ FEW_OPERANDS = 3
 class Scope:
     """An environment for expressions: variables, the target, and the sizes if there are any.
 
-    ``used`` maps a bounded level's name to the grains in use. ``match`` is that of the kernel whose
-    guards and cost are evaluated; a rule has none. ``wishes`` says what kernels want of a tensor of
-    an operation, in an element type: choices ask for that. ``sights``: the views of an operand that
-    rules for the operation apply others to; guards that no size decides ask for that.
+    ``used`` maps a bounded level's name to its capacity units in use. ``match`` is that of the
+    kernel whose guards and cost are evaluated; a rule has none. ``requests`` says what kernels want
+    of a tensor of an operation, in an element type: choices ask for that. ``view_maps``: the views
+    of an operand that rules for the operation apply others to; guards that no size decides ask for
+    that.
     """
 
     target: Target
@@ -63,8 +64,8 @@ class Scope:
     sizes: Sizes
     used: Mapping[str, Size]
     match: KernelMatch | None = None
-    wishes: Callable[[SpecRef, TensorRef, DType], Wishes] | None = None
-    sights: Callable[[SpecRef, TensorRef], Iterable[Sight]] | None = None
+    requests: Callable[[SpecRef, TensorRef, DType], LayoutRequests] | None = None
+    view_maps: Callable[[SpecRef, TensorRef], Iterable[ViewMap]] | None = None
 
     def name(self, node: ast.Name) -> Any:
         """A variable, a coefficient or a level."""
@@ -157,31 +158,31 @@ def _layouts(
     layout without them.
     """
     rank = len(tensor.operand.order)
-    wanted = _wishes(scope, tensor, dtype or tensor.operand.dtype)
+    wanted = _requests(scope, tensor, dtype or tensor.operand.dtype)
     return wanted.once(
         (level.name, rank), lambda: _wanted_layouts(scope.target, wanted.of, level, rank)
     )
 
 
 def _wanted_layouts(
-    target: Target, wishes: Iterable[Wish], level: Level, rank: int
+    target: Target, requests: Iterable[LayoutRequest], level: Level, rank: int
 ) -> tuple[Layout, ...]:
     wanted = {row_major(rank)} if level.addressable else set[Layout]()
-    for wish in wishes:
-        levels = wish.pattern.levels
+    for request in requests:
+        levels = request.pattern.levels
         near = any(target.level_by_name[n].distance <= level.distance for n in levels)
-        if wish.plain and near and wish.possible and wish.pattern.order != ():
-            wanted.add(Layout(wish.order(rank)))
-        elif wish.plain and near and level.name in levels:
+        if request.plain and near and request.possible and request.pattern.order != ():
+            wanted.add(Layout(request.order(rank)))
+        elif request.plain and near and level.name in levels:
             wanted.add(row_major(rank))
-        if near and wish.read and target.moves_lines_from(level) and wish.possible:
-            wanted.update(wish.in_panels(rank))
+        if near and request.read and target.moves_lines_from(level) and request.possible:
+            wanted.update(request.in_panels(rank))
     return tuple(sorted(wanted))
 
 
-def _wishes(scope: Scope, tensor: TensorRef, dtype: DType) -> Wishes:
-    assert scope.wishes is not None, "only choices ask what kernels want"
-    return scope.wishes(_operation_of(scope), tensor, dtype)
+def _requests(scope: Scope, tensor: TensorRef, dtype: DType) -> LayoutRequests:
+    assert scope.requests is not None, "only choices ask what kernels want"
+    return scope.requests(_operation_of(scope), tensor, dtype)
 
 
 def _vectors(
@@ -194,7 +195,7 @@ def _vectors(
     if level.addressable:
         return (0,)
     given = dtype or tensor.operand.dtype
-    wanted = _wishes(scope, tensor, given)
+    wanted = _requests(scope, tensor, given)
     held = _held(scope.target, _operation_of(scope))
     return wanted.once(
         (level.name, held), lambda: _wanted_vectors(scope.target, wanted.of, level, given, held)
@@ -211,15 +212,15 @@ def _held(target: Target, f: SpecRef) -> Held:
 
 
 def _wanted_vectors(
-    target: Target, wishes: Iterable[Wish], level: Level, dtype: DType, held: Held
+    target: Target, requests: Iterable[LayoutRequest], level: Level, dtype: DType, held: Held
 ) -> tuple[int, ...]:
     wanted = {
         width
-        for wish in wishes
-        if wish.reused and level.name in wish.pattern.levels
-        for width in (wish.pattern.width(dtype.bytes) or 0,)
-        if has_registers(target, wish.pattern, dtype, width)
-        if not wish.own or accepts_registers(wish.kernel, held)
+        for request in requests
+        if request.reused and level.name in request.pattern.levels
+        for width in (request.pattern.width(dtype.bytes) or 0,)
+        if has_registers(target, request.pattern, dtype, width)
+        if not request.own or accepts_registers(request.kernel, held)
     }
     return tuple(v for v in level.vectors if v in wanted)
 
@@ -252,9 +253,9 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
 
 def _visible(scope: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     """Whether some rule for this very operator can see it as it lies, or none looks at it."""
-    assert scope.sights is not None, "only guards that no size decides ask what rules see"
-    views = scope.sights(f, tensor)
-    return not views or any(is_seen_along_rows(tensor, sight) for sight in views)
+    assert scope.view_maps is not None, "only guards that no size decides ask what rules see"
+    views = scope.view_maps(f, tensor)
+    return not views or any(is_seen_along_rows(tensor, view_map) for view_map in views)
 
 
 def _in_place(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
@@ -327,7 +328,7 @@ def takes_directly(target: Target, f: SpecRef) -> bool:
     )
 
 
-def _is_for(kernel: Kernel, f: SpecRef) -> bool:
+def _is_for(kernel: Microkernel, f: SpecRef) -> bool:
     operation = f.family.operation
     if not implements(kernel, operation.operator):
         return False

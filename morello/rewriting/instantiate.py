@@ -23,7 +23,7 @@ from morello.ir.layout import Axis, Layout, Packing, packed_whole, panel, shorte
 from morello.ir.operators import OperandIndex, Operation, Operator, is_whole
 from morello.ir.spec import Family, Operand
 from morello.ir.target import Level, Target
-from morello.ir.views import Sight, sight
+from morello.ir.views import ViewMap, view_map
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.language.unparse import unparse
@@ -32,12 +32,12 @@ from morello.rewriting.lifetimes import places_of
 from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed
 from morello.rewriting.references import (
     INTERMEDIATE,
-    Seen,
+    OperandView,
     Size,
     Sizes,
     SpecRef,
     TensorRef,
-    grains,
+    capacity_units,
     operation_sizes,
 )
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
@@ -243,7 +243,7 @@ class Instantiation:
             found: TensorRef = self._value(argument, state)
             return _not_ahead(state.tensors.get(found.key, found)), not found.intermediate
         found = self._value(argument.operand, state)
-        seen = sight(self.f.family.operation, int(found.key), argument.indices)
+        seen = view_map(self.f.family.operation, int(found.key), argument.indices)
         source = state.tensors[found.key]
         source = source if state.whole else _not_ahead(source)
         return view_of(source, seen, self.target, None if self.structural else state.sizes)
@@ -279,7 +279,7 @@ class Instantiation:
             fits = fits & (wide if node.per is None else False)
         if not self.structural and level.capacity is not None:
             held = tensor if copied else source
-            taken = grains(held, level, copied, state.sizes, self.target.page)
+            taken = capacity_units(held, level, copied, state.sizes, self.target.page)
             total = state.used[level.name] + taken
             fits = fits & (total <= level.capacity)
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
@@ -380,12 +380,16 @@ class Instantiation:
         if counting is None or not tensor.indexed_by(counting):
             return tensor
         rank = len(tensor.indices) - 1
-        seen = Sight(tensor.indices[:-1], tuple(map(Axis, range(rank))), (0,) * (rank + 1))
+        seen = ViewMap(tensor.indices[:-1], tuple(map(Axis, range(rank))), (0,) * (rank + 1))
         order = tuple(d for d in tensor.operand.order if d < rank)
         packing = None if self.structural else packed_whole(rank, 0)
         operand = tensor.operand.changed(order=order)
         return replace(
-            tensor, operand=operand, indices=seen.indices, packing=packing, seen=Seen(tensor, seen)
+            tensor,
+            operand=operand,
+            indices=seen.indices,
+            packing=packing,
+            view=OperandView(tensor, seen),
         )
 
     def _part(self, tensor: TensorRef, sizes: Sizes, dim: str) -> TensorRef:

@@ -14,7 +14,7 @@ from morello.ir.layout import Axis, row_major
 from morello.ir.spec import Family, Operand
 from morello.ir.target import Target
 from morello.rewriting.functions import takes_directly
-from morello.rewriting.layout_requests import Wish
+from morello.rewriting.layout_requests import LayoutRequest
 from morello.rewriting.patterns import wanted_patterns
 from morello.rewriting.references import SpecRef, TensorRef, spec_ref
 from morello.rewriting.renaming import is_renaming
@@ -24,9 +24,9 @@ Applied = Callable[[SpecRef], Iterator[Leaf]]
 """What rules apply to views of an operation's operands, whatever the sizes are."""
 
 
-def wishes(
+def requests(
     target: Target, applied: Applied, f: SpecRef, tensor: TensorRef, dtype: DType
-) -> Iterator[Wish]:
+) -> Iterator[LayoutRequest]:
     """What kernels want of one tensor of an operation, of this element type.
 
     Of kernels that may still match, see `wanted_patterns`; also those for operators that rules
@@ -36,7 +36,7 @@ def wishes(
     axes = tuple(map(Axis, range(len(tensor.indices))))
     for use, position in _uses(target, f, tensor):
         own = use is f
-        yield from _wishes(target, applied, use, position, dtype, axes, reused=True, own=own)
+        yield from _requests(target, applied, use, position, dtype, axes, reused=True, own=own)
 
 
 def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecRef, int]]:
@@ -59,7 +59,7 @@ def _alone(target: Target, graph: Graph, node: Node) -> SpecRef:
     return spec_ref(Family(node.operation, tuple(operands)))
 
 
-def _wishes(
+def _requests(
     target: Target,
     applied: Applied,
     f: SpecRef,
@@ -69,19 +69,19 @@ def _wishes(
     *,
     reused: bool,
     own: bool,
-) -> Iterator[Wish]:
+) -> Iterator[LayoutRequest]:
     name, key = f.family.operation.names[position], f.tensors[position].key
     convertible = not takes_directly(target, f)
     read = f.family.operation.reads(position)
     for kernel, pattern in wanted_patterns(target, f, position, dtype, convertible=convertible):
-        yield Wish(kernel, name, pattern, axes, reused, read, own)
+        yield LayoutRequest(kernel, name, pattern, axes, reused, read, own)
     for leaf in applied(f):
         below = spec_ref(leaf.family)
         for place, tensor in enumerate(leaf.tensors):
             if tensor.key == key:
-                along = axes if tensor.seen is None else _along(axes, tensor.seen.sight.axes)
+                along = axes if tensor.view is None else _along(axes, tensor.view.view_map.axes)
                 again = reused and _is_reused(f, leaf, tensor)
-                yield from _wishes(
+                yield from _requests(
                     target, applied, below, place, dtype, along, reused=again, own=False
                 )
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morello.ir.layout import Axis, Layout, Order, height_of, panel_of, width_of
-from morello.ir.target import Kernel
+from morello.ir.target import Microkernel
 from morello.language import ast
 from morello.rewriting.patterns import pattern_order, refuses_plain
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class LayoutRequest:
     """What a kernel wants of an operand, or of a view of it along ``axes``.
 
     ``reused``: no view is around it, or one that is read again for another value of what it leaves
@@ -22,7 +22,7 @@ class Wish:
     kernel is for the operation itself, whose other operands it has to accept as they are.
     """
 
-    kernel: Kernel
+    kernel: Microkernel
     name: str
     pattern: ast.KernelOperand
     axes: tuple[Axis, ...]
@@ -70,10 +70,10 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wishes:
+class LayoutRequests:
     """All that kernels want of an operand, and what was concluded from it."""
 
-    of: tuple[Wish, ...]
+    of: tuple[LayoutRequest, ...]
     _concluded: dict[object, tuple[Any, ...]] = field(default_factory=dict)
 
     def once(self, question: object, conclude: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -60,7 +60,7 @@ def may_alias(operation: Operation, position: int) -> bool:
 
 
 def _sight(tensor: TensorRef) -> object:
-    return None if tensor.seen is None else tensor.seen.sight
+    return None if tensor.view is None else tensor.view.view_map
 
 
 class _Lifetimes:

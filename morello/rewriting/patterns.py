@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from morello.ir.dtypes import DTYPES, DType
 from morello.ir.layout import Order, row_major
 from morello.ir.operators import Operation, Operator
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS, Rows, may_be_rows, rows_of
 from morello.language import ast
 from morello.rewriting.references import SpecRef
@@ -25,7 +25,7 @@ class Patterns:
     rows: Rows | None = None
 
 
-def implements(kernel: Kernel, operator: Operator) -> bool:
+def implements(kernel: Microkernel, operator: Operator) -> bool:
     """Whether a kernel can be for this operator at all."""
     match = kernel.match
     if operator.composite:
@@ -84,7 +84,7 @@ Held = tuple[tuple[str, str, int, int], ...]
 """Of operands in registers: the name, the level, the vector's bytes, and an element's."""
 
 
-def accepts_registers(kernel: Kernel, held: Held) -> bool:
+def accepts_registers(kernel: Microkernel, held: Held) -> bool:
     """Whether a kernel accepts operands in these registers; one for rows, by some pattern."""
     patterns = kernel.match.operands
     named = kernel.match.kind == "named"
@@ -106,7 +106,7 @@ def pattern_order(pattern: ast.KernelOperand, rank: int) -> Order:
     return (*range(extra), *(extra + d for d in pattern.order))
 
 
-def refuses_plain(kernel: Kernel, name: str) -> bool:
+def refuses_plain(kernel: Microkernel, name: str) -> bool:
     """Whether a guard lets this operand be in panels of one width only: ``panels(X) == 4``."""
     return any(
         guard.operator == "==" and _is_panels(guard.left, name) and _is_width(guard.right)
@@ -128,7 +128,7 @@ def _is_width(expr: ast.Expr) -> bool:
 
 def wanted_patterns(
     target: Target, f: SpecRef, position: int, dtype: DType, *, convertible: bool
-) -> Iterator[tuple[Kernel, ast.KernelOperand]]:
+) -> Iterator[tuple[Microkernel, ast.KernelOperand]]:
     """Patterns that the target's kernels have for one operand of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs

@@ -19,7 +19,7 @@ from morello.ir.operators import OperandIndex, Operation
 from morello.ir.sizes import sizes_from, with_hidden
 from morello.ir.spec import Family, Operand, Variant
 from morello.ir.target import Level, Target
-from morello.ir.views import Sight
+from morello.ir.views import ViewMap
 
 Size = Any
 """An int, or an int64 array that broadcasts over the axes of a box."""
@@ -34,8 +34,8 @@ INTERMEDIATE = "on the way: "
 class Point:
     """Coordinates by name: numbers for one Spec, open-grid arrays for a box of Specs.
 
-    ``used`` maps a bounded level's name to the grains in use; ``packing``, numbers, is in the
-    order of the operands.
+    ``used`` maps a bounded level's name to its capacity units in use; ``packing``, numbers, is in
+    the order of the operands.
     """
 
     sizes: Sizes
@@ -49,7 +49,7 @@ class TensorRef:
 
     ``key`` tells it apart within one application; ``name`` is what it is declared as. ``indices``
     say how the matched operation's dimensions index it, also when it is a copy. ``packing`` is
-    absent while only the structure is looked at. ``seen``: it is a view of another one.
+    absent while only the structure is looked at. ``view``: it is a view of another one.
     """
 
     key: str
@@ -57,12 +57,12 @@ class TensorRef:
     operand: Operand
     indices: tuple[OperandIndex, ...]
     packing: Packing = None
-    seen: Seen | None = None
+    view: OperandView | None = None
 
     @property
     def source(self) -> TensorRef:
         """What it is a view of, or itself."""
-        return self if self.seen is None else self.seen.source
+        return self if self.view is None else self.view.source
 
     @property
     def intermediate(self) -> bool:
@@ -71,11 +71,11 @@ class TensorRef:
 
     def with_operand(self, operand: Operand) -> TensorRef:
         """The same, but for what it is and where."""
-        return TensorRef(self.key, self.name, operand, self.indices, self.packing, self.seen)
+        return TensorRef(self.key, self.name, operand, self.indices, self.packing, self.view)
 
     def with_packing(self, packing: Packing) -> TensorRef:
         """The same, packed like this."""
-        return TensorRef(self.key, self.name, self.operand, self.indices, packing, self.seen)
+        return TensorRef(self.key, self.name, self.operand, self.indices, packing, self.view)
 
     def indexed_by(self, dim: str) -> list[int]:
         """Positions of its logical dimensions that move with an iteration dimension."""
@@ -87,22 +87,22 @@ class TensorRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class OperandView:
     """How a view sees its source."""
 
     source: TensorRef
-    sight: Sight
+    view_map: ViewMap
 
     @property
     def all(self) -> bool:
         """Whether it is all of the source, its dimensions perhaps in another order."""
-        own, sight = self.source.indices, self.sight
+        own, view_map = self.source.indices, self.view_map
         return (
-            len(sight.axes) == len(own)
-            and sight.plain
+            len(view_map.axes) == len(own)
+            and view_map.plain
             and all(
                 axis.step == 1 and index.margins == own[axis.dimension].margins
-                for axis, index in zip(sight.axes, sight.indices, strict=True)
+                for axis, index in zip(view_map.axes, view_map.indices, strict=True)
             )
         )
 
@@ -166,7 +166,10 @@ def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Poin
     used = coordinates[len(dims) :]
     return Point(
         with_hidden(variant.family.operation, dict(zip(dims, coordinates, strict=False))),
-        {level.name: grains for level, grains in zip(target.bounded, used, strict=True)},
+        {
+            level.name: capacity_units
+            for level, capacity_units in zip(target.bounded, used, strict=True)
+        },
         variant.packing,
     )
 
@@ -264,7 +267,7 @@ def elements_in_memory(tensor: TensorRef, sizes: Sizes) -> Size:
     return prod(extents_in_memory(tensor, sizes), start=1)
 
 
-def grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: int) -> Size:
+def capacity_units(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: int) -> Size:
     """What a tensor takes of a level's capacity, where it lies or copied to a place of its own.
 
     Of rows that lie a multiple of the page apart, the lines at the same place in a page share the
@@ -279,4 +282,4 @@ def grains(tensor: TensorRef, level: Level, copied: bool, sizes: Sizes, page: in
         aliased = (rows > 1) & (paged(tensor.packing) == 1)
         whole = np.where(aliased, max(page, level.line), level.line)
         size = rows * -(-length * tensor.operand.dtype.bytes // whole) * whole
-    return -(-size // level.grain)
+    return -(-size // level.capacity_unit)

@@ -131,9 +131,9 @@ class Tiled:
 class Placed:
     """``with``: ``tensor`` is ``source`` at another level; ``copied`` if it is a buffer.
 
-    ``fits`` must hold: what this takes, in grains, is no more than what is free of the level, and a
-    buffer in panels is wider than one. ``shape`` is that of an intermediate, which has no source
-    that could tell it, and of what has a part for each step of a loop.
+    ``fits`` must hold: what this takes, in capacity units, is no more than what is free of the
+    level, and a buffer in panels is wider than one. ``shape`` is that of an intermediate, which has
+    no source that could tell it, and of what has a part for each step of a loop.
     """
 
     tensor: TensorRef

@@ -24,7 +24,7 @@ from morello.ir.operators import Operation, Operator
 from morello.ir.spec import Family, Operand, Variant
 from morello.ir.target import Level, Target
 
-Question = tuple[int, str]
+Property = tuple[int, str]
 """The position of an operand, and what of it is asked: one of `OF_OPERANDS`; or `OPERATION`, and
 one of `OF_OPERATIONS`."""
 
@@ -53,145 +53,147 @@ OF_OPERANDS: dict[str, Callable[[Target, Operand, int], object]] = {
 """What an operand of a target answers, packed in this way."""
 
 
-def answers(target: Target, variant: Variant, questions: Iterable[Question]) -> tuple[object, ...]:
+def property_values(
+    target: Target, variant: Variant, properties: Iterable[Property]
+) -> tuple[object, ...]:
     """What a variant's operation and operands answer."""
     family, packing = variant.family, variant.packing
     return tuple(
         OF_OPERATIONS[what](family.operation)
         if position == OPERATION
         else OF_OPERANDS[what](target, family.operands[position], packing[position])
-        for position, what in questions
+        for position, what in properties
     )
 
 
-class OpenOperation(Operation):
+class TrackedOperation(Operation):
     """An operation of this structure."""
 
     _own: Operation
-    _asked: set[Question]
+    _read: set[Property]
 
-    def __init__(self, own: Operation, asked: set[Question]) -> None:
-        self.__dict__.update(_own=own, _asked=asked)
+    def __init__(self, own: Operation, read: set[Property]) -> None:
+        self.__dict__.update(_own=own, _read=read)
         structure = ("names", "operands", "dims", "output_dims", "reduced_dims", "hides")
         self.__dict__.update({name: getattr(own, name) for name in structure})
 
-    def _answer(self, what: str) -> Operation:
-        self._asked.add((OPERATION, what))
+    def _value(self, what: str) -> Operation:
+        self._read.add((OPERATION, what))
         return self._own
 
     @property
     def operator(self) -> Operator:
-        return self._answer("itself").operator
+        return self._value("itself").operator
 
     @property
     def group_rank(self) -> int:
-        return self._answer("itself").group_rank
+        return self._value("itself").group_rank
 
     @property
     def accumulating(self) -> bool:
-        return self._answer("accumulating").accumulating
+        return self._value("accumulating").accumulating
 
     @property
     def scalars(self) -> tuple[tuple[str, float], ...]:
-        return self._answer("itself").scalars
+        return self._value("itself").scalars
 
     @property
     def restricted(self) -> bool:
-        return self._answer("restricted").restricted
+        return self._value("restricted").restricted
 
 
-class OpenOperand(Operand):
+class TrackedOperand(Operand):
     """The operand at a position, or the same with some changes: as a part of it, or a view."""
 
     _position: int
     _own: Operand
-    _asked: set[Question]
+    _read: set[Property]
     _changes: dict[str, Any]
 
     def __init__(
-        self, position: int, own: Operand, asked: set[Question], changes: dict[str, Any]
+        self, position: int, own: Operand, read: set[Property], changes: dict[str, Any]
     ) -> None:
-        self.__dict__.update(_position=position, _own=own, _asked=asked, _changes=changes)
+        self.__dict__.update(_position=position, _own=own, _read=read, _changes=changes)
 
-    def _answer(self, what: str) -> Any:
+    def _value(self, what: str) -> Any:
         if what in self._changes:
             return self._changes[what]
-        self._asked.add((self._position, what))
+        self._read.add((self._position, what))
         return getattr(self._own, what)
 
     @property
     def dtype(self) -> DType:
-        return self._answer("dtype")  # type: ignore[no-any-return]
+        return self._value("dtype")  # type: ignore[no-any-return]
 
     @property
     def level(self) -> Level:
-        return self._answer("level")  # type: ignore[no-any-return]
+        return self._value("level")  # type: ignore[no-any-return]
 
     @property
     def order(self) -> Order:
-        return self._answer("order")  # type: ignore[no-any-return]
+        return self._value("order")  # type: ignore[no-any-return]
 
     @property
     def vector(self) -> int:
-        return self._answer("vector")  # type: ignore[no-any-return]
+        return self._value("vector")  # type: ignore[no-any-return]
 
     @property
     def weight(self) -> bool:
-        return self._answer("weight")  # type: ignore[no-any-return]
+        return self._value("weight")  # type: ignore[no-any-return]
 
     @property
     def aliased(self) -> bool:
-        return self._answer("aliased")  # type: ignore[no-any-return]
+        return self._value("aliased")  # type: ignore[no-any-return]
 
     @property
     def addressable(self) -> bool:
         if "level" in self._changes:
             return self.level.addressable
-        return self._answer("addressable")  # type: ignore[no-any-return]
+        return self._value("addressable")  # type: ignore[no-any-return]
 
     def moves_lines(self, target: Target) -> bool:
         if "level" not in self._changes:
-            self._asked.add((self._position, "lines"))
+            self._read.add((self._position, "lines"))
             return self._own.moves_lines(target)
         return target.moves_lines_from(self.level)
 
     def changed(self, **changes: Any) -> Self:
-        return type(self)(self._position, self._own, self._asked, {**self._changes, **changes})
+        return type(self)(self._position, self._own, self._read, {**self._changes, **changes})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OpenPacking:
+class TrackedPacking:
     """The packing of the operand at a position."""
 
     position: int
     own: int
-    asked: set[Question]
+    read: set[Property]
 
-    def _answer(self, what: str = "packing") -> int:
-        self.asked.add((self.position, what))
+    def _value(self, what: str = "packing") -> int:
+        self.read.add((self.position, what))
         return self.own
 
     def __rshift__(self, bits: int) -> int:
-        return self._answer("panel" if bits == PANEL_SHIFT else "packing") >> bits
+        return self._value("panel" if bits == PANEL_SHIFT else "packing") >> bits
 
     def __and__(self, bits: int) -> int:
-        return self._answer() & bits
+        return self._value() & bits
 
     def __eq__(self, other: object) -> Any:
-        return operator.eq(self._answer(), other)
+        return operator.eq(self._value(), other)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self._answer(), dtype)
+        return np.asarray(self._value(), dtype)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def opened(variant: Variant, asked: set[Question]) -> Variant:
-    """A variant of which all is open; ``asked`` is where it notes what it is asked."""
+def tracked(variant: Variant, read: set[Property]) -> Variant:
+    """A variant of which all is open; ``read`` is where it notes what it is asked."""
     family = variant.family
-    operands = (OpenOperand(p, own, asked, {}) for p, own in enumerate(family.operands))
+    operands = (TrackedOperand(p, own, read, {}) for p, own in enumerate(family.operands))
     packing: tuple[Any, ...] = tuple(
-        OpenPacking(p, own, asked) for p, own in enumerate(variant.packing)
+        TrackedPacking(p, own, read) for p, own in enumerate(variant.packing)
     )
-    operation = OpenOperation(family.operation, asked)
+    operation = TrackedOperation(family.operation, read)
     return Variant(Family(operation, tuple(operands), family.threads), packing)

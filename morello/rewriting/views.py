@@ -28,30 +28,30 @@ from morello.ir.layout import (
 )
 from morello.ir.sizes import sizes_from
 from morello.ir.target import Target
-from morello.ir.views import Sight
-from morello.rewriting.references import Seen, Sizes, SpecRef, TensorRef, extents_in_memory
+from morello.ir.views import ViewMap
+from morello.rewriting.references import OperandView, Sizes, SpecRef, TensorRef, extents_in_memory
 
 
 def view_of(
-    source: TensorRef, sight: Sight, target: Target, sizes: Sizes | None
+    source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes | None
 ) -> tuple[TensorRef, Any]:
     """A view of a tensor, and what must hold for it to be one.
 
     Args:
         source: What is seen, indexed by dimensions of the matched operation.
-        sight: How.
+        view_map: How.
         target: Says where it matters how rows lie.
         sizes: Of the matched operation's dimensions; none while only the structure is looked at.
     """
-    seen = Seen(source, sight)
-    operand = source.operand.changed(order=order_of(sight.axes, source.operand.order))
+    seen = OperandView(source, view_map)
+    operand = source.operand.changed(order=order_of(view_map.axes, source.operand.order))
     if not seen.all:
         operand = operand.changed(weight=False)
-    packing = None if sizes is None else _packing(source, sight, target, sizes)
-    view = replace(source, operand=operand, indices=sight.indices, packing=packing, seen=seen)
+    packing = None if sizes is None else _packing(source, view_map, target, sizes)
+    view = replace(source, operand=operand, indices=view_map.indices, packing=packing, view=seen)
     if sizes is None:
-        return view, is_seen_along_rows(source, sight)
-    return view, _is_seen(source, sight, target, sizes)
+        return view, is_seen_along_rows(source, view_map)
+    return view, _is_seen(source, view_map, target, sizes)
 
 
 def slice_of(
@@ -65,13 +65,13 @@ def slice_of(
         target: As for `view_of`.
         sizes: As for `view_of`.
     """
-    sight = sliced(f.family.operation) or framed(f.family.operation)
-    if sight is None:
+    view_map = sliced(f.family.operation) or framed(f.family.operation)
+    if view_map is None:
         return tensors[0], False
-    return view_of(tensors[sight.position], sight, target, sizes)
+    return view_of(tensors[view_map.position], view_map, target, sizes)
 
 
-def is_seen_along_rows(source: TensorRef, sight: Sight) -> bool:
+def is_seen_along_rows(source: TensorRef, view_map: ViewMap) -> bool:
     """Whether neighbours along a view's fastest dimension are neighbours in memory.
 
     In registers a row is one, and has to begin where the tensor's does.
@@ -79,45 +79,45 @@ def is_seen_along_rows(source: TensorRef, sight: Sight) -> bool:
     order = source.operand.order
     if not order:
         return True
-    begins = not source.operand.vector or (sight.plain and not sight.starts[order[-1]])
-    return begins and (not sight.axes or Axis(order[-1]) in sight.axes)
+    begins = not source.operand.vector or (view_map.plain and not view_map.starts[order[-1]])
+    return begins and (not view_map.axes or Axis(order[-1]) in view_map.axes)
 
 
-def _is_seen(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> Any:
+def _is_seen(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Any:
     """Whether there is one element along every dimension that a view leaves out.
 
     Of what an operation only moves nothing is left out, but some has to lie together. Panels stay
     whole: a view without the margins along them might have parts of some.
     """
     result: Any = True
-    if sight.moving is None:
-        kept = {dim for index in sight.indices for dim, _ in index.terms}
+    if view_map.moving is None:
+        kept = {dim for index in view_map.indices for dim, _ in index.terms}
         for dim in dict.fromkeys(d for i in source.indices for d, _ in i.terms if d not in kept):
             result = result & (sizes[dim] == 1)
     else:
-        result = _lies_together(source, sight, target, sizes)
-    margins, panels = _margins(source, sight), panel(source.packing)
+        result = _lies_together(source, view_map, target, sizes)
+    margins, panels = _margins(source, view_map), panel(source.packing)
     for dimension, width in zip(source.operand.order[::-1], cuts(panels), strict=False):
-        if margins[dimension] or not sight.plain:
+        if margins[dimension] or not view_map.plain:
             result = result & (width == 0)
     return result
 
 
-def _lies_together(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> Any:
+def _lies_together(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Any:
     """Whether every dimension that goes through two has steps of one length.
 
     Rows follow each other where their tensor is packed that far; of levels that no lines are moved
     from that is not known.
     """
-    if not sight.joins:
+    if not view_map.joins:
         return True
-    assert sight.moving is not None
-    shapes = [source.extents(sizes), tuple(index.extent(sizes) for index in sight.indices)]
-    inside = sizes_from(sight.moving, shapes if sight.position == 0 else shapes[::-1])
+    assert view_map.moving is not None
+    shapes = [source.extents(sizes), tuple(index.extent(sizes) for index in view_map.indices)]
+    inside = sizes_from(view_map.moving, shapes if view_map.position == 0 else shapes[::-1])
     innermost_first = source.operand.order[::-1]
     known = source.operand.moves_lines(target)
     result: Any = True
-    for join in sight.joins:
+    for join in view_map.joins:
         outer, inner = join.outer_axis, join.inner_axis
         length = inside[join.inner]
         together = np.equal(join.above, join.below * length)
@@ -133,35 +133,35 @@ def _lies_together(source: TensorRef, sight: Sight, target: Target, sizes: Sizes
     return result
 
 
-def _packing(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> Packing:
+def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Packing:
     """How a view is packed: dimensions that it leaves out are no gap, steps and margins are one.
 
     From the fastest dimension on they are taken to lie together until there is a gap. What is
     beyond it is apart by as much as its step.
     """
-    if Seen(source, sight).all:
+    if OperandView(source, view_map).all:
         return source.packing
     rank = len(source.operand.order)
-    everything = packed_whole(len(sight.axes), panel(source.packing))
+    everything = packed_whole(len(view_map.axes), panel(source.packing))
     if not source.operand.moves_lines(target):
         return everything
     order, page = source.operand.order, target.page
     before, rows = contiguity(source.packing), paged(source.packing)
-    extents, margins = extents_in_memory(source, sizes), _margins(source, sight)
+    extents, margins = extents_in_memory(source, sizes), _margins(source, view_map)
     together: Any = np.True_
     inner: Any = 0
     run: Any = source.operand.dtype.bytes
     for place, dimension in enumerate(reversed(order)):
         extent = extents[-1 - place]
-        along = [p for p, axis in enumerate(sight.axes) if axis.dimension == dimension]
+        along = [p for p, axis in enumerate(view_map.axes) if axis.dimension == dimension]
         reach: Any = 1
-        for position in sorted(along, key=lambda p: sight.axes[p].step):
-            step = sight.axes[position].step
+        for position in sorted(along, key=lambda p: view_map.axes[p].step):
+            step = view_map.axes[position].step
             held = together & np.greater(before, place)
             rows = np.where(held & np.not_equal(step, reach), step * run % page == 0, rows)
             together = held & np.equal(step, reach)
             inner = inner + together
-            reach = step * sight.indices[position].extent(sizes)
+            reach = step * view_map.indices[position].extent(sizes)
         run = run * extent
         ends = np.not_equal(reach, extent) if len(along) > 1 else np.bool_(margins[dimension] > 0)
         beyond = together & np.greater(before, place + 1) & ends
@@ -173,7 +173,7 @@ def _packing(source: TensorRef, sight: Sight, target: Target, sizes: Sizes) -> P
     return pack(inner, rows, panel(source.packing))
 
 
-def _margins(source: TensorRef, sight: Sight) -> Mapping[int, int]:
+def _margins(source: TensorRef, view_map: ViewMap) -> Mapping[int, int]:
     """How many elements a view does not show, along each dimension of its source."""
-    kept = {a.dimension: i.margins for a, i in zip(sight.axes, sight.indices, strict=True)}
+    kept = {a.dimension: i.margins for a, i in zip(view_map.axes, view_map.indices, strict=True)}
     return {d: i.margins - kept.get(d, 0) for d, i in enumerate(source.indices)}

@@ -24,11 +24,11 @@ from morello.search.solving.compiled import compiled_solver
 from morello.search.solving.solve import solve_variant
 from morello.search.solving.step_plan import StepPlanner
 from morello.search.solving.workers import run_in_order
-from morello.search.tables.memo_backend import Known, Nothing
+from morello.search.tables.memo_backend import MemoBackend, NullMemo
 from morello.search.tables.scratch import Scratch
 from morello.search.tables.solved import Solved
 
-NOTHING_KNOWN = Nothing()
+NO_MEMO = NullMemo()
 
 UNLIMITED = Budget()
 """As far as memory reaches."""
@@ -54,7 +54,7 @@ def search(
     progress: Callable[[Progress], None] | None = None,
     budget: Budget = UNLIMITED,
     workers: int | None = None,
-    known: Known = NOTHING_KNOWN,
+    known: MemoBackend = NO_MEMO,
 ) -> Solution:
     """Solve a goal and everything below it.
 

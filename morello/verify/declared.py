@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.rule import Rule
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.language.source import Source, Span
 from morello.toolchain.compilers import Compiler, find_compiler
 from morello.toolchain.host import host_lacks
-from morello.verify.kernels import KernelReport, verify_kernels
+from morello.verify.kernel_executions import KernelReport, verify_kernels
 from morello.verify.rules import verify_rule
 from morello.verify.tried import Tried
 
@@ -102,7 +102,7 @@ def _of_target(
     yield from map(_of_kernel, kernels, reports)
 
 
-def _of_kernel(kernel: Kernel, report: KernelReport | None, untried: str = "") -> Verdict:
+def _of_kernel(kernel: Microkernel, report: KernelReport | None, untried: str = "") -> Verdict:
     span = kernel.declaration.name_span
     if report is None:
         return Verdict("kernel", kernel.name, span, untried=untried)

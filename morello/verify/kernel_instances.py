@@ -18,10 +18,10 @@ from morello.ir.dtypes import DTYPES, DType
 from morello.ir.layout import Order
 from morello.ir.operators import Operation, Operator
 from morello.ir.spec import Family, Operand, Variant
-from morello.ir.target import Kernel, Level, Target
+from morello.ir.target import Level, Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast
-from morello.rewriting.kernels import KernelMatch, match_kernel
+from morello.rewriting.matching import KernelMatch, match_kernel
 from morello.rewriting.patterns import implements, pattern_order
 from morello.verify.families import dtype_choices, operations
 from morello.verify.kernel_sizes import LARGE, free_dims, large_shapes, small_shapes
@@ -72,7 +72,7 @@ class KernelInstance:
 
 def kernel_instances(
     target: Target,
-    kernel: Kernel,
+    kernel: Microkernel,
     operators: Mapping[str, Operator],
     budget: int | None = None,
 ) -> list[KernelInstance]:
@@ -84,7 +84,7 @@ def kernel_instances(
 
 
 def instances_of(
-    target: Target, kernel: Kernel, accepted: Sequence[KernelMatch], budget: int | None = None
+    target: Target, kernel: Microkernel, accepted: Sequence[KernelMatch], budget: int | None = None
 ) -> list[KernelInstance]:
     """The same, where the families that the kernel accepts are known."""
     families = _in_turn(accepted, Random(kernel.name))
@@ -153,7 +153,7 @@ def _turns(queues: Iterable[Sequence[_Item]]) -> Iterator[_Item]:
 
 
 def kernel_families(
-    target: Target, kernel: Kernel, operators: Mapping[str, Operator]
+    target: Target, kernel: Microkernel, operators: Mapping[str, Operator]
 ) -> list[KernelMatch]:
     """Every family that a kernel accepts, of at most `GROUP_RANKS` ranks of each operator."""
     found: list[KernelMatch] = []
@@ -174,7 +174,7 @@ Places = dict[tuple[str, DType, int], tuple[Operand, ...]]
 
 
 def _matches(
-    target: Target, kernel: Kernel, operation: Operation, places: Places
+    target: Target, kernel: Microkernel, operation: Operation, places: Places
 ) -> Iterator[KernelMatch]:
     match = kernel.match
     if not implements(kernel, operation.operator):

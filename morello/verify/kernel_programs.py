@@ -20,7 +20,7 @@ from morello.ir.programs.tree import (
     Affine,
     Allocate,
     Block,
-    Kept,
+    FirstUseCopy,
     KernelCall,
     Node,
     Origin,
@@ -29,7 +29,7 @@ from morello.ir.programs.tree import (
     View,
 )
 from morello.ir.spec import Operand
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
@@ -105,7 +105,7 @@ def kernel_program(
             place = replace(view, tensor=replace(view.tensor, name="kept", role="output"))
             held = replace(place, level=held.level)
             view = _argument(target, instance, position, operand, panels=0)
-            kept = Kept(position, replace(view, level=held.level), ())
+            kept = FirstUseCopy(position, replace(view, level=held.level), ())
         views.append(view)
         inner.append(held)
     call = KernelCall(
@@ -202,7 +202,7 @@ def _row(view: View, start: tuple[int, ...], sizes: tuple[int, ...]) -> View:
 
 
 @cache
-def _transfers() -> tuple[Operator, dict[str, Kernel]]:
+def _transfers() -> tuple[Operator, dict[str, Microkernel]]:
     """The operator and the kernels above, which no search ever sees."""
     collector = Collector()
     operators = check_operators([parse_rules(Source("<transfer>", TRANSFER))], collector)
@@ -211,8 +211,8 @@ def _transfers() -> tuple[Operator, dict[str, Kernel]]:
     return operators["transfer"], {d.name: _kernel(d) for d in declared}
 
 
-def _kernel(declared: ast.KernelDecl) -> Kernel:
-    return Kernel(
+def _kernel(declared: ast.KernelDecl) -> Microkernel:
+    return Microkernel(
         declared.name,
         declared.doc,
         declared.target,

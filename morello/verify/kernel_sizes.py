@@ -13,7 +13,7 @@ from morello.ir.target import Target
 from morello.language import ast
 from morello.language.evaluate import evaluate
 from morello.rewriting.functions import Scope
-from morello.rewriting.kernels import KernelMatch
+from morello.rewriting.matching import KernelMatch
 from morello.rewriting.references import Point, Sizes, TensorRef, registers
 
 Shape = tuple[tuple[int, ...], tuple[int, ...]]

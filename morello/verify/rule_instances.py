@@ -417,7 +417,7 @@ def _consistent(operation: Operation, sizes: Sequence[int]) -> list[int]:
 
 
 def _used(target: Target, random: Random) -> tuple[int, ...]:
-    """Grains in use: none, or anything up to the capacity."""
+    """Capacity units in use: none, or anything up to the capacity."""
     if random.random() < 0.7:
         return (0,) * len(target.bounded)
     return tuple(random.randint(0, level.capacity or 0) for level in target.bounded)

@@ -6,7 +6,7 @@ of poison, and compared with the operation itself: integers exactly, floating-po
 the bound of `morello.reference.compare`. Inputs and what lies around the output must be untouched;
 every leaf must work on what its Spec says, and be smaller than the Spec that was matched.
 
-That generated C does the same is not looked at here: see `morello.verify.kernels`.
+That generated C does the same is not looked at here: see `morello.verify.kernel_executions`.
 """
 
 from __future__ import annotations

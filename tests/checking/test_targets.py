@@ -101,9 +101,9 @@ def test_levels_nearest_first(derived: Target) -> None:
 
 
 def test_capacity_in_grains(derived: Target) -> None:
-    """Caches count grains, registers whole vectors; the farthest level has no limit."""
+    """Caches count capacity units, registers whole vectors; the farthest level has no limit."""
     assert [level.capacity for level in derived.levels] == [32, 16, 16, None]
-    assert [level.grain for level in derived.levels] == [1, 2048, 65536, 1]
+    assert [level.capacity_unit for level in derived.levels] == [1, 2048, 65536, 1]
 
 
 def test_level_keeps_what_is_not_given_again(derived: Target) -> None:

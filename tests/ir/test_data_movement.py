@@ -27,31 +27,31 @@ def _operator(*nodes: Node, **types: str) -> Operator:
 
 def test_a_transpose_is_seen_in_another_order(node: Nodes) -> None:
     read = _operator(node("turned", "x", "t"), node("product", "t", "b", "y"))
-    sight = rearranged(read, "turned", "X")
-    assert sight is not None
-    assert (sight.axes, sight.joins, sight.position) == ((Axis(1), Axis(0)), (), 0)
+    view_map = rearranged(read, "turned", "X")
+    assert view_map is not None
+    assert (view_map.axes, view_map.joins, view_map.position) == ((Axis(1), Axis(0)), (), 0)
     written = _operator(node("product", "a", "b", "t"), node("turned", "t", "y"))
-    sight = rearranged(written, "product", "turned")
-    assert sight is not None
-    assert (sight.axes, sight.position) == ((Axis(1), Axis(0)), 1)
+    view_map = rearranged(written, "product", "turned")
+    assert view_map is not None
+    assert (view_map.axes, view_map.position) == ((Axis(1), Axis(0)), 1)
 
 
 def test_rows_that_are_split_are_two_steps_along_one_dimension(node: Nodes) -> None:
     operator = _operator(node("split", "x", "t", width=4), node("product", "t", "b", "y"))
-    sight = rearranged(operator, "split", "X")
-    assert sight is not None
-    assert sight.axes == (Axis(0, 4), Axis(0, 1))
-    assert not sight.joins
-    assert not sight.plain
+    view_map = rearranged(operator, "split", "X")
+    assert view_map is not None
+    assert view_map.axes == (Axis(0, 4), Axis(0, 1))
+    assert not view_map.joins
+    assert not view_map.plain
 
 
 def test_rows_that_are_merged_have_to_lie_together(node: Nodes) -> None:
     operator = _operator(node("merged", "x", "t", width=4), node("window", "t", "w", "y"))
-    sight = rearranged(operator, "merged", "X")
-    assert sight is not None
-    [axis] = sight.axes
+    view_map = rearranged(operator, "merged", "X")
+    assert view_map is not None
+    [axis] = view_map.axes
     assert (axis, axis.runs_on) == (Axis(1), True)
-    [join] = sight.joins
+    [join] = view_map.joins
     assert (join.outer, join.inner, join.above, join.below) == ("i", "j", 4, 1)
 
 

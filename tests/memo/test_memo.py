@@ -21,7 +21,7 @@ from morello.rewriting.alternatives import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.tables.memo_backend import Known
+from morello.search.tables.memo_backend import MemoBackend
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target
 from tests.search.solved import solved
@@ -40,8 +40,8 @@ class _Searches:
     def __init__(self) -> None:
         self.count = 0
 
-    def of(self, goal: Wanted) -> Callable[[Known], Solution]:
-        def solve(_: Known) -> Solution:
+    def of(self, goal: Wanted) -> Callable[[MemoBackend], Solution]:
+        def solve(_: MemoBackend) -> Solution:
             self.count += 1
             return solved(NAME, goal)
 
@@ -124,7 +124,7 @@ def test_of_several_threads_one_searches(ask: Callable[..., Solution]) -> None:
     most = 0
 
     def solve(goal: Wanted) -> Solution:
-        def slow(_: Known) -> Solution:
+        def slow(_: MemoBackend) -> Solution:
             nonlocal most
             searching.append(goal)
             most = max(most, len(searching) - memo.solutions)
@@ -148,7 +148,7 @@ def test_what_is_known_waits_for_no_search(ask: Callable[..., Solution]) -> None
     memo, searching, answered = Memo(), threading.Event(), threading.Event()
     known = memo.solution(context(NAME), _spec(RELU), lambda _: solved(NAME, RELU))
 
-    def slow(_: Known) -> Solution:
+    def slow(_: MemoBackend) -> Solution:
         searching.set()
         assert answered.wait(timeout=60)
         return solved(NAME, ADD)

@@ -22,7 +22,7 @@ from morello.report.alternatives import Why
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.tables.memo_backend import Counted, Known, Nothing
+from morello.search.tables.memo_backend import CountingMemo, MemoBackend, NullMemo
 from tests.memo.tables import collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
@@ -63,7 +63,7 @@ def _filled(
         yield store
 
 
-def _never(_: Known) -> Solution:
+def _never(_: MemoBackend) -> Solution:
     raise AssertionError("there was no need to search")
 
 
@@ -91,7 +91,7 @@ def test_every_cell_is_recalled(name: str, wanted: Wanted, tmp_path: Path) -> No
     known = context(name)
     expected = solved(name, wanted)
     with _filled(tmp_path, name, wanted) as store:
-        found = Recalled(known, Pages(store), lambda: _never(Nothing()))
+        found = Recalled(known, Pages(store), lambda: _never(NullMemo()))
         for cell in cells(expected):
             assert expected.choice(cell) == found.choice(cell)
             assert expected.intensity(cell) == found.intensity(cell)
@@ -133,7 +133,7 @@ def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:
     """The goal's page is there, another one of its plan is not: the same plan, later."""
     name, wanted = CASES[0]
     known, spec = context(name), wanted.spec(context(name).target)
-    plan, counted = plan_of(name, wanted), Counted()
+    plan, counted = plan_of(name, wanted), CountingMemo()
     lost = plan.children[0].spec.variant
     with _filled(tmp_path, name, wanted) as store:
         for record in list(store.records()):
@@ -163,7 +163,7 @@ def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
     """A page that says of every Spec what holds for the goal only: its family is solved again."""
     name, wanted = CASES[0]
     known, spec = context(name), wanted.spec(context(name).target)
-    plan, counted = plan_of(name, wanted), Counted()
+    plan, counted = plan_of(name, wanted), CountingMemo()
     children = [node for node in nodes(plan) if node.spec.variant != spec.variant]
     forged = max(children, key=lambda node: node.spec.sizes).spec.variant
     messages, warn = collected()

@@ -26,7 +26,7 @@ from morello.memo.verify import verify
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import search
-from morello.search.tables.memo_backend import Known
+from morello.search.tables.memo_backend import MemoBackend
 from tests.memo.tables import Table, collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context, with_capacities
@@ -170,7 +170,7 @@ def _changed(
         yield store
 
 
-def _never(_: Known) -> Solution:
+def _never(_: MemoBackend) -> Solution:
     raise AssertionError("there was no need to search")
 
 

@@ -12,7 +12,7 @@ from morello.errors import MorelloError
 from morello.ir.dtypes import F32, S32, DType
 from morello.ir.layout import Axis, row_major
 from morello.ir.programs import tree
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.reference.interpreter import POISON, run, run_program
 from tests.reference.declare import COPY, MATMUL, SPAN, fill, operation
 
@@ -113,7 +113,8 @@ def test_every_run_of_an_allocation_is_a_new_buffer() -> None:
 
 def test_kernel_calls_and_notes_mean_their_operations(inputs: list[np.ndarray[Any, Any]]) -> None:
     apply = tile(0, 7)
-    kernel: Any = Kernel("k", "", "t", None, (), None, False, None, None, None, False, None, None)  # type: ignore[arg-type]
+    no: Any = None
+    kernel = Microkernel("k", "", "t", no, (), no, False, no, no, no, False, no, no)
     call = tree.KernelCall(kernel, apply.operation, apply.sizes, (), apply.operands)
     body = tree.Block((initialise(C), tree.Resident(whole(B), call, ORIGIN)))
     (c,) = run_program(program(body), inputs)

@@ -66,7 +66,7 @@ def _layouts_of_b(target: str, *dtypes: str, to: str = "l2") -> list[str]:
     known = context(target)
     spec = Wanted("matmul", (3, 2, 2), 0, dtypes).spec(known.target)
     f = spec_ref(spec.family, spec.packing)
-    scope = Scope(known.target, {"f": f}, {}, {}, wishes=known.wishes)
+    scope = Scope(known.target, {"f": f}, {}, {}, requests=known.requests)
     level = known.target.level_by_name[to]
     return [str(layout) for layout in SPEC_FUNCTIONS["layouts"](scope, f.tensors[1], level)]
 
@@ -88,7 +88,7 @@ def test_layouts_and_vectors_of_a_copy_in_another_type() -> None:
     known = context("x86.avx512")
     spec = Wanted("matmul", (3, 2, 2), 0, ("bf16", "bf16", "f32")).spec(known.target)
     f = spec_ref(spec.family, spec.packing)
-    scope = Scope(known.target, {"f": f}, {}, {}, wishes=known.wishes)
+    scope = Scope(known.target, {"f": f}, {}, {}, requests=known.requests)
     l2, reg = (known.target.level_by_name[name] for name in ("l2", "reg"))
     layouts, vectors = SPEC_FUNCTIONS["layouts"], SPEC_FUNCTIONS["vectors"]
     found = [str(layout) for layout in layouts(scope, f.tensors[1], l2, F32)]
@@ -130,7 +130,7 @@ def test_the_width_of_panels_is_how_an_operand_is_packed() -> None:
     wanted = matmul(3, 2, 9, "s32", B=Layout((1, 0), 4))
     spec = wanted.spec(known.target)
     f = spec_ref(spec.family, spec.packing)
-    scope = Scope(known.target, {"f": f}, {}, {}, wishes=known.wishes)
+    scope = Scope(known.target, {"f": f}, {}, {}, requests=known.requests)
     assert [0, 4, 0] == [SPEC_FUNCTIONS["panels"](scope, tensor) for tensor in f.tensors]
     tall = matmul(3, 8, 33, "s32", B=Layout((1, 0), panel_of((16, 4)))).spec(known.target)
     _, b, _ = spec_ref(tall.family, tall.packing).tensors

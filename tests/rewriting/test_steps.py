@@ -147,7 +147,7 @@ def test_a_copy_takes_what_it_fills(size: int, taken: int, fits: bool) -> None:
 
 
 def test_a_cache_takes_lines_in_grains() -> None:
-    """Nine elements are five lines of eight bytes, which are three grains of sixteen: too many."""
+    """Nine elements are five lines of eight bytes, three capacity units of sixteen: too many."""
     for size, taken, fits in ((4, 1, True), (8, 2, True), (9, 3, False)):
         step = _step("tiny.cached", elementwise("relu", size), "cache", X="X", level="near")
         assert isinstance(step, Placed)

@@ -9,7 +9,14 @@ import numpy as np
 from morello.ir.layout import contiguity, packed, paged, panel
 from morello.ir.operators import Operation
 from morello.ir.spec import Variant
-from morello.rewriting.tracked import OF_OPERANDS, OPERATION, OpenPacking, Question, answers, opened
+from morello.rewriting.tracked import (
+    OF_OPERANDS,
+    OPERATION,
+    Property,
+    TrackedPacking,
+    property_values,
+    tracked,
+)
 from tests.search.goals import matmul
 from tests.search.machines import context
 
@@ -17,45 +24,45 @@ TARGET = context("x86.avx512").target
 VARIANT = matmul(4, 4, 4).spec(TARGET).variant
 
 
-def _opened() -> tuple[Variant, set[Question]]:
-    asked: set[Question] = set()
-    return opened(VARIANT, asked), asked
+def _opened() -> tuple[Variant, set[Property]]:
+    read: set[Property] = set()
+    return tracked(VARIANT, read), read
 
 
 def test_an_answer_is_that_of_the_operand_and_is_noted() -> None:
     """What is asked of one operand is noted of that one."""
-    variant, asked = _opened()
+    variant, read = _opened()
     for position, own in enumerate(VARIANT.family.operands):
         operand = variant.family.operands[position]
         assert (operand.order, operand.dtype, operand.lanes) == (own.order, own.dtype, own.lanes)
         assert operand.moves_lines(TARGET) == own.moves_lines(TARGET)
         assert operand.addressable == own.addressable
     what = {"order", "dtype", "vector", "lines", "addressable"}
-    assert asked == {(p, w) for p in range(len(VARIANT.packing)) for w in what}
+    assert read == {(p, w) for p in range(len(VARIANT.packing)) for w in what}
 
 
 def test_what_is_known_of_a_changed_operand_is_not_asked() -> None:
     """At another level it does not matter where it was."""
-    variant, asked = _opened()
+    variant, read = _opened()
     near = TARGET.levels[0]
     moved = variant.family.operands[0].changed(level=near, weight=False)
     assert (moved.level, moved.weight, moved.addressable) == (near, False, near.addressable)
     assert moved.moves_lines(TARGET) == TARGET.moves_lines_from(near)
-    assert not asked
+    assert not read
     assert moved.order == VARIANT.family.operands[0].order
-    assert asked == {(0, "order")}
+    assert read == {(0, "order")}
 
 
 def test_a_packing_is_noted_when_it_is_asked_for_and_not_when_it_is_handed_on() -> None:
     """The width of panels is a question of its own."""
     own = packed(2, 16)
-    asked: set[Question] = set()
-    packing = OpenPacking(1, own, asked)
-    assert not asked
+    read: set[Property] = set()
+    packing = TrackedPacking(1, own, read)
+    assert not read
     assert panel(packing) == 16
-    assert asked == {(1, "panel")}
+    assert read == {(1, "panel")}
     assert (contiguity(packing), paged(packing)) == (contiguity(own), paged(own))
-    assert asked == {(1, "panel"), (1, "packing")}
+    assert read == {(1, "panel"), (1, "packing")}
     assert packing == own
     assert np.where(np.asarray([True, False]), packing, 0).tolist() == [own, 0]
 
@@ -66,27 +73,31 @@ def test_answers_tell_variants_apart_by_what_was_asked() -> None:
     other = replace(
         VARIANT.family, operands=(replace(first, order=(1, 0)), *VARIANT.family.operands[1:])
     )
-    questions = [(0, what) for what in sorted(OF_OPERANDS)]
-    ours = dict(zip(questions, answers(TARGET, VARIANT, questions), strict=True))
+    properties = [(0, what) for what in sorted(OF_OPERANDS)]
+    ours = dict(zip(properties, property_values(TARGET, VARIANT, properties), strict=True))
     theirs = dict(
-        zip(questions, answers(TARGET, other.variant(VARIANT.packing), questions), strict=True)
+        zip(
+            properties,
+            property_values(TARGET, other.variant(VARIANT.packing), properties),
+            strict=True,
+        )
     )
-    assert {question for question in questions if ours[question] != theirs[question]} == {
+    assert {question for question in properties if ours[question] != theirs[question]} == {
         (0, "order")
     }
 
 
 def test_an_operation_s_structure_is_not_asked_for_and_its_meaning_is() -> None:
     """How dimensions index operands is the same for all that share; what is computed is not."""
-    variant, asked = _opened()
+    variant, read = _opened()
     operation, own = variant.family.operation, VARIANT.family.operation
     assert (operation.dims, operation.operands) == (own.dims, own.operands)
     assert operation.reads(0)
-    assert not asked
+    assert not read
     assert not operation.reads(2)
-    assert asked == {(OPERATION, "accumulating")}
+    assert read == {(OPERATION, "accumulating")}
     assert operation.operator is own.operator
-    assert asked == {(OPERATION, "accumulating"), (OPERATION, "itself")}
+    assert read == {(OPERATION, "accumulating"), (OPERATION, "itself")}
 
 
 def test_operations_that_differ_in_names_alone_have_one_structure() -> None:

@@ -19,7 +19,7 @@ from morello.ir.graphs.graph import Node, graph_of
 from morello.ir.layout import Axis, Layout, Order, contiguity, pack, packed
 from morello.ir.operators import OperandIndex, Operation
 from morello.ir.spec import Family, Operand, Spec
-from morello.ir.views import Sight
+from morello.ir.views import ViewMap
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
@@ -215,7 +215,7 @@ def test_what_is_said_to_lie_together_does(
         d: 1 + (n - 1) // steps.get(p, 1) for p, (d, n) in enumerate(zip(dims, shape, strict=True))
     }
     own = tuple(OperandIndex(((dims[d], 1),)) for d in kept)
-    view, holds = view_of(source, Sight(own, axes, (0,) * len(dims)), target, sizes)
+    view, holds = view_of(source, ViewMap(own, axes, (0,) * len(dims)), target, sizes)
     assert holds
     assert seen.shape == view.extents(sizes)
     expected = F32.bytes
@@ -233,8 +233,8 @@ def test_panels_stay_panels() -> None:
     axes = (Axis(1), Axis(2))
     for packing, expected in ((whole, packed(2, 2)), (pack(2, panel=2), pack(2, panel=2))):
         source = TensorRef("0", "W", operand, indices, packing)
-        sight = Sight(indices[1:], axes, (0, 0, 0))
-        view, _ = view_of(source, sight, target, {"r": 1, "k": 4, "n": 6})
+        view_map = ViewMap(indices[1:], axes, (0, 0, 0))
+        view, _ = view_of(source, view_map, target, {"r": 1, "k": 4, "n": 6})
         assert expected == view.packing
 
 
@@ -253,7 +253,7 @@ op sums(A: T[a, i, j]) -> C: T[a, i] "Sums of rows." { C[a, i] += A[a, i, j] }
 """
 
 
-def _sight(name: str, width: int) -> Sight:
+def _sight(name: str, width: int) -> ViewMap:
     """How the result of an operator is seen in what it reads, where another one reads it."""
     collector = Collector()
     operators = check_operators([parse_rules(Source("test.mrules", ROWS))], collector)
@@ -266,9 +266,9 @@ def _sight(name: str, width: int) -> Sight:
     )
     dtypes = {tensor: F32 for node in nodes for tensor in node.tensors}
     operation = operation_of(graph_of(nodes, "Y", dtypes)).operation
-    sight = rearranged(operation.operator, name, "X")
-    assert sight is not None
-    return replace(sight, indices=first.operands[1])
+    view_map = rearranged(operation.operator, name, "X")
+    assert view_map is not None
+    return replace(view_map, indices=first.operands[1])
 
 
 @examples(300)
@@ -279,13 +279,13 @@ def test_rows_that_are_split_lie_where_they_did(data: st.DataObject) -> None:
     a, i, inner = (data.draw(st.integers(1, most)) for most in (3, 3, 2))
     j = data.draw(st.integers(2, 4))
     array = _array(order, (a, i * j), inner)
-    sight, target = _sight("split", j), context("tiny.flat").target
+    view_map, target = _sight("split", j), context("tiny.flat").target
     operand = Operand(F32, target.farthest, order)
     whole = OperandIndex((("i", j), ("j", 1)))
     indices = (OperandIndex((("a", 1),)), whole)
     sizes = {"a": a, "i": i, "j": j}
     source = TensorRef("0", "X", operand, indices, int(pack(inner)))
-    view, holds = view_of(source, sight, target, sizes)
+    view, holds = view_of(source, view_map, target, sizes)
     assert holds
     strides = (array.strides[0], j * array.strides[1], array.strides[1])
     expected = F32.bytes
@@ -303,12 +303,12 @@ def test_rows_are_one_where_they_follow_each_other(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.integers(least, 3)) for least in (1, 1, 2))
     inner = data.draw(st.integers(1, 3))
     array = _array(order, shape, inner)
-    sight, target = _sight("merged", shape[2]), context("tiny.flat").target
+    view_map, target = _sight("merged", shape[2]), context("tiny.flat").target
     operand = Operand(F32, target.farthest, order)
     indices = tuple(OperandIndex(((d, 1),)) for d in ("a", "i", "j"))
     source = TensorRef("0", "X", operand, indices, int(pack(inner)))
     sizes = dict(zip(("a", "i", "j"), shape, strict=True))
-    view, holds = view_of(source, sight, target, sizes)
+    view, holds = view_of(source, view_map, target, sizes)
     if holds:
         assert shape[1] == 1 or array.strides[1] == shape[2] * array.strides[2]
         steps = (array.strides[0], array.strides[2])
@@ -319,4 +319,4 @@ def test_rows_are_one_where_they_follow_each_other(data: st.DataObject) -> None:
     assert holds or shape[1] > 1
     assert holds or order != (0, 1, 2) or inner < 2
     panels = replace(source, packing=packed(3, 2))
-    assert not view_of(panels, sight, target, sizes)[1]
+    assert not view_of(panels, view_map, target, sizes)[1]

@@ -108,7 +108,8 @@ kernel outer_x2 on {name}
   emit   meaning
 """
 
-# A cache of two grains of two lines, registers of one width. Rows of two elements are paged.
+# A cache of two capacity units of two lines, registers of one width. Rows of two elements are
+# paged.
 CACHED = f"""
 target tiny.cached
   "A cache that holds four lines."
@@ -215,7 +216,7 @@ def context(name: str) -> Context:
 
 
 def with_capacities(of: Target, capacities: Mapping[str, int]) -> Target:
-    """The target with other capacities, in grains, of the levels named."""
+    """The target with other capacities, in capacity units, of the levels named."""
 
     def changed(level: Level) -> Level:
         return replace(level, capacity=capacities.get(level.name, level.capacity))

@@ -14,7 +14,7 @@ from morello.rewriting.alternatives import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.reconstruct import PlanNode, reconstruct
 from morello.search.results.solution import Solution
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 from morello.search.search import search
 from morello.search.tables.box import IRRELEVANT, Box
 from tests.search.goals import Wanted
@@ -33,9 +33,9 @@ def plan_of(name: str, wanted: Wanted) -> PlanNode:
     return reconstruct(solved(name, wanted), wanted.spec(context(name).target))
 
 
-def one_tree(root: PlanNode, answers: Answers) -> Plan:
+def one_tree(root: PlanNode, solved: SolvedView) -> Plan:
     """The plan of one Spec."""
-    return Plan((Tree("out", root, answers),))
+    return Plan((Tree("out", root, solved),))
 
 
 def cost(used: Context, wanted: Wanted) -> float:

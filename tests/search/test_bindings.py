@@ -20,7 +20,7 @@ from morello.language.source import Source
 from morello.rewriting.bind import Bound, bind
 from morello.search.planning.demand import Task, plan_tasks
 from morello.search.planning.families import discover
-from morello.search.tables.memo_backend import Nothing
+from morello.search.tables.memo_backend import NullMemo
 from tests.search.goals import batched, matmul
 from tests.search.machines import context, installed
 
@@ -70,11 +70,11 @@ CASES = [
 
 
 @cache
-def _tasks(name: str, wanted: Callable[[Target], Spec], alone: bool = False) -> list[Task]:
+def _tasks(name: str, wanted: Callable[[Target], Spec], single_goal: bool = False) -> list[Task]:
     used = context(name)
     goal = wanted(used.target)
     graph = discover(used, goal.family)
-    return plan_tasks(used, graph, goal, 10**9, lambda _: None, Nothing(alone=alone))
+    return plan_tasks(used, graph, goal, 10**9, lambda _: None, NullMemo(single_goal=single_goal))
 
 
 def _pairs(name: str, wanted: Callable[[Target], Spec]) -> Iterator[tuple[Bound, Bound]]:
@@ -82,20 +82,20 @@ def _pairs(name: str, wanted: Callable[[Target], Spec]) -> Iterator[tuple[Bound,
     for task in _tasks(name, wanted):
         grid = task.box.open_grid
         for planned in task.bounds:
-            alone = bind(context(name), task.variant, planned.alternative, grid, planned.tiles)
-            yield planned, alone
+            by_itself = bind(context(name), task.variant, planned.alternative, grid, planned.tiles)
+            yield planned, by_itself
 
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("name", "wanted"), CASES)
-def test_a_shared_form_is_what_a_variant_would_get_alone(
+def test_a_shared_binding_is_what_a_variant_would_get_alone(
     name: str, wanted: Callable[[Target], Spec]
 ) -> None:
     """Masks, costs and sub-Specs; those that exist nowhere are left out of the plan."""
-    for planned, alone in _pairs(name, wanted):
-        assert np.array_equal(planned.mask, alone.mask)
-        assert np.array_equal(planned.cost, alone.cost)
-        there = [use for use in alone.uses if (alone.mask & (use.weight > 0)).any()]
+    for planned, by_itself in _pairs(name, wanted):
+        assert np.array_equal(planned.mask, by_itself.mask)
+        assert np.array_equal(planned.cost, by_itself.cost)
+        there = [use for use in by_itself.uses if (by_itself.mask & (use.weight > 0)).any()]
         assert [use.variant for use in planned.uses] == [use.variant for use in there]
         for ours, theirs in zip(planned.uses, there, strict=True):
             assert np.array_equal(ours.weight, theirs.weight)
@@ -107,7 +107,7 @@ def test_a_shared_form_is_what_a_variant_would_get_alone(
 def test_variants_share_forms() -> None:
     """Most alternatives do not ask what all operands are, where, and how packed."""
     bounds = [bound for task in _tasks(*LARGE) for bound in task.bounds]
-    assert len({id(bound.form) for bound in bounds}) < 0.6 * len(bounds)
+    assert len({id(bound.shared) for bound in bounds}) < 0.6 * len(bounds)
 
 
 def test_families_share_forms() -> None:
@@ -115,7 +115,7 @@ def test_families_share_forms() -> None:
     families: dict[int, set[Family]] = {}
     for task in _tasks(*LARGE):
         for bound in task.bounds:
-            families.setdefault(id(bound.form), set()).add(task.variant.family)
+            families.setdefault(id(bound.shared), set()).add(task.variant.family)
     assert max(map(len, families.values())) > 5
 
 
@@ -125,7 +125,7 @@ def test_operations_share_forms() -> None:
     for task in _tasks("x86.avx2", _graph):
         for bound in task.bounds:
             own = task.variant.family.operation
-            operations.setdefault(id(bound.form), set()).add(own)
+            operations.setdefault(id(bound.shared), set()).add(own)
     assert max(map(len, operations.values())) > 2
     assert any(len({o.dims for o in own}) > 1 for own in operations.values())
 
@@ -134,10 +134,10 @@ def test_operations_share_forms() -> None:
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_what_is_needed_is_in_the_boxes(
-    name: str, wanted: Callable[[Target], Spec], alone: bool
+    name: str, wanted: Callable[[Target], Spec], single_goal: bool
 ) -> None:
     """Every sub-Spec that exists somewhere is one of those that will be solved."""
-    tasks = _tasks(name, wanted, alone)
+    tasks = _tasks(name, wanted, single_goal)
     boxes = {task.variant: task.box for task in tasks}
     for task in tasks:
         for bound in task.bounds:

@@ -33,7 +33,7 @@ from morello.search.planning.within_budget import plan_within
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import Progress, search
-from morello.search.tables.memo_backend import Nothing
+from morello.search.tables.memo_backend import NullMemo
 from tests.search.budget import examples
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities
@@ -44,7 +44,7 @@ PLENTY = 1 << 40
 
 @cache
 def _fine(name: str = "tiny.cached") -> Context:
-    """A tiny machine with many tile sizes and grains, so that there is much to drop."""
+    """A tiny machine with many tile sizes and capacity units, so that there is much to drop."""
     known = context(name)
     bounded = {v.name: 16 for v in known.target.bounded if v.addressable}
     target = with_capacities(known.target, bounded)
@@ -124,7 +124,7 @@ GOALS = (matmul(5, 3, 4), elementwise("add", 7, 3), copy(9, 7, X=(1, 0)))
 
 def _specs(used: Context, goal: Wanted, budget: Budget) -> int:
     spec = goal.spec(used.target)
-    return plan_within(used, spec, budget, PLENTY, lambda _: None, Nothing()).specs
+    return plan_within(used, spec, budget, PLENTY, lambda _: None, NullMemo()).specs
 
 
 @cache
@@ -143,7 +143,7 @@ def test_a_budget_is_kept_and_used(goal: Wanted, share: float) -> None:
     counts = [count for _, count in ladder]
     assert sorted(counts, reverse=True) == counts
     budget = Budget(specs=int(counts[-1] + share * (counts[0] - counts[-1])))
-    planned = plan_within(used, goal.spec(used.target), budget, PLENTY, lambda _: None, Nothing())
+    planned = plan_within(used, goal.spec(used.target), budget, PLENTY, lambda _: None, NullMemo())
     finest = next(target for target, n in ladder if n <= (budget.specs or 0))
     assert finest == planned.context.target
     assert (finest != used.target) == (planned.coarsening is not None)
@@ -272,7 +272,7 @@ def test_what_is_impossible_is_refused_with_its_numbers() -> None:
 def test_what_exceeds_all_memory_is_refused_with_advice() -> None:
     used, goal = _fine(), GOALS[0]
     with pytest.raises(MorelloError, match=r"the memory that is .* more than 0$") as error:
-        plan_within(used, goal.spec(used.target), Budget(), 1000, lambda _: None, Nothing())
+        plan_within(used, goal.spec(used.target), Budget(), 1000, lambda _: None, NullMemo())
     assert "make the sizes smaller" in error.value.help
 
 

@@ -10,7 +10,7 @@ import pytest
 from morello.ir.dtypes import F32, U8
 from morello.ir.target import Target
 from morello.memo.fingerprint import Fingerprints
-from morello.search.planning.coarsening import FEWEST_GRAINS, changes, coarser
+from morello.search.planning.coarsening import FEWEST_CAPACITY_UNITS, changes, coarser
 from tests.search.goals import matmul
 from tests.search.machines import CACHED, TINY, context, load_target, with_capacities
 
@@ -29,8 +29,10 @@ def test_every_step_keeps_only_what_was_there(name: str) -> None:
         assert set(after.sizes) <= set(before.sizes)
         assert list(after.sizes) == sorted(after.sizes)
         for fine, coarse in zip(before.levels, after.levels, strict=True):
-            assert coarse.grain % fine.grain == 0
-            assert (coarse.capacity or 0) * coarse.grain <= (fine.capacity or 0) * fine.grain
+            assert coarse.capacity_unit % fine.capacity_unit == 0
+            assert (coarse.capacity or 0) * coarse.capacity_unit <= (
+                fine.capacity or 0
+            ) * fine.capacity_unit
         rest = replace(after, sizes=before.sizes, levels=before.levels)
         assert before == rest
 
@@ -46,7 +48,7 @@ def test_what_every_program_needs_stays(name: str) -> None:
         if not fine.addressable:
             assert fine == coarse
         elif fine.capacity is not None:
-            assert FEWEST_GRAINS <= (coarse.capacity or 0) < 2 * FEWEST_GRAINS
+            assert FEWEST_CAPACITY_UNITS <= (coarse.capacity or 0) < 2 * FEWEST_CAPACITY_UNITS
 
 
 def _asked(target: Target) -> set[int]:

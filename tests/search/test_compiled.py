@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from morello.errors import MorelloError, UsageError
 from morello.ir.layout import Layout
-from morello.rewriting.bind import Bound, Form, FormUse
+from morello.rewriting.bind import Bound, SharedBinding, SharedUse
 from morello.search.planning.demand import Task
 from morello.search.search import search
 from morello.search.solving import compiled
@@ -92,19 +92,19 @@ def tasks(draw: st.DrawFn) -> tuple[Task, dict[Any, Box], Table]:
     def mask(lengths: list[int]) -> Any:
         return number.random(lengths) < 0.8
 
-    def elsewhere(front: int) -> FormUse:
+    def elsewhere(front: int) -> SharedUse:
         place = tuple(
             array(lambda lengths, axis=axis: number.choice(axis, lengths), front)
             for axis in other.axes
         )
-        return FormUse(0, (), array(weights, front), place)
+        return SharedUse(0, (), array(weights, front), place)
 
     bounds: list[Bound] = []
     nothing: Any = None
     for _ in range(draw(st.integers(1, 3))):
         uses = tuple(elsewhere(1) for _ in range(draw(st.integers(0, 2))))
-        form = Form(array(mask), array(costs), uses, ())
-        bounds.append(Bound(nothing, form, (OTHER,) * len(uses)))
+        shared = SharedBinding(array(mask), array(costs), uses, ())
+        bounds.append(Bound(nothing, shared, (OTHER,) * len(uses)))
     for _ in range(draw(st.integers(0, 3))):
         axis = draw(st.integers(0, sizes - 1))
         listed = [int(v) for v in own.axes[axis]]
@@ -115,7 +115,7 @@ def tasks(draw: st.DrawFn) -> tuple[Task, dict[Any, Box], Table]:
         size = own.open_grid[axis]
         rest = np.where(np.isin(size % tile, listed), size % tile, 0)
         parts = [
-            FormUse(
+            SharedUse(
                 0,
                 (),
                 np.where(part > 0, np.where(part == tile, size // tile * tile, part) / size, 0.0),
@@ -125,8 +125,8 @@ def tasks(draw: st.DrawFn) -> tuple[Task, dict[Any, Box], Table]:
         ]
         more = (elsewhere(len(tiles)),) if draw(st.booleans()) else ()
         where = (tile < size) & array(mask, len(tiles))
-        form = Form(where, array(costs, len(tiles)), (*parts, *more), tiles)
-        bounds.append(Bound(nothing, form, (OWN, OWN, *((OTHER,) * len(more)))))
+        shared = SharedBinding(where, array(costs, len(tiles)), (*parts, *more), tiles)
+        bounds.append(Bound(nothing, shared, (OWN, OWN, *((OTHER,) * len(more)))))
     table = number.choice([0.0, 0.5, 1.0, 3.0, np.inf], other.cells).astype(np.float32)
     return Task(OWN, own, tuple(bounds), False), {OWN: own, OTHER: other}, other.in_memory(table)
 
@@ -187,34 +187,34 @@ def test_threads_have_the_same_record_of_a_form(
 ) -> None:
     """Whoever comes second while it is made does not take the first one's away."""
     task, make = known(), compiled._form_record
-    form = task.bounds[0].form
+    shared = task.bounds[0].shared
     others: list[int] = []
 
-    def meanwhile(form: Form, rank: int) -> Any:
+    def meanwhile(shared: SharedBinding, rank: int) -> Any:
         monkeypatch.setattr(compiled, "_form_record", make)
-        others.append(solver._form(form, task.box))
-        return make(form, rank)
+        others.append(solver._form(shared, task.box))
+        return make(shared, rank)
 
     monkeypatch.setattr(compiled, "_form_record", meanwhile)
-    assert [solver._form(form, task.box)] == others
+    assert [solver._form(shared, task.box)] == others
 
 
 def test_a_size_that_is_missing_is_seen(solver: CompiledSolver) -> None:
     """Whoever refers to a Spec that is in no list refers to another one: here, to itself."""
     task = known()
     box = Box((np.asarray([3]), *task.box.axes[1:]), 2)
-    form = task.bounds[2].form
+    shared = task.bounds[2].shared
     nothing: Any = None
-    cut = Form(np.asarray(True), form.cost[:1, :1], (_first(box),), (9,))
+    cut = SharedBinding(np.asarray(True), shared.cost[:1, :1], (_first(box),), (9,))
     lost = Task(task.variant, box, (Bound(nothing, cut, (task.variant,)),), False)
     costs, choices = _empty(box)
     assert not solver.solve(lost, {lost.variant: box}, {lost.variant: costs}, choices)
 
 
-def _first(box: Box) -> FormUse:
+def _first(box: Box) -> SharedUse:
     """The use of the tile, in a box that has none of the sizes of tiles."""
     tile = np.asarray([9], dtype=np.int64).reshape(1, 1, 1, 1)
-    return FormUse(0, (), np.asarray(1.0), (tile, *box.open_grid[1:]))
+    return SharedUse(0, (), np.asarray(1.0), (tile, *box.open_grid[1:]))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from morello.language.parse import parse_rules
 from morello.language.source import Source
 from morello.rewriting.alternatives import Context, KernelAlternative
 from morello.search.results.kbest import Derivation, derivations
-from morello.search.results.plan_signature import MainParts
+from morello.search.results.plan_signature import PlanSignature
 from morello.search.results.reconstruct import PlanNode, reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import search
@@ -126,7 +126,7 @@ def test_equal_sub_specs_of_a_decision_share_their_derivation() -> None:
 class Kernels:
     """Plans with the same kernels are alike, and nothing else is left out."""
 
-    patience = 10**6
+    max_repeats = 10**6
 
     def varies(self, plan: PlanNode) -> tuple[bool, ...]:
         """Everything."""
@@ -152,7 +152,7 @@ def test_of_those_alike_the_cheapest_is_found(name: str, wanted: Wanted) -> None
 
 
 def _main(solution: Solution, wanted: Wanted) -> Iterator[Derivation]:
-    return derivations(solution, wanted.spec(solution.context.target), MainParts())
+    return derivations(solution, wanted.spec(solution.context.target), PlanSignature())
 
 
 @pytest.mark.parametrize(("name", "wanted"), SMALL, ids=str)
@@ -186,14 +186,14 @@ def test_fewer_plans_still_have_other_kernels() -> None:
 PROGRAM = """
 from itertools import islice
 from morello.search.results.kbest import derivations
-from morello.search.results.plan_signature import MainParts
+from morello.search.results.plan_signature import PlanSignature
 from tests.search.all_derivations import tree
 from tests.search.goals import matmul
 from tests.search.machines import context
 from tests.search.solved import solved
 solution, wanted = solved("tiny.cached", matmul(3, 2, 5)), matmul(3, 2, 5)
 spec = wanted.spec(context("tiny.cached").target)
-for likeness in (None, MainParts()):
+for likeness in (None, PlanSignature()):
     for derivation in islice(derivations(solution, spec, likeness), 40):
         print(tree(derivation.plan))
 """

@@ -78,7 +78,7 @@ def test_another_plan_below_the_peak(name: str, goal: Wanted) -> None:
     plan = plan_of(name, goal)
     target = context(name).target
     peak = _peak(target, plan)
-    for level in (n for n, grains in peak.items() if grains > 0):
+    for level in (n for n, capacity_units in peak.items() if capacity_units > 0):
         limited = _limited(name, {**peak, level: peak[level] - 1})
         spec = goal.spec(limited.target)
         try:
@@ -107,7 +107,7 @@ def _peak(target: Target, plan: PlanNode) -> dict[str, int]:
 
 
 def _asked(target: Target, node: PlanNode) -> dict[str, int]:
-    """Grains that must be free for a node's kernel, by level."""
+    """Capacity units that must be free for a node's kernel, by level."""
     alternative = node.option.alternative
     asked = {level.name: 0 for level in target.bounded}
     if not isinstance(alternative, KernelAlternative):

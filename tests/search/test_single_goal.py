@@ -13,7 +13,7 @@ from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import search
 from morello.search.solving.solve import NOTHING
-from morello.search.tables.memo_backend import Known, Nothing
+from morello.search.tables.memo_backend import MemoBackend, NullMemo
 from morello.search.tables.solved import Solved
 from tests.search.goals import Wanted, batched, elementwise, matmul
 from tests.search.machines import context
@@ -33,7 +33,7 @@ GOALS = (
 def _solutions(name: str, wanted: Wanted) -> tuple[Solution, Solution]:
     used = context(name)
     spec = wanted.spec(used.target)
-    return search(used, spec, known=Nothing(alone=True)), solved(name, wanted)
+    return search(used, spec, known=NullMemo(single_goal=True)), solved(name, wanted)
 
 
 def _named(found: Solved, part: tuple[Any, ...]) -> list[object]:
@@ -46,8 +46,8 @@ def _named(found: Solved, part: tuple[Any, ...]) -> list[object]:
 @pytest.mark.parametrize(("name", "wanted"), GOALS, ids=str)
 def test_what_is_left_is_solved_as_in_a_full_search(name: str, wanted: Wanted) -> None:
     """Costs and choices of every Spec; so all that they refer to is there, too."""
-    alone, full = _solutions(name, wanted)
-    for variant, found in alone.solved.items():
+    single_goal, full = _solutions(name, wanted)
+    for variant, found in single_goal.solved.items():
         other = full.solved[variant]
         pairs = list(zip(found.box.axes, other.box.axes, strict=True))
         assert all(set(own.tolist()) <= set(all_.tolist()) for own, all_ in pairs)
@@ -60,22 +60,22 @@ def test_what_is_left_is_solved_as_in_a_full_search(name: str, wanted: Wanted) -
 @pytest.mark.parametrize(("name", "wanted"), GOALS, ids=str)
 def test_the_program_is_that_of_a_full_search(name: str, wanted: Wanted) -> None:
     """The same decisions, from fewer Specs."""
-    alone, full = _solutions(name, wanted)
+    single_goal, full = _solutions(name, wanted)
     spec = wanted.spec(context(name).target)
-    own, other = (one_tree(reconstruct(found, spec), found) for found in (alone, full))
+    own, other = (one_tree(reconstruct(found, spec), found) for found in (single_goal, full))
     assert own.render() == other.render()
-    assert alone.cells < full.cells
+    assert single_goal.cells < full.cells
 
 
 def test_a_memo_of_one_goal_answers_that_goal_again() -> None:
     """Those who show a plan ask a second time."""
     used = context("tiny.cached")
     spec = matmul(5, 4, 6).spec(used.target)
-    memo = Memo(alone=True)
+    memo = Memo(single_goal=True)
     asked: list[bool] = []
 
-    def solve(known: Known) -> Solution:
-        asked.append(known.alone)
+    def solve(known: MemoBackend) -> Solution:
+        asked.append(known.single_goal)
         return search(used, spec, known=known)
 
     first, second = (memo.answers(used, spec, solve) for _ in range(2))

@@ -7,11 +7,17 @@ import re
 import pytest
 
 from morello.definitions import Definitions, load_definitions
-from morello.ir.target import Kernel
+from morello.ir.target import Microkernel
 from morello.language.source import Source
 from morello.toolchain.host import host_lacks
 from morello.verify import kernel_instances as kernel_instances_module
 from morello.verify import sandbox
+from morello.verify.kernel_executions import (
+    KernelReport,
+    WrongKernelError,
+    verify_kernel,
+    verify_kernels,
+)
 from morello.verify.kernel_instances import (
     BUDGET,
     TURNS,
@@ -20,19 +26,13 @@ from morello.verify.kernel_instances import (
     kernel_instances,
 )
 from morello.verify.kernel_sizes import LARGE
-from morello.verify.kernels import (
-    KernelReport,
-    WrongKernelError,
-    verify_kernel,
-    verify_kernels,
-)
 from tests.verify import planted
 
 PLANTED = planted.expected("planted.mtarget")
 PLANTED_BUDGET = 12
 
 
-def _own(definitions: Definitions, target: str, file: str = "") -> list[Kernel]:
+def _own(definitions: Definitions, target: str, file: str = "") -> list[Microkernel]:
     """Kernels that are declared for a target, in a file if one is named."""
     return [
         kernel

@@ -16,13 +16,13 @@ from textwrap import dedent
 import jinja2
 
 from morello.codegen.c.operands import COperand
-from morello.codegen.c.scope import Scope
+from morello.codegen.c.scope import CScope
 from morello.codegen.c.semantics import MeaningWriter
 from morello.codegen.c.streamed import row_writer
 from morello.codegen.c.vector_rows import RowWriter
 from morello.errors import MorelloError
 from morello.ir.programs.tree import KernelCall
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
 from morello.plugins.templates import compile_template
 
@@ -54,7 +54,7 @@ def _compiled(text: str) -> jinja2.Template:
     return compile_template(text, FUNCTIONS)
 
 
-def kernel_lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
+def kernel_lines(target: Target, call: KernelCall, scope: CScope) -> list[str]:
     """The statements of a kernel call, in braces where they declare variables.
 
     Raises:
@@ -79,7 +79,7 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
     return (f"  {line}" for line in lines)
 
 
-def _lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
+def _lines(target: Target, call: KernelCall, scope: CScope) -> list[str]:
     """The statements of a call that keeps what it can, or of one that keeps nothing."""
     if call.kernel.match.kind in ROW_KINDS:
         lines = writer_of_rows(target, call, scope).lines()
@@ -93,12 +93,12 @@ def _lines(target: Target, call: KernelCall, scope: Scope) -> list[str]:
     return ["{", *_indented(lines), "}"]
 
 
-def writer_of_rows(target: Target, call: KernelCall, scope: Scope) -> RowWriter:
+def writer_of_rows(target: Target, call: KernelCall, scope: CScope) -> RowWriter:
     """What writes a call of a kernel for rows."""
     return row_writer(target, call, _operands(call, scope))
 
 
-def _operands(call: KernelCall, scope: Scope) -> tuple[COperand, ...]:
+def _operands(call: KernelCall, scope: CScope) -> tuple[COperand, ...]:
     patterns = call.kernel.match.operands
     named = len(patterns) == len(call.operands) and all(p.name for p in patterns)
     names = tuple(p.name for p in patterns) if named else call.operation.names
@@ -114,7 +114,7 @@ def _operands(call: KernelCall, scope: Scope) -> tuple[COperand, ...]:
 
 
 def _render(
-    kernel: Kernel, template: str, operands: tuple[COperand, ...], bindings: dict[str, int]
+    kernel: Microkernel, template: str, operands: tuple[COperand, ...], bindings: dict[str, int]
 ) -> list[str]:
     context: dict[str, object] = {operand.name: operand for operand in operands}
     place = kernel.declaration.span

@@ -11,7 +11,7 @@ import jinja2
 
 from morello.codegen.c.names import unique
 from morello.codegen.c.packing import PackingFunction, packing_functions
-from morello.codegen.c.scope import Scope
+from morello.codegen.c.scope import CScope
 from morello.codegen.c.statements import (
     THREAD_INDEX,
     StatementWriter,
@@ -46,7 +46,7 @@ class CEmitter:
         packers = tuple(packing_functions(program, name, taken_names, options))
         packed = {packer.weight: packer.packed for packer in packers}
         taken = [packed.get(tensor, tensor) for tensor in program.arguments]
-        scope = Scope(taken=taken_names)
+        scope = CScope(taken=taken_names)
         for tensor in taken:
             scope = scope.with_memory(tensor)
         body = writer.write(program.body, scope)
@@ -87,7 +87,7 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _parameters(
-    tensors: Sequence[Tensor], writer: StatementWriter, scope: Scope, restrict: str
+    tensors: Sequence[Tensor], writer: StatementWriter, scope: CScope, restrict: str
 ) -> str:
     """Parameters of the function, one a line where they are many; ``restrict`` as it is written."""
     parts = []
@@ -97,7 +97,7 @@ def _parameters(
     return ",\n    ".join(parts) if len(parts) > 3 else ", ".join(parts)
 
 
-def _table(tensors: Sequence[Tensor], scope: Scope) -> list[str]:
+def _table(tensors: Sequence[Tensor], scope: CScope) -> list[str]:
     """One line an argument: name, role, dtype and shape, layout."""
     rows = [
         (scope.name_of(t), t.role, f"{t.dtype}[{', '.join(map(str, t.shape))}]") for t in tensors

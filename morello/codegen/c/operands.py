@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morello.codegen.c.scope import Memory, Scope, c_sum
+from morello.codegen.c.scope import CScope, Memory, c_sum
 from morello.errors import MorelloError
 from morello.ir.layout import Axis
 from morello.ir.programs.tree import Affine, View
@@ -16,7 +16,7 @@ class COperand:
     """
 
     def __init__(
-        self, name: str, view: View, scope: Scope, *, reads: bool, kept: View | None = None
+        self, name: str, view: View, scope: CScope, *, reads: bool, kept: View | None = None
     ) -> None:
         self.name = name
         self.view = view

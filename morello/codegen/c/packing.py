@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from morello.codegen.c.scope import Scope
+from morello.codegen.c.scope import CScope
 from morello.codegen.c.statements import StatementWriter, workspace_extent
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Packing, Program, Tensor
@@ -50,7 +50,7 @@ def packing_functions(
     packings = {packing.weight: packing for packing in program.packings}
     writer = StatementWriter(program, options)
     for weight in (t for t in program.arguments if t.role == "weight"):
-        scope = Scope(taken=frozenset(taken)).with_memory(weight)
+        scope = CScope(taken=frozenset(taken)).with_memory(weight)
         source = scope.name_of(weight)
         name = f"{function}_pack_{source}"
         packing = packings.get(weight)
@@ -66,7 +66,7 @@ def _copying(name: str, weight: Tensor, source: str, target: str) -> PackingFunc
 
 
 def _written(
-    name: str, packing: Packing, scope: Scope, writer: StatementWriter, options: EmitOptions
+    name: str, packing: Packing, scope: CScope, writer: StatementWriter, options: EmitOptions
 ) -> PackingFunction:
     packed = packing.packed
     inner = scope.with_memory(packed)

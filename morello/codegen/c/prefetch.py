@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from morello.codegen.c.operands import COperand
-from morello.codegen.c.scope import NextTile, Scope, size_in_bytes
+from morello.codegen.c.scope import CScope, NextTile, size_in_bytes
 from morello.ir.primitives import PREFETCH
 from morello.ir.programs.tree import (
     Affine,
@@ -30,7 +30,7 @@ MOST_LINES = 32
 """In one iteration: about as many as L1 waits for at a time. More of them would stop its loads."""
 
 
-def next_tiles(loop: Loop, target: Target, scope: Scope) -> Iterator[NextTile]:
+def next_tiles(loop: Loop, target: Target, scope: CScope) -> Iterator[NextTile]:
     """What can be fetched ahead where this loop moves tiles, each in a loop that stays in one."""
     if not _prefetch(target):
         return
@@ -48,7 +48,7 @@ def next_tiles(loop: Loop, target: Target, scope: Scope) -> Iterator[NextTile]:
             yield from _divided(following, longest, target, scope)
 
 
-def fetching(tile: NextTile, target: Target, variable: str, scope: Scope) -> list[str]:
+def fetching(tile: NextTile, target: Target, variable: str, scope: CScope) -> list[str]:
     """Statements of one iteration of the tile's loop, whose variable has this name in C."""
     operand = COperand(tile.view.tensor.name, tile.view, scope, reads=True)
     count, apart = tile.pieces[tile.divided]
@@ -76,7 +76,7 @@ def _waited_for(tile: View, target: Target) -> bool:
     near, far = levels[tile.level], levels[tensor.level]
     between = [v for v in target.levels if v.cache and near.distance < v.distance < far.distance]
     size = size_in_bytes(tensor)
-    return bool(between) and all(size > (v.capacity or 0) * v.grain for v in between)
+    return bool(between) and all(size > (v.capacity or 0) * v.capacity_unit for v in between)
 
 
 def _loops(node: Node) -> Iterator[Loop]:
@@ -98,7 +98,7 @@ def _stays(tile: View, loop: Loop) -> bool:
     return bool(used) and all(loop.variable not in dict(o.terms) for v in used for o in v.offsets)
 
 
-def _divided(tile: View, loop: Loop, target: Target, scope: Scope) -> Iterator[NextTile]:
+def _divided(tile: View, loop: Loop, target: Target, scope: CScope) -> Iterator[NextTile]:
     """The tile as it is divided among the iterations so that they fetch least, if not too much."""
     pieces = COperand(tile.tensor.name, tile, scope, reads=True).pieces
     element, line = tile.tensor.dtype.bytes, target.level_by_name[tile.level].line

@@ -82,7 +82,7 @@ class NextTile:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CScope:
     """Names and space in use.
 
     ``variables`` maps a loop's variable to its C name, or to its value where the loop is unrolled,
@@ -109,7 +109,7 @@ class Scope:
         """A C name that nothing visible here has."""
         return unique(text, self.taken)
 
-    def with_variable(self, variable: str, name: str, step: int, end: int) -> Scope:
+    def with_variable(self, variable: str, name: str, step: int, end: int) -> CScope:
         """Inside a loop, whose variable is a multiple of ``step`` below ``end``."""
         return replace(
             self,
@@ -119,20 +119,20 @@ class Scope:
             taken=self.taken | {name},
         )
 
-    def with_previous(self, previous: str) -> Scope:
+    def with_previous(self, previous: str) -> CScope:
         """Inside a parallel loop."""
         return replace(self, previous=previous)
 
-    def with_value(self, variable: str, value: int) -> Scope:
+    def with_value(self, variable: str, value: int) -> CScope:
         """Inside one copy of an unrolled loop's body."""
         return replace(self, variables={**self.variables, variable: value})
 
-    def with_memory(self, tensor: Tensor) -> Scope:
+    def with_memory(self, tensor: Tensor) -> CScope:
         """Where a tensor in memory is visible."""
         name = self.fresh(tensor.name)
         return self._with(tensor, Memory(tensor, name), {name})
 
-    def with_registers(self, tensor: Tensor) -> Scope:
+    def with_registers(self, tensor: Tensor) -> CScope:
         """Where a tensor in registers is visible; none of its scalars hides another name."""
         lanes = tensor.vector // tensor.dtype.bytes
         tried: frozenset[str] = frozenset()
@@ -144,7 +144,7 @@ class Scope:
             tried |= {registers.name}
         return self._with(tensor, registers, names | {registers.name})
 
-    def _with(self, tensor: Tensor, storage: Storage, names: Set[str]) -> Scope:
+    def _with(self, tensor: Tensor, storage: Storage, names: Set[str]) -> CScope:
         if tensor in self.tensors:
             raise MorelloError(
                 f"the program has two tensors '{tensor.name}' at once that nothing tells apart",
@@ -158,11 +158,11 @@ class Scope:
         """C expression of where free workspace begins."""
         return f"{self.base} + {self.workspace}" if self.workspace else self.base
 
-    def with_base(self, name: str) -> Scope:
+    def with_base(self, name: str) -> CScope:
         """Inside a parallel loop whose threads each have a part of the workspace."""
         return replace(self, base=name, workspace=0, taken=self.taken | {name})
 
-    def using(self, stack: int = 0, workspace: int = 0) -> Scope:
+    def using(self, stack: int = 0, workspace: int = 0) -> CScope:
         """With so many more bytes in use."""
         return replace(self, stack=self.stack + stack, workspace=self.workspace + workspace)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from morello.codegen.c.calls import kernel_lines, writer_of_rows
 from morello.codegen.c.fused_rows import Beside, beside
 from morello.codegen.c.prefetch import fetching, next_tiles
-from morello.codegen.c.scope import ALIGNMENT, Registers, Scope, size_in_bytes
+from morello.codegen.c.scope import ALIGNMENT, CScope, Registers, size_in_bytes
 from morello.codegen.c.semantics import PrimitiveTable
 from morello.codegen.c.streamed import StreamedWriter, fence
 from morello.codegen.c.vector_rows import RowWriter
@@ -47,7 +47,7 @@ class StatementWriter:
         self._target = program.target
         self._options = options
 
-    def write(self, node: Node, scope: Scope) -> list[str]:
+    def write(self, node: Node, scope: CScope) -> list[str]:
         """Lines of C, indented from column 0.
 
         What is the outermost of a thread has the calls around it that its kernels stand between:
@@ -62,7 +62,7 @@ class StatementWriter:
         after = [f"{name}();" for _, name in reversed(around)]
         return [*before, *lines, *after, *fence(self._target, node)]
 
-    def _node(self, node: Node, scope: Scope) -> list[str]:
+    def _node(self, node: Node, scope: CScope) -> list[str]:
         match node:
             case Block(steps=steps):
                 together = beside(node)
@@ -98,7 +98,7 @@ class StatementWriter:
         """The C type of one element, or of one register."""
         return PrimitiveTable(self._target, dtype, lanes).text("type")
 
-    def _scoped(self, node: Node, scope: Scope) -> list[str]:
+    def _scoped(self, node: Node, scope: CScope) -> list[str]:
         lines = self.write(node, scope)
         return ["{", *_indented(lines), "}"] if _declares(node) else lines
 
@@ -108,13 +108,13 @@ class StatementWriter:
 
     # ------------------------------------------------------------------- loops
 
-    def _unrolled(self, loop: Loop, scope: Scope) -> list[str]:
+    def _unrolled(self, loop: Loop, scope: CScope) -> list[str]:
         lines = [self._origin(loop.origin, f"{loop.dimension} unrolled, {loop.count} x")]
         for i in range(loop.count):
             lines += self._scoped(loop.body, scope.with_value(loop.variable, i * loop.step))
         return lines
 
-    def _loop(self, loop: Loop, scope: Scope) -> list[str]:
+    def _loop(self, loop: Loop, scope: CScope) -> list[str]:
         name, end = scope.fresh(loop.variable), loop.count * loop.step
         inner = scope.with_variable(loop.variable, name, loop.step, end)
         body = [
@@ -128,7 +128,7 @@ class StatementWriter:
         head = _head(name, end, loop.step)
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
 
-    def _parallel(self, loop: ParallelLoop, scope: Scope) -> list[str]:
+    def _parallel(self, loop: ParallelLoop, scope: CScope) -> list[str]:
         """A loop or a grid of them, with a part of the workspace for each thread if any is used."""
         loops, names, inner = _grid(loop), list[str](), scope
         for each in loops:
@@ -151,7 +151,7 @@ class StatementWriter:
         pragma = f"parallel for{shared} num_threads({loop.threads}) schedule({schedule})"
         return [*_openmp(pragma), *body]
 
-    def _tile(self, loop: Node, names: Sequence[str], scope: Scope) -> list[str]:
+    def _tile(self, loop: Node, names: Sequence[str], scope: CScope) -> list[str]:
         """What is done for a tile: a full one, or one at an end of one of the loops so named."""
         if not names:
             return self.write(loop, scope)
@@ -165,7 +165,7 @@ class StatementWriter:
         tail = self._tile(loop.tail, names[1:], inner)
         return [f"if ({name} < {end}) {{", *_indented(body), "} else {", *_indented(tail), "}"]
 
-    def _ordered(self, body: Node, scope: Scope) -> list[str]:
+    def _ordered(self, body: Node, scope: CScope) -> list[str]:
         """Between two pragmas, since a region may stand in a loop only once, and here is a tail."""
         inner = [*self.write(body, scope), *fence(self._target, body)]
         lines = ["{", *_indented(inner), "}"]
@@ -174,7 +174,7 @@ class StatementWriter:
 
     # ------------------------------------------------------------------- buffers
 
-    def _registers(self, node: Allocate, scope: Scope) -> list[str]:
+    def _registers(self, node: Allocate, scope: CScope) -> list[str]:
         inner = scope.with_registers(node.tensor)
         storage = inner.storage(node.tensor)
         assert isinstance(storage, Registers)
@@ -186,7 +186,7 @@ class StatementWriter:
         body = self.write(node.body, inner)
         return [*lines, *body, *(f"(void){name};" for name in never_read(names, body))]
 
-    def _buffer(self, node: Allocate, scope: Scope) -> list[str]:
+    def _buffer(self, node: Allocate, scope: CScope) -> list[str]:
         tensor = node.tensor
         size, kind = size_in_bytes(tensor), self.c_type(tensor.dtype)
         inner = scope.with_memory(tensor)
@@ -201,7 +201,7 @@ class StatementWriter:
 
     # ------------------------------------------------------------------- leaves
 
-    def _resident(self, node: Resident, scope: Scope) -> list[str]:
+    def _resident(self, node: Resident, scope: CScope) -> list[str]:
         body = self.write(node.body, scope)
         if not self._options.annotate:
             return body
@@ -209,7 +209,7 @@ class StatementWriter:
         what = f"{shape} of {node.view.tensor.name} held by {node.view.level}"
         return [self._origin(node.origin, what), *body]
 
-    def _beside(self, node: Beside, scope: Scope) -> list[str]:
+    def _beside(self, node: Beside, scope: CScope) -> list[str]:
         """Steps of which some share a loop, with what these begin with where they stand."""
         lines, writers = list[str](), list[RowWriter]()
         for position, step in enumerate(node.steps):
@@ -226,7 +226,7 @@ class StatementWriter:
                 lines += [line for writer in writers for line in writer.last()]
         return ["{", *_indented(lines), "}"]
 
-    def _kernel(self, call: KernelCall, scope: Scope) -> list[str]:
+    def _kernel(self, call: KernelCall, scope: CScope) -> list[str]:
         return [*self._kernel_name(call), *kernel_lines(self._target, call, scope)]
 
     def _kernel_name(self, call: KernelCall) -> list[str]:

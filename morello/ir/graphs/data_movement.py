@@ -14,11 +14,11 @@ from functools import lru_cache
 from morello.ir.graphs.graph import Graph, Node
 from morello.ir.layout import Axis
 from morello.ir.operators import Operation, Operator
-from morello.ir.views import Join, Sight
+from morello.ir.views import Join, ViewMap
 
 
 @lru_cache(maxsize=4096)
-def rearranged(operator: Operator, tensor: str, operand: str) -> Sight | None:
+def rearranged(operator: Operator, tensor: str, operand: str) -> ViewMap | None:
     """How what a graph computes on the way can be seen in an operand; none if it cannot.
 
     The operand is read by one operation, to move its elements to the tensor and nothing else; or it
@@ -35,7 +35,7 @@ def rearranged(operator: Operator, tensor: str, operand: str) -> Sight | None:
     return _sight(node.operation, node.tensors.index(operand))
 
 
-def sliced(operation: Operation) -> Sight | None:
+def sliced(operation: Operation) -> ViewMap | None:
     """How the output of a slice can be seen in its input; none if it is no slice, or cannot be.
 
     The operation only moves elements, and reads its input between margins.
@@ -43,12 +43,12 @@ def sliced(operation: Operation) -> Sight | None:
     return _between_margins(operation, 0) if operation.operator.slices else None
 
 
-def framed(operation: Operation) -> Sight | None:
+def framed(operation: Operation) -> ViewMap | None:
     """How the input of what only moves to between margins can be seen in its output."""
     return _between_margins(operation, 1) if operation.operator.frames else None
 
 
-def _between_margins(operation: Operation, position: int) -> Sight | None:
+def _between_margins(operation: Operation, position: int) -> ViewMap | None:
     """How one of two operands can be seen in the other, which has this position and margins."""
     found = _sight(operation, position)
     return None if found is None else replace(found, indices=operation.operands[1 - position])
@@ -60,7 +60,7 @@ def _moves(graph: Graph, node: Node) -> bool:
     return moves and graph.dtype(node.tensors[0]) == graph.dtype(node.tensors[1])
 
 
-def _sight(operation: Operation, position: int) -> Sight | None:
+def _sight(operation: Operation, position: int) -> ViewMap | None:
     """The other one of two operands, seen in the one at a position.
 
     Every element of it has to be there: both are indexed by the same dimensions, once each, and it
@@ -84,4 +84,4 @@ def _sight(operation: Operation, position: int) -> Sight | None:
     if len({(axis.dimension, axis.step) for axis in axes}) < len(axes):
         return None
     starts = tuple(index.low for index in own)
-    return Sight((), tuple(axes), starts, tuple(joins), operation, position)
+    return ViewMap((), tuple(axes), starts, tuple(joins), operation, position)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from morello.ir.dtypes import DType
 from morello.ir.layout import Axis, Layout, Order, order_of
 from morello.ir.operators import Operation
-from morello.ir.target import Kernel, Target
-from morello.ir.views import Sight
+from morello.ir.target import Microkernel, Target
+from morello.ir.views import ViewMap
 from morello.language.source import Span
 
 
@@ -121,13 +121,13 @@ class View:
         """What its dimensions run along."""
         return tuple(map(self.axis, range(len(self.sizes))))
 
-    def seen(self, sight: Sight, sizes: tuple[int, ...]) -> View:
+    def seen(self, view_map: ViewMap, sizes: tuple[int, ...]) -> View:
         """What can be seen of it, with these sizes."""
         offsets = list(self.offsets)
-        for position, start in enumerate(sight.starts):
+        for position, start in enumerate(view_map.starts):
             own = self.axis(position)
             offsets[own.dimension] = offsets[own.dimension].plus(Affine(own.step * start))
-        along = [axis.of(self.axis(axis.dimension)) for axis in sight.axes]
+        along = [axis.of(self.axis(axis.dimension)) for axis in view_map.axes]
         return self._along(along, offsets, sizes)
 
     def under(self, part: View) -> View:
@@ -238,7 +238,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FirstUseCopy:
     """That a kernel fills an operand, in the first iteration of loops around it.
 
     It reads ``source`` in the place of the operand at ``position``, and stores it there, where all
@@ -258,12 +258,12 @@ class KernelCall:
     (such as n).
     """
 
-    kernel: Kernel
+    kernel: Microkernel
     operation: Operation
     sizes: tuple[int, ...]
     bindings: tuple[tuple[str, int], ...]
     operands: tuple[View, ...]
-    kept: Kept | None = None
+    kept: FirstUseCopy | None = None
 
 
 @dataclass(frozen=True, slots=True)

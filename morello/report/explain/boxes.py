@@ -16,7 +16,7 @@ MOST_FAMILIES = 6
 """Besides those of the goals."""
 
 MOST_RECTANGLES = 1500
-"""Of a slice that is told of; a finer one is left out."""
+"""Of a slice that is shown; a finer one is left out."""
 
 
 def boxes(plan: Plan, pages: Pages) -> tuple[list[dict[str, Any]], list[str]]:
@@ -29,7 +29,7 @@ def boxes(plan: Plan, pages: Pages) -> tuple[list[dict[str, Any]], list[str]]:
         goal = not line.depth
         if not goal and further == MOST_FAMILIES:
             continue
-        page = pages.page(line.tree.answers.context, line.node.spec)
+        page = pages.page(line.tree.solved.context, line.node.spec)
         if page is None:
             left_out.append(f"boxes of line {number}: the memo has no page of {text}")
             continue
@@ -70,7 +70,7 @@ def _children(lines: list[Line], number: int) -> Iterator[tuple[int, Line]]:
 
 def _through(line: Line, page: Page) -> Slice | None:
     """A slice along two axes through the line's own Spec; none where there is one axis."""
-    axes = axes_of(line.tree.answers.context, line.node.spec.family, page)
+    axes = axes_of(line.tree.solved.context, line.node.spec.family, page)
     try:
         shown = default_axes(axes)
     except UsageError:
@@ -87,7 +87,7 @@ def _document(number: int, line: Line, page: Page, part: Slice, text: str) -> di
     hidden = [r for r in part.rectangles if r.choice not in places]  # all of it painted over
     for rectangle in hidden:
         places.setdefault(rectangle.choice, len(places))
-    axes = axes_of(line.tree.answers.context, line.node.spec.family, page)
+    axes = axes_of(line.tree.solved.context, line.node.spec.family, page)
     own = {
         axis.name: str(value) for axis, value in zip(axes, line.node.spec.coordinates, strict=True)
     }

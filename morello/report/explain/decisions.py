@@ -11,7 +11,7 @@ from morello.report.plan import Line, Plan
 from morello.rewriting.alternatives import Refusal
 
 EQUAL, CHEAPEST = 3, 6
-"""Alternatives that are told of each decision: of equal cost, and of more.
+"""Alternatives that are shown of each decision: of equal cost, and of more.
 
 Besides, the cheapest of every other rule and kernel.
 """
@@ -20,7 +20,7 @@ ROUNDING = 1e-6
 """Costs that differ by no more are the same: the search computes them in float32."""
 
 REFUSALS = 24
-"""Reasons that are told of each decision."""
+"""Reasons that are shown of each decision."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Decision:
             cycles: Predicted cycles of the whole program.
         """
         chosen, *others = self.why.beginnings
-        told = told_of(chosen, others)
+        told = shown_beginnings(chosen, others)
         refused = grouped(self.why.refused)
         return {
             "number": self.number,
@@ -84,7 +84,7 @@ def decisions(plan: Plan) -> tuple[Decision, ...]:
     return tuple(
         Decision(
             number,
-            Why(uses[0][1].tree.answers, uses[0][1].node.spec),
+            Why(uses[0][1].tree.solved, uses[0][1].node.spec),
             tuple(line for line, _ in uses),
             sum(line.runs for _, line in uses),
         )
@@ -97,7 +97,7 @@ def equals(chosen: Beginning, others: Sequence[Beginning]) -> int:
     return sum(beginning.cycles <= chosen.cycles * (1 + ROUNDING) for beginning in others)
 
 
-def told_of(chosen: Beginning, others: Sequence[Beginning]) -> list[Beginning]:
+def shown_beginnings(chosen: Beginning, others: Sequence[Beginning]) -> list[Beginning]:
     """Some that cost the same, the cheapest that cost more, and the cheapest of all other steps."""
     equal = equals(chosen, others)
     told = [*others[: min(equal, EQUAL)], *others[equal : equal + CHEAPEST]]

@@ -1,4 +1,4 @@
-"""Everything that is told of a compiled spec, as one document of plain values.
+"""Everything that is shown a compiled spec, as one document of plain values.
 
 docs/explain.md says what its parts mean.
 """

@@ -20,10 +20,10 @@ def in_use(line: Line) -> list[dict[str, Any]]:
         {
             "level": level.name,
             "unit": unit_of(level),
-            "in_use": max(grains, 0) * _grain(level),
-            "limit": (level.capacity or 0) * _grain(level),
+            "in_use": max(capacity_units, 0) * _capacity_unit(level),
+            "limit": (level.capacity or 0) * _capacity_unit(level),
         }
-        for level, grains in zip(line.tree.target.bounded, within, strict=True)
+        for level, capacity_units in zip(line.tree.target.bounded, within, strict=True)
     ]
 
 
@@ -57,8 +57,8 @@ def unit_of(level: Level) -> str:
     return "bytes" if level.addressable else "vectors"
 
 
-def _grain(level: Level) -> int:
-    return level.grain if level.addressable else 1
+def _capacity_unit(level: Level) -> int:
+    return level.capacity_unit if level.addressable else 1
 
 
 def _within(line: Line) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def _within(line: Line) -> tuple[int, ...]:
 def _taken(step: Placed) -> int | None:
     """Of a level without a limit nobody asks."""
     level = step.tensor.operand.level
-    return None if level.capacity is None else int(step.taken) * _grain(level)
+    return None if level.capacity is None else int(step.taken) * _capacity_unit(level)
 
 
 def _placements(step: Step | None) -> Iterator[Placed]:

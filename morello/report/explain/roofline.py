@@ -21,7 +21,7 @@ def roofline(plan: Plan) -> dict[str, Any]:
     ``intensity`` (operations a byte) can do.
     """
     traffic = traffic_of(plan.lines)
-    roofs = roofs_of((tree.answers, tree.root.spec.family) for tree in plan.trees)
+    roofs = roofs_of((tree.solved, tree.root.spec.family) for tree in plan.trees)
     operations = sum(traffic.operations.values())
     computed = _computed(traffic, roofs)
     known = [row["cycles"] for row in computed if row["cycles"] is not None]

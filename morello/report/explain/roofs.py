@@ -23,9 +23,9 @@ from morello.ir.target import Coefficient, Level, Target
 from morello.language.evaluate import evaluate
 from morello.report.explain.traffic import Kind, kind_of, operations_of
 from morello.rewriting.alternatives import KernelAlternative, scope_at
-from morello.rewriting.kernels import KernelMatch
+from morello.rewriting.matching import KernelMatch
 from morello.rewriting.references import Point, elements_in_memory, registers, spec_ref
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 
 MOST_CELLS = 1 << 16
 """Sizes at which a kernel is looked at: of more dimensions, fewer of each."""
@@ -58,7 +58,7 @@ def bandwidth(level: Level) -> Roof | None:
     return Roof(level.line / cost.value, f"{level.line} bytes a line, {cost.value:g} cycles each")
 
 
-def roofs_of(searches: Iterable[tuple[Answers, Family]]) -> Roofs:
+def roofs_of(searches: Iterable[tuple[SolvedView, Family]]) -> Roofs:
     """Of the kernels below the goals of some searches."""
     arithmetic: dict[Kind, Roof] = {}
     moving: Roof | None = None
@@ -81,7 +81,7 @@ def _rate(roof: Roof) -> float:
 
 
 def _matches(
-    searches: Iterable[tuple[Answers, Family]],
+    searches: Iterable[tuple[SolvedView, Family]],
 ) -> Iterator[tuple[Target, KernelMatch]]:
     """Kernels with the families that they accept.
 
@@ -89,10 +89,10 @@ def _matches(
     level they are.
     """
     seen: set[object] = set()
-    for answers, goal in searches:
-        target = answers.context.target
-        for family in _families(answers, goal):
-            for alternative in answers.alternatives_of(family):
+    for solved, goal in searches:
+        target = solved.context.target
+        for family in _families(solved, goal):
+            for alternative in solved.alternatives_of(family):
                 if not isinstance(alternative, KernelAlternative):
                     continue
                 operands = tuple((o.dtype.name, o.order, o.vector) for o in family.operands)
@@ -103,11 +103,11 @@ def _matches(
                     yield target, alternative.match
 
 
-def _families(answers: Answers, goal: Family) -> list[Family]:
+def _families(solved: SolvedView, goal: Family) -> list[Family]:
     found = {goal: None}
     pending = [goal]
     while pending:
-        for alternative in answers.alternatives_of(pending.pop()):
+        for alternative in solved.alternatives_of(pending.pop()):
             new = [child for child in alternative.children if child not in found]
             found |= dict.fromkeys(new)
             pending += new
@@ -171,8 +171,8 @@ def _fits(target: Target, family: Family, at: Point) -> Any:
         taken[level.name] = taken.get(level.name, 0) + size
     fits: Any = np.True_
     for level in target.bounded:
-        grain = level.grain if level.addressable else 1
-        fits = fits & np.asarray(taken.get(level.name, 0) <= (level.capacity or 0) * grain)
+        capacity_unit = level.capacity_unit if level.addressable else 1
+        fits = fits & np.asarray(taken.get(level.name, 0) <= (level.capacity or 0) * capacity_unit)
     return fits
 
 

@@ -11,7 +11,7 @@ from morello.ir.spec import Spec
 from morello.report.plan import Plan, occurrences
 from morello.report.usage.counts import Key, key_of
 from morello.search.results.reconstruct import PlanNode
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 from morello.search.solving.one_spec import applications
 from morello.search.tables.options import Option
 
@@ -37,21 +37,21 @@ def closest(plan: Plan, keys: Collection[Key]) -> dict[Key, Closest]:
     found: dict[Key, Closest] = {}
     for tree in plan.trees:
         for node, _ in occurrences(tree.root):
-            for one in _at(tree.answers, node, keys):
+            for one in _at(tree.solved, node, keys):
                 key = key_of(one.option.alternative)
                 if key not in found or one.ratio < found[key].ratio:
                     found[key] = one
     return found
 
 
-def _at(answers: Answers, node: PlanNode, keys: Collection[Key]) -> Iterator[Closest]:
-    known = [a for a in answers.alternatives_of(node.spec.family) if key_of(a) in keys]
+def _at(solved: SolvedView, node: PlanNode, keys: Collection[Key]) -> Iterator[Closest]:
+    known = [a for a in solved.alternatives_of(node.spec.family) if key_of(a) in keys]
     if not known:
         return
-    spec = answers.canonical(node.spec)
-    least = answers.intensity(spec)
-    for application in applications(answers.context, spec, known):
-        below = (np.float32(answers.intensity(child)) for child, _ in application.uses)
+    spec = solved.canonical(node.spec)
+    least = solved.intensity(spec)
+    for application in applications(solved.context, spec, known):
+        below = (np.float32(solved.intensity(child)) for child, _ in application.uses)
         intensity = float(application.intensity(below))
         if np.isfinite(intensity):
             ratio = intensity / least if least else (1.0 if intensity == least else float("inf"))

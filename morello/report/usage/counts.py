@@ -21,7 +21,7 @@ from morello.search.planning.within_budget import plan_within
 from morello.search.results.solution import Solution
 from morello.search.search import UNLIMITED
 from morello.search.tables.box import IRRELEVANT
-from morello.search.tables.memo_backend import Nothing
+from morello.search.tables.memo_backend import NullMemo
 from morello.search.tables.options import Option
 
 Key = tuple[str, str]
@@ -133,13 +133,13 @@ class _Tables:
 
 def _tables(tree: Tree, report: Callable[[str], None]) -> _Tables:
     """From the search itself, if its tables are there and for this goal alone; or planned again."""
-    context = tree.answers.context
+    context = tree.solved.context
     goal = replace(tree.root.spec, used=(0,) * len(context.target.bounded))
-    solution = tree.answers
+    solution = tree.solved
     if isinstance(solution, Solution) and solution.complete and _is_for(solution, goal):
         solved = {variant: found.options for variant, found in solution.solved.items()}
         return _Tables(Searched(context, solution.alternatives), solution.cells, solved)
-    planned = plan_within(context, goal, UNLIMITED, memory_budget(), report, Nothing())
+    planned = plan_within(context, goal, UNLIMITED, memory_budget(), report, NullMemo())
     families = {family: node.alternatives for family, node in planned.graph.nodes.items()}
     options = {task.variant: task.options for task in planned.tasks}
     return _Tables(Searched(context, families), planned.specs, options)

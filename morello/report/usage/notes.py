@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from morello.ir.layout import height_of, panel_of, panel_text
 from morello.ir.rule import Rule
-from morello.ir.target import Kernel
+from morello.ir.target import Microkernel
 from morello.language import ast
 from morello.language.diagnostics import Diagnostic, by_place
 from morello.language.places import within
@@ -30,7 +30,7 @@ def _notes(tally: Tally) -> Iterator[Diagnostic]:
     item = tally.item
     if tally.fired and not tally.won:
         yield _never_wins(tally)
-    if isinstance(item, Kernel):
+    if isinstance(item, Microkernel):
         yield from _panels(tally, item) if tally.fired else [_unreached(tally, item)]
     elif not tally.fired:
         searches = [searched for compile in tally.compiles for searched in compile.use.searches]
@@ -59,7 +59,7 @@ def _never_wins(tally: Tally) -> Diagnostic:
     return _note("N002", f"{kind} '{name}' never wins", _place(tally.item), label, help)
 
 
-def _unreached(tally: Tally, kernel: Kernel) -> Diagnostic:
+def _unreached(tally: Tally, kernel: Microkernel) -> Diagnostic:
     searches = [searched for compile in tally.compiles for searched in compile.use.searches]
     return _note(
         "N003",
@@ -70,7 +70,7 @@ def _unreached(tally: Tally, kernel: Kernel) -> Diagnostic:
     )
 
 
-def _panels(tally: Tally, kernel: Kernel) -> Iterator[Diagnostic]:
+def _panels(tally: Tally, kernel: Microkernel) -> Iterator[Diagnostic]:
     """Of panels that a pattern names: those that no operand of a program came in.
 
     Where the kernel itself is in no program, only those that are not even tried.
@@ -98,7 +98,7 @@ def _panels(tally: Tally, kernel: Kernel) -> Iterator[Diagnostic]:
             )
 
 
-def _place(item: Rule | Kernel) -> Span:
+def _place(item: Rule | Microkernel) -> Span:
     return item.declaration.name_span
 
 

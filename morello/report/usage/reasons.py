@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from morello.ir.rule import Rule
 from morello.ir.spec import Family
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.report.usage.counts import Searched
 from morello.rewriting.alternatives import (
     Alternative,
@@ -16,7 +16,7 @@ from morello.rewriting.alternatives import (
     matches,
     rule_alternatives,
 )
-from morello.rewriting.kernels import match_kernel, misfits
+from morello.rewriting.matching import match_kernel, misfits
 from morello.rewriting.patterns import implements
 
 AT_NO_SIZE = "but at none of the sizes that occur do its guards and the limits of memory hold"
@@ -56,7 +56,7 @@ def why_rule_never_fires(rule: Rule, searches: Iterable[Searched]) -> str:
     return f"it matches in {matched:,} families; what refuses it most often ({count:,}): {reason}"
 
 
-def why_kernel_never_fires(kernel: Kernel, searches: Iterable[Searched]) -> str:
+def why_kernel_never_fires(kernel: Microkernel, searches: Iterable[Searched]) -> str:
     """What keeps a kernel from firing, on the operands nearest to what it wants.
 
     Args:
@@ -76,14 +76,14 @@ def why_kernel_never_fires(kernel: Kernel, searches: Iterable[Searched]) -> str:
     return f"the nearest that rules come is {found}: {why}"
 
 
-def _accepts(kernel: Kernel, alternatives: Iterable[Alternative]) -> bool:
+def _accepts(kernel: Microkernel, alternatives: Iterable[Alternative]) -> bool:
     return any(
         isinstance(a, KernelAlternative) and a.match.kernel.name == kernel.name
         for a in alternatives
     )
 
 
-def _distance(kernel: Kernel, target: Target, family: Family) -> tuple[int, int, str, str]:
+def _distance(kernel: Microkernel, target: Target, family: Family) -> tuple[int, int, str, str]:
     """How far a family is from what a kernel accepts, with its text and the reasons.
 
     The number of operands that are not as it wants them, and then their distance from registers; a

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from morello.ir.rule import Rule
-from morello.ir.target import Kernel
+from morello.ir.target import Microkernel
 from morello.report.usage.closest import Closest
 from morello.report.usage.counts import Key, Use
 
@@ -39,7 +39,7 @@ class Tally:
     nowhere in the programs.
     """
 
-    item: Rule | Kernel
+    item: Rule | Microkernel
     compiles: tuple[Compile, ...]
     closest: tuple[Compile, Closest] | None = None
 
@@ -61,12 +61,12 @@ class Tally:
         return tuple((compile, specs) for compile, specs in pairs if specs)
 
 
-def key_of_item(item: Rule | Kernel) -> Key:
+def key_of_item(item: Rule | Microkernel) -> Key:
     """What counts know a rule or kernel by."""
     return ("rule" if isinstance(item, Rule) else "kernel", item.name)
 
 
-def compiles_with(item: Rule | Kernel, compiles: Iterable[Compile]) -> tuple[Compile, ...]:
+def compiles_with(item: Rule | Microkernel, compiles: Iterable[Compile]) -> tuple[Compile, ...]:
     """Those that could use a rule or kernel: a kernel, those for targets that have it."""
     if isinstance(item, Rule):
         return tuple(compiles)

@@ -13,21 +13,21 @@ import numpy as np
 
 from morello.ir.spec import Family, Variant
 from morello.rewriting.alternatives import Alternative, Context
-from morello.rewriting.bind import Array, Form, open_form
-from morello.rewriting.tracked import Question, answers
+from morello.rewriting.bind import Array, SharedBinding, shared_binding
+from morello.rewriting.tracked import Property, property_values
 from morello.search.tables.box import Box
 
-FEW = 500
+SORTED_BY_NUMPY_FROM = 500
 """So many values are sorted out in Python as fast as numpy does it."""
 
 
 class Needed:
     """A form that applies somewhere, without uses that exist nowhere, and what it needs."""
 
-    def __init__(self, form: Form) -> None:
-        there = [(use, form.mask & (use.weight > 0)) for use in form.uses]
+    def __init__(self, shared: SharedBinding) -> None:
+        there = [(use, shared.mask & (use.weight > 0)) for use in shared.uses]
         there = [(use, exists) for use, exists in there if exists.any()]
-        self.form = replace(form, uses=tuple(use for use, _ in there))
+        self.shared = replace(shared, uses=tuple(use for use, _ in there))
         self._exists = [exists for _, exists in there]
         self._values: dict[tuple[int, Set[int]], list[Collection[int]]] = {}
 
@@ -36,17 +36,17 @@ class Needed:
         if (use, ignored) not in self._values:
             self._values[use, ignored] = [
                 () if axis in ignored else _distinct(np.asarray(values), self._exists[use])
-                for axis, values in enumerate(self.form.uses[use].coordinates)
+                for axis, values in enumerate(self.shared.uses[use].coordinates)
             ]
         return self._values[use, ignored]
 
 
-def needed(form: Form) -> Needed | None:
+def needed(shared: SharedBinding) -> Needed | None:
     """What a form needs; none if it never applies."""
-    return Needed(form) if form.mask.any() else None
+    return Needed(shared) if shared.mask.any() else None
 
 
-class Forms:
+class BindingCache:
     """The forms of one search; its graph keeps the alternatives, so that identities tell them."""
 
     def __init__(self, context: Context) -> None:
@@ -66,13 +66,13 @@ class Forms:
             tiles: Tile sizes to try, the same for all variants with this box.
         """
         kind = self._kind(alternative, variant.family)
-        key = (box, answers(self._context.target, variant, kind.questions))
+        key = (box, property_values(self._context.target, variant, kind.properties))
         if key not in kind.found:
-            form, asked = open_form(self._context, variant, alternative, box.open_grid, tiles)
-            if not asked <= set(kind.questions):
-                kind.questions = tuple(sorted({*kind.questions, *asked}))
-                key = (box, answers(self._context.target, variant, kind.questions))
-            kind.found[key] = needed(form)
+            shared, read = shared_binding(self._context, variant, alternative, box.open_grid, tiles)
+            if not read <= set(kind.properties):
+                kind.properties = tuple(sorted({*kind.properties, *read}))
+                key = (box, property_values(self._context.target, variant, kind.properties))
+            kind.found[key] = needed(shared)
         return kind.found[key]
 
     def _kind(self, alternative: Alternative, family: Family) -> _Kind:
@@ -89,10 +89,10 @@ class Forms:
 class _Kind:
     """Alternatives of one rule, with the same choices, on operations of one structure.
 
-    ``questions``: what was asked so far. ``found``: forms, by the lists of the box and the answers.
+    ``properties``: what was read so far. ``found``: forms, by the lists of the box and the answers.
     """
 
-    questions: tuple[Question, ...] = ()
+    properties: tuple[Property, ...] = ()
     found: dict[tuple[object, ...], Needed | None] = field(default_factory=dict)
 
 
@@ -111,6 +111,6 @@ def _distinct(values: Array, exists: Array) -> Collection[int]:
         found = values[here]
     else:
         found = values[np.broadcast_to(here, values.shape)]
-    if found.size > FEW:
+    if found.size > SORTED_BY_NUMPY_FROM:
         found = np.unique(found)
     return frozenset(found.reshape(-1).tolist())

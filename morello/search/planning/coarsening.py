@@ -1,12 +1,12 @@
-"""Coarser targets: the same machine with fewer tile sizes and larger grains, for smaller searches.
+"""Coarser targets: the same machine with fewer tile sizes and larger capacity units.
 
 Each target of the ladder has fewer Specs than the one before, but for a few that lists shared by a
 family's variants may add, and only programs that that one has too, so that its best program costs
 the same or more. What goes first is what is missed least, as ``python -m benchmarks.coarsening``
 shows:
 
-1. grains of the bounded levels that loops may index (caches, buffers) are doubled, down to
-   `FEWEST_GRAINS`: a buffer is then counted as up to a grain larger than it is;
+1. capacity units of the bounded levels that loops may index (caches, buffers) are doubled, down to
+   `FEWEST_CAPACITY_UNITS`: a buffer is then counted as up to a unit larger than it is;
 2. tile sizes that are no powers of two, the smallest first, all but the largest of them: tiles of
    other sizes make up for a small one, while the largest is a shape of its own for registers;
 3. every second one of the powers of two beyond the lanes of a vector, the largest first: loops
@@ -27,7 +27,7 @@ from morello.ir.dtypes import DType
 from morello.ir.target import Level, Target
 from morello.language.sized import levels_asked
 
-FEWEST_GRAINS = 4
+FEWEST_CAPACITY_UNITS = 4
 """Of a level's capacity: with fewer, hardly two buffers could stand side by side."""
 
 
@@ -78,7 +78,7 @@ def changes(full: Target, coarse: Target, largest: int) -> tuple[str, ...]:
     Of tile sizes those are said that are smaller than the largest size of the goal.
     """
     pairs = zip(full.levels, coarse.levels, strict=True)
-    found = [f"{new.name} in {new.capacity} grains" for old, new in pairs if old != new]
+    found = [f"{new.name} in {new.capacity} units" for old, new in pairs if old != new]
     gone = [str(s) for s in full.sizes if s < largest and s not in coarse.sizes]
     if gone:
         found.append(f"no tiles of {' '.join(gone)}")
@@ -91,13 +91,15 @@ def _with_many_grains(target: Target, fixed: Collection[str]) -> list[Level]:
         for level in target.bounded
         if level.addressable
         and level.name not in fixed
-        and (level.capacity or 0) >= 2 * FEWEST_GRAINS
+        and (level.capacity or 0) >= 2 * FEWEST_CAPACITY_UNITS
     ]
 
 
 def _doubled(level: Level) -> Level:
-    """The level in grains of twice the size; an odd one is lost."""
-    return replace(level, grain=2 * level.grain, capacity=(level.capacity or 0) // 2)
+    """The level in capacity units of twice the size; an odd one is lost."""
+    return replace(
+        level, capacity_unit=2 * level.capacity_unit, capacity=(level.capacity or 0) // 2
+    )
 
 
 def indispensable_sizes(target: Target, dtypes: Collection[DType]) -> set[int]:

@@ -27,10 +27,10 @@ from morello.rewriting.alternatives import Alternative, Context, tiles_below
 from morello.rewriting.bind import Bound, bind, bound
 from morello.rewriting.parts import stays_packed
 from morello.rewriting.references import spec_ref
-from morello.search.planning.bindings import Forms, Needed, needed
-from morello.search.planning.families import FamilyGraph, Node
+from morello.search.planning.bindings import BindingCache, Needed, needed
+from morello.search.planning.families import FamilyGraph, FamilyNode
 from morello.search.tables.box import IRRELEVANT, Box, Ints, tiling_closure
-from morello.search.tables.memo_backend import Chosen, Known
+from morello.search.tables.memo_backend import Chosen, MemoBackend
 from morello.search.tables.options import Option
 
 
@@ -83,7 +83,7 @@ def plan_tasks(
     goal: Spec,
     limit: int,
     report: Callable[[int], None],
-    known: Known,
+    known: MemoBackend,
 ) -> list[Task]:
     """Tasks in topological order, goal first.
 
@@ -100,29 +100,29 @@ def plan_tasks(
     """
     needs: dict[Family, _Needs] = {family: {} for family in graph.nodes}
     needs[goal.family][goal.packing] = [{value} for value in goal.coordinates]
-    forms = Forms(context)
+    bindings = BindingCache(context)
     ignored = {family: _ignored_axes(context, node) for family, node in graph.nodes.items()}
     tasks: list[Task] = []
     boxes: dict[tuple[bytes, ...], Box] = {}
     cells = 0
     for node in graph.nodes.values():
-        for variant, found_box in _boxes(context, node, needs[node.family], known.alone):
+        for variant, found_box in _boxes(context, node, needs[node.family], known.single_goal):
             box = boxes.setdefault(found_box.key, found_box)
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)
             chosen = _chosen(context, known, node, variant, box)
             bounds = []
-            applicable = _applicable(context, forms, node, variant, box)
+            applicable = _applicable(context, bindings, node, variant, box)
             for alternative, found in applicable if chosen is None else chosen:
-                bounds.append(bound(alternative, found.form, variant))
+                bounds.append(bound(alternative, found.shared, variant))
                 _add_needs(needs, ignored, bounds[-1], found, variant)
             tasks.append(Task(variant, box, tuple(bounds), chosen is not None))
             report(len(tasks))
     return tasks
 
 
-def _ignored_axes(context: Context, node: Node) -> frozenset[int]:
+def _ignored_axes(context: Context, node: FamilyNode) -> frozenset[int]:
     """Axes of a box that are no coordinates of the family."""
     first = len(node.family.operation.dims)
     return frozenset(
@@ -151,7 +151,7 @@ def _add_needs(
 
 
 def _boxes(
-    context: Context, node: Node, waiting: _Needs, alone: bool
+    context: Context, node: FamilyNode, waiting: _Needs, single_goal: bool
 ) -> Iterator[tuple[Variant, Box]]:
     """The variants of a family with their boxes; more may come to wait meanwhile."""
     operation = node.family.operation
@@ -163,13 +163,15 @@ def _boxes(
     while waiting:
         packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
         variant = node.family.variant(packing)
-        closed = _divided(context, node, variant, union) if alone else dims
+        closed = _divided(context, node, variant, union) if single_goal else dims
         own = _box(context, node, waiting.pop(packing), closed)
         least = _least_sizes(variant)
         yield variant, _like(_without_smaller(own, least), _without_smaller(family, least))
 
 
-def _divided(context: Context, node: Node, variant: Variant, union: Sequence[Set[int]]) -> Set[str]:
+def _divided(
+    context: Context, node: FamilyNode, variant: Variant, union: Sequence[Set[int]]
+) -> Set[str]:
     """Dimensions that loops may divide so that the parts are of the same variant.
 
     ``union``: all sizes that are needed.
@@ -196,7 +198,7 @@ def _divided(context: Context, node: Node, variant: Variant, union: Sequence[Set
     return found
 
 
-def _box(context: Context, node: Node, need: list[set[int]], closed: Set[str]) -> Box:
+def _box(context: Context, node: FamilyNode, need: list[set[int]], closed: Set[str]) -> Box:
     """The box of what is needed, lists of the dimensions ``closed`` being closed under tiling."""
     dims = len(node.family.operation.dims)
     sizes: list[Set[int]] = [
@@ -248,17 +250,17 @@ def _sorted(values: Set[int]) -> Ints:
 
 
 def _applicable(
-    context: Context, forms: Forms, node: Node, variant: Variant, box: Box
+    context: Context, bindings: BindingCache, node: FamilyNode, variant: Variant, box: Box
 ) -> Iterator[tuple[Alternative, Needed]]:
     """Alternatives that apply somewhere in the box."""
     for alternative, tiles in _with_tiles(context, node, box):
-        found = forms.find(alternative, variant, box, tiles)
+        found = bindings.find(alternative, variant, box, tiles)
         if found is not None:
             yield alternative, found
 
 
 def _with_tiles(
-    context: Context, node: Node, box: Box
+    context: Context, node: FamilyNode, box: Box
 ) -> Iterator[tuple[Alternative, tuple[int, ...]]]:
     """Alternatives with the tile sizes to try, those left out that would need one."""
     largest = {d: int(s[-1]) for d, s in zip(node.family.operation.dims, box.sizes, strict=True)}
@@ -272,7 +274,7 @@ _Applicable = list[tuple[Alternative, Needed]]
 
 
 def _chosen(
-    context: Context, known: Known, node: Node, variant: Variant, box: Box
+    context: Context, known: MemoBackend, node: FamilyNode, variant: Variant, box: Box
 ) -> _Applicable | None:
     """Alternatives where they were chosen, if that is known.
 
@@ -285,8 +287,8 @@ def _chosen(
             restricted = _restricted(context, variant, alternative, box, tiles, chosen)
             if restricted is not None:
                 found.append((alternative, restricted))
-                mask = restricted.form.mask
-                applied |= mask.any(axis=0) if restricted.form.tiles else mask
+                mask = restricted.shared.mask
+                applied |= mask.any(axis=0) if restricted.shared.tiles else mask
         if applied.all():
             return found
         known.reject(context, variant, box)
@@ -307,6 +309,6 @@ def _restricted(
     if not options:
         return None
     sizes = tuple(o.tile for o in options if o.tile is not None)
-    form = bind(context, variant, alternative, box.open_grid, sizes).form
+    shared = bind(context, variant, alternative, box.open_grid, sizes).shared
     where = chosen.where(options)
-    return needed(replace(form, mask=form.mask & (where if sizes else where[0])))
+    return needed(replace(shared, mask=shared.mask & (where if sizes else where[0])))

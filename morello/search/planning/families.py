@@ -14,7 +14,7 @@ from morello.rewriting.alternatives import Alternative, Context, RuleAlternative
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class FamilyNode:
     """A live family: its alternatives, and the levels that matter below it."""
 
     family: Family
@@ -32,7 +32,7 @@ class Node:
 class FamilyGraph:
     """Live families in topological order, every family before those it leads to."""
 
-    nodes: dict[Family, Node]
+    nodes: dict[Family, FamilyNode]
 
     def __contains__(self, family: Family) -> bool:
         return family in self.nodes
@@ -44,7 +44,7 @@ def discover(context: Context, goal: Family) -> FamilyGraph:
     The progress check of the rules guarantees that families form a directed acyclic graph, apart
     from a family's tilings, which lead to itself.
     """
-    nodes: dict[Family, Node | None] = {}
+    nodes: dict[Family, FamilyNode | None] = {}
     stack: list[tuple[Family, list[Alternative] | None]] = [(goal, None)]
     while stack:
         family, found = stack.pop()
@@ -64,8 +64,8 @@ def discover(context: Context, goal: Family) -> FamilyGraph:
 
 
 def _finish(
-    family: Family, found: list[Alternative], nodes: dict[Family, Node | None]
-) -> Node | None:
+    family: Family, found: list[Alternative], nodes: dict[Family, FamilyNode | None]
+) -> FamilyNode | None:
     """The node of a family whose children are finished; none if it is dead."""
     kept = [a for a in found if all(c == family or nodes.get(c) is not None for c in a.children)]
     if all(family in a.children for a in kept):  # nothing but tilings: they lead nowhere
@@ -77,15 +77,15 @@ def _finish(
             node = nodes.get(child)
             if node is not None:
                 consumes |= node.consumes
-    return Node(family, tuple(kept), consumes)
+    return FamilyNode(family, tuple(kept), consumes)
 
 
-def _topological(live: list[Node], goal: Family) -> list[Node]:
+def _topological(live: list[FamilyNode], goal: Family) -> list[FamilyNode]:
     """Parents before children, by depth-first search from the goal."""
     by_family = {n.family: n for n in live}
     if goal not in by_family:
         return []
-    order: list[Node] = []
+    order: list[FamilyNode] = []
     seen: set[Family] = set()
     stack: list[tuple[Family, bool]] = [(goal, False)]
     while stack:

@@ -14,7 +14,7 @@ from morello.rewriting.alternatives import (
     Refusal,
     alternatives,
 )
-from morello.rewriting.kernels import match_kernel
+from morello.rewriting.matching import match_kernel
 from morello.rewriting.meaning_cost import computes_in
 from morello.rewriting.patterns import implements
 

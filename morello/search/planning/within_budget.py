@@ -3,9 +3,9 @@
 A search has limits: the budget that it was given, and the memory that there is. The full target is
 planned first, until it exceeds a limit. Then the finest of the coarser targets that stays within
 all limits is found by interpolation: each has fewer Specs than the one before, by about as much as
-the goal has fewer sizes and grains. To plan a target takes as long as a small search, so few are
-planned. Only sizes, the budget and the memory decide, never the clock, so that the same budget
-gives the same program.
+the goal has fewer sizes and capacity units. To plan a target takes as long as a small search, so
+few are planned. Only sizes, the budget and the memory decide, never the clock, so that the same
+budget gives the same program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from morello.search.planning.demand import Task, TooManySpecsError, plan_tasks
 from morello.search.planning.families import FamilyGraph, discover
 from morello.search.planning.unimplemented import no_family
 from morello.search.tables.box import tiling_closure
-from morello.search.tables.memo_backend import Known
+from morello.search.tables.memo_backend import MemoBackend
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def plan_within(
     budget: Budget,
     memory: int,
     report: Callable[[str], None],
-    known: Known,
+    known: MemoBackend,
 ) -> Planned:
     """Plan a search that stays within its limits.
 
@@ -99,7 +99,7 @@ class _Exceeded:
 
 
 class _Planner:
-    """Plans one goal for several targets that differ in tile sizes and grains only."""
+    """Plans one goal for several targets that differ in tile sizes and capacity units only."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Planner:
         goal: Spec,
         limits: tuple[Budget, Budget],
         report: Callable[[str], None],
-        known: Known,
+        known: MemoBackend,
     ) -> None:
         self._context = context
         self._goal = goal
@@ -159,10 +159,10 @@ class _Planner:
         return targets[last], found
 
     def _size(self, target: Target) -> float:
-        """What the Specs of a target grow with: sizes along each dimension, and grains."""
+        """What the Specs of a target grow with: sizes along each dimension, and capacity units."""
         closures = (tiling_closure(frozenset([n]), target.sizes) for n in self._goal.sizes)
-        grains = sum(level.capacity or 0 for level in target.bounded if level.addressable)
-        return prod(map(len, closures)) * float(1 + grains)
+        capacity_units = sum(level.capacity or 0 for level in target.bounded if level.addressable)
+        return prod(map(len, closures)) * float(1 + capacity_units)
 
     def _refuse_many_families(self, target: Target) -> None:
         """A budget that families alone exceed needs no count of Specs: few sizes have as many."""

@@ -52,11 +52,11 @@ class Likeness(Protocol):
     """Which derivations of a Spec are as good as one.
 
     Of derivations with equal codes only the first counts, for its own Spec and in those above. A
-    option is given up when ``patience`` of its derivations in a row were not new, so that the
+    option is given up when ``max_repeats`` of its derivations in a row were not new, so that the
     number of those that are looked at stays in proportion to those that are found.
     """
 
-    patience: int
+    max_repeats: int
 
     def varies(self, plan: PlanNode) -> tuple[bool, ...]:
         """For every leaf of an option in its best form: whether other derivations of it count."""
@@ -237,7 +237,7 @@ class _Enumeration:
         Only from the last rank that is not 0 onwards: so each is reached in one way.
         """
         ranking.taken = None
-        if self.likeness is not None and candidate.alike >= self.likeness.patience:
+        if self.likeness is not None and candidate.alike >= self.likeness.max_repeats:
             return
         ranks, edge = candidate.ranks, candidate.edge
         assert edge is not None

@@ -22,10 +22,10 @@ from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.results.reconstruct import PlanNode
 
-SHARE = 0.5
+MAIN_SHARE = 0.5
 """Of steps in sequence, a main part takes at least this share of what the largest takes."""
 
-PATIENCE = 8
+MAX_REPEATS = 8
 """Plans of one decision that are like others, in a row, before it is given up."""
 
 DIGITS = 9
@@ -69,10 +69,10 @@ class _Operands:
         return self.held.get(key, key)
 
 
-class MainParts:
+class PlanSignature:
     """Tells plans apart by their main parts: a `Likeness` for `morello.search.results.kbest`."""
 
-    patience = PATIENCE
+    max_repeats = MAX_REPEATS
 
     def varies(self, plan: PlanNode) -> tuple[bool, ...]:
         """For every leaf of a decision, whether it is a main part."""
@@ -109,7 +109,7 @@ def _main(step: Step, cycles: Iterator[float], loop_share: float) -> tuple[float
         case Leaf():
             return next(cycles), (True,)
         case Sequence(steps=steps):
-            return _of_parts([_main(inner, cycles, loop_share) for inner in steps], SHARE)
+            return _of_parts([_main(inner, cycles, loop_share) for inner in steps], MAIN_SHARE)
         case Placed(body=body):
             return _main(body, cycles, loop_share)
         case Tiled(full=full, tail=tail, remainder=remainder):

@@ -20,7 +20,7 @@ from morello.rewriting.alternatives import (
 )
 from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
-from morello.search.results.solved_view import Answers
+from morello.search.results.solved_view import SolvedView
 from morello.search.solving.one_spec import Application, applications
 from morello.search.tables.options import Option
 
@@ -60,12 +60,12 @@ class PlanNode:
     cycles: float
 
 
-def candidates(answers: Answers, spec: Spec) -> Iterator[Candidate]:
+def candidates(answers: SolvedView, spec: Spec) -> Iterator[Candidate]:
     """Every option of a Spec that applies, with its cost, in the order that breaks ties."""
     return (candidate for candidate, _ in evaluated(answers, spec))
 
 
-def evaluated(answers: Answers, spec: Spec) -> Iterator[tuple[Candidate, Application]]:
+def evaluated(answers: SolvedView, spec: Spec) -> Iterator[tuple[Candidate, Application]]:
     """`candidates`, each with the recurrence that its cost comes from."""
     known = answers.alternatives_of(spec.family)
     for application in applications(answers.context, answers.canonical(spec), known):
@@ -75,7 +75,7 @@ def evaluated(answers: Answers, spec: Spec) -> Iterator[tuple[Candidate, Applica
             yield Candidate(application.option, intensity), application
 
 
-def reconstruct(answers: Answers, goal: Spec) -> PlanNode:
+def reconstruct(answers: SolvedView, goal: Spec) -> PlanNode:
     """The plan for a Spec that has an implementation."""
     return Reconstruction(answers).plan(goal)
 
@@ -83,7 +83,7 @@ def reconstruct(answers: Answers, goal: Spec) -> PlanNode:
 class Reconstruction:
     """Plans of Specs that have an implementation. Equal Specs share their plan."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: SolvedView) -> None:
         """Plans from what was solved."""
         self._answers = answers
         self._target = answers.context.target

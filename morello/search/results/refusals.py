@@ -157,7 +157,7 @@ def _limit(step: Placed, scope: Scope) -> str:
         if panels := panel(step.tensor.packing):
             return f"{source.name} has no more than one panel of {panel_text(int(panels))}"
         return f"{source.name} is not computed yet: there is nothing that {level} could hold"
-    unit, each = ("bytes", level.grain) if level.addressable else ("registers", 1)
+    unit, each = ("bytes", level.capacity_unit) if level.addressable else ("registers", 1)
     return (
         f"{source.name} takes {step.taken * each} {unit} of {level}, "
         f"and {free * each} of {(capacity or 0) * each} are free"

@@ -10,7 +10,7 @@ from morello.search.planning.coarsening import Coarsening
 from morello.search.tables.options import Option
 
 
-class Answers(Protocol):
+class SolvedView(Protocol):
     """Solved Specs: in tables (`morello.search.results.solution`), or recalled from a memo."""
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from morello.rewriting.bind import Array, Form
+from morello.rewriting.bind import Array, SharedBinding
 from morello.search.tables.box import Box, Ints
 
 
@@ -49,27 +49,27 @@ class Arranged:
     children: tuple[Child, ...]
 
 
-def arrange(form: Form, box: Box, boxes: Sequence[Box], own: Sequence[bool]) -> Arranged:
+def arrange(shared: SharedBinding, box: Box, boxes: Sequence[Box], own: Sequence[bool]) -> Arranged:
     """Arrange an alternative for the box that it is bound to.
 
     Args:
-        form: The alternative.
+        shared: The alternative, bound.
         box: Of its own variant.
         boxes: Of the variants that its uses lead to.
         own: Whether those are its own variant.
     """
     children = []
-    for place, (use, child) in enumerate(zip(form.uses, boxes, strict=True)):
+    for place, (use, child) in enumerate(zip(shared.uses, boxes, strict=True)):
         indices = tuple(box.stored(child.rank(a, use.coordinates[a])) for a in child.storage)
         shape = tuple(child.shape[a] for a in child.storage)
         children.append(Child(place, own[place], box.stored(use.weight), indices, shape))
     return Arranged(
         tuple(box.shape[a] for a in box.storage),
         box.key,
-        len(form.tiles) or 1,
-        bool(form.tiles),
-        box.stored(form.mask),
-        box.stored(form.cost),
+        len(shared.tiles) or 1,
+        bool(shared.tiles),
+        box.stored(shared.mask),
+        box.stored(shared.cost),
         box.stored(box.volume),
         tuple(children),
     )

@@ -23,7 +23,7 @@ import numpy as np
 from morello.errors import MorelloError, UsageError
 from morello.ir.spec import Variant
 from morello.resources import features
-from morello.rewriting.bind import Array, Bound, Form, FormUse
+from morello.rewriting.bind import Array, Bound, SharedBinding, SharedUse
 from morello.search.planning.demand import Task
 from morello.search.tables.box import Box, Ints
 from morello.search.tables.gather import Table
@@ -125,7 +125,7 @@ class CompiledSolver:
         self._solve.argtypes = (ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 6)
         self._solve.restype = ctypes.c_int
         self._boxes: dict[Box, _Record] = {}
-        self._forms: dict[Form, _Record] = {}
+        self._forms: dict[SharedBinding, _Record] = {}
 
     def solve(
         self,
@@ -142,7 +142,7 @@ class CompiledSolver:
         forms, firsts, below, read = [], [], [], []
         first = 0
         for bound in task.bounds:
-            forms.append(self._form(bound.form, task.box))
+            forms.append(self._form(bound.shared, task.box))
             firsts.append(first)
             first += len(bound.tiles) or 1
             for variant in bound.variants:
@@ -169,10 +169,10 @@ class CompiledSolver:
             found = self._boxes.setdefault(box, _box_record(box))
         return found.address
 
-    def _form(self, form: Form, box: Box) -> int:
-        found = self._forms.get(form)
+    def _form(self, shared: SharedBinding, box: Box) -> int:
+        found = self._forms.get(shared)
         if found is None:
-            found = self._forms.setdefault(form, _form_record(form, len(box.axes)))
+            found = self._forms.setdefault(shared, _form_record(shared, len(box.axes)))
         return found.address
 
 
@@ -200,10 +200,15 @@ def _box_record(box: Box) -> _Record:
     return _Record(words, arrays)
 
 
-def _form_record(form: Form, rank: int) -> _Record:
-    tiles = np.asarray(form.tiles, dtype=np.int64)
+def _form_record(shared: SharedBinding, rank: int) -> _Record:
+    tiles = np.asarray(shared.tiles, dtype=np.int64)
     arrays: list[Array] = [tiles]
-    words = [rank, address_of(tiles) if form.tiles else 0, len(form.tiles) or 1, len(form.uses)]
+    words = [
+        rank,
+        address_of(tiles) if shared.tiles else 0,
+        len(shared.tiles) or 1,
+        len(shared.uses),
+    ]
 
     def add(array: Any, dtype: Any) -> None:
         found = np.asarray(array, dtype=dtype)
@@ -217,9 +222,9 @@ def _form_record(form: Form, rank: int) -> _Record:
         words.extend((0,) * (1 + rank - len(steps)))
         words.extend(steps)
 
-    add(form.mask, np.bool_)
-    add(form.cost, np.float64)
-    for use in form.uses:
+    add(shared.mask, np.bool_)
+    add(shared.cost, np.float64)
+    for use in shared.uses:
         add(use.weight, np.float64)
         words.append(len(use.coordinates))
         for coordinate in use.coordinates:
@@ -235,8 +240,8 @@ def known() -> Task:
     axes = ([1, 2, 3, 4, 7, 8], [1, 2, 3, 6], [0, 1, 5])
     box = Box(tuple(np.asarray(axis, dtype=np.int64) for axis in axes), 2)
     m, n, used = box.open_grid
-    leaf = Form((m <= 2) & (n * used <= 6), 1.5 * m + n + used, (), ())
-    other = Form((m == 1) & (n == 1), np.asarray(3.0), (), ())
+    leaf = SharedBinding((m <= 2) & (n * used <= 6), 1.5 * m + n + used, (), ())
+    other = SharedBinding((m == 1) & (n == 1), np.asarray(3.0), (), ())
     forms = (
         leaf,
         other,
@@ -245,22 +250,22 @@ def known() -> Task:
     )
     variant: Any = "known"
     nothing: Any = None
-    bounds = tuple(Bound(nothing, form, (variant,) * len(form.uses)) for form in forms)
+    bounds = tuple(Bound(nothing, shared, (variant,) * len(shared.uses)) for shared in forms)
     return Task(variant, box, bounds, False)
 
 
-def _tiling(box: Box, axis: int, tiles: tuple[int, ...], where: Array) -> Form:
+def _tiling(box: Box, axis: int, tiles: tuple[int, ...], where: Array) -> SharedBinding:
     """A loop over one dimension, with what remains of it."""
     tile = np.asarray(tiles, dtype=np.int64).reshape(-1, 1, 1, 1)
     size = box.open_grid[axis]
     rest = size % tile
 
-    def use(part: Ints) -> FormUse:
+    def use(part: Ints) -> SharedUse:
         coordinates = [part if i == axis else values for i, values in enumerate(box.open_grid)]
         weight = np.where(part == tile, size // tile * tile, part) / size
-        return FormUse(0, (), np.asarray(weight, dtype=np.float64), tuple(coordinates))
+        return SharedUse(0, (), np.asarray(weight, dtype=np.float64), tuple(coordinates))
 
-    return Form(
+    return SharedBinding(
         (tile < size) & where, np.asarray(0.25) * (size // tile), (use(tile), use(rest)), tiles
     )
 

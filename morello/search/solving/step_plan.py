@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from morello.ir.spec import Variant
-from morello.rewriting.bind import Bound, Form
+from morello.rewriting.bind import Bound, SharedBinding
 from morello.search.solving.arranged import arrange
 from morello.search.solving.sweep import Sweep, SweepPlan
 from morello.search.solving.sweep_plan import SweepPlanner
@@ -35,7 +35,7 @@ class StepPlanner:
     def __init__(self) -> None:
         self._sweeps = SweepPlanner()
         self._plans: LRUCache[object, _Plans] = LRUCache(REMEMBERED, _bytes)
-        self._digests: dict[Form, bytes] = {}
+        self._digests: dict[SharedBinding, bytes] = {}
 
     def steps(
         self, bound: Bound, variant: Variant, boxes: Mapping[Variant, Box]
@@ -49,11 +49,11 @@ class StepPlanner:
         """
         children = [boxes[child] for child in bound.variants]
         own = tuple(child == variant for child in bound.variants)
-        arrays = self._digest(bound.form)
+        arrays = self._digest(bound.shared)
         key = (arrays, own, boxes[variant], *children)
         plans = self._plans.get(key)
         if plans is None:
-            arranged = arrange(bound.form, boxes[variant], children, own)
+            arranged = arrange(bound.shared, boxes[variant], children, own)
             plans = self._sweeps.plan(arranged) or tuple(plan_updates(arranged))
             if _bytes(plans) <= REMEMBERED:
                 self._plans[key] = plans
@@ -61,20 +61,20 @@ class StepPlanner:
             return (Sweep(plans, bound.variants),)
         return tuple(Update(plan, bound.variants) for plan in plans)
 
-    def _digest(self, form: Form) -> bytes:
+    def _digest(self, shared: SharedBinding) -> bytes:
         """The same for forms with equal arrays, whatever their families."""
-        found = self._digests.get(form)
+        found = self._digests.get(shared)
         if found is None:
-            found = self._digests[form] = _digest(form)
+            found = self._digests[shared] = _digest(shared)
         return found
 
 
-def _digest(form: Form) -> bytes:
+def _digest(shared: SharedBinding) -> bytes:
     """A digest of all that plans take from a form: not of the families that it leads to."""
-    arrays = [form.mask, form.cost]
-    for use in form.uses:
+    arrays = [shared.mask, shared.cost]
+    for use in shared.uses:
         arrays += (use.weight, *map(np.asarray, use.coordinates))
-    digest = blake2b(repr((form.tiles, [(a.shape, a.dtype.str) for a in arrays])).encode())
+    digest = blake2b(repr((shared.tiles, [(a.shape, a.dtype.str) for a in arrays])).encode())
     for array in arrays:
         digest.update(array.tobytes())
     return digest.digest()

@@ -2,8 +2,8 @@
 
 A coordinate is a rank in a sorted list. The list of a dimension holds every size that some Spec
 below the goal has there, closed under tiling: the tile sizes below a size, and the remainders that
-they leave. The list of a bounded level holds the grains in use that can occur; a level that nothing
-below the family asks for has a list of one.
+they leave. The list of a bounded level holds the capacity units in use that can occur; a level that
+nothing below the family asks for has a list of one.
 """
 
 from __future__ import annotations

@@ -46,11 +46,11 @@ class Chosen:
         return np.stack([self.table == place for place in places])
 
 
-class Known(Protocol):
+class MemoBackend(Protocol):
     """A memo, as the search sees it. Searches in several threads may share one."""
 
     @property
-    def alone(self) -> bool:
+    def single_goal(self) -> bool:
         """Whether nobody will ask for another goal that is among what is solved."""
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
@@ -63,12 +63,12 @@ class Known(Protocol):
         """Remember what was chosen on a box."""
 
 
-class Nothing:
+class NullMemo:
     """The memo of those who have none."""
 
-    def __init__(self, *, alone: bool = False) -> None:
-        """``alone``: nor will they have another goal."""
-        self.alone = alone
+    def __init__(self, *, single_goal: bool = False) -> None:
+        """``single_goal``: nor will they have another goal."""
+        self.single_goal = single_goal
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Nothing is known."""
@@ -81,7 +81,7 @@ class Nothing:
         """Nothing is kept."""
 
 
-class Counted:
+class CountingMemo:
     """A memo, with counts of what a search found in it and of what it had to solve.
 
     Attributes:
@@ -92,7 +92,7 @@ class Counted:
     def __init__(self) -> None:
         self.solved: dict[Variant, int] = {}
         self.recalled: dict[Variant, int] = {}
-        self._known: Known = Nothing()
+        self._known: MemoBackend = NullMemo()
 
     @property
     def cells(self) -> int:
@@ -110,11 +110,11 @@ class Counted:
         return len({v.family for v in self.recalled} - {v.family for v in self.solved})
 
     @property
-    def alone(self) -> bool:
+    def single_goal(self) -> bool:
         """As the other one says."""
-        return self._known.alone
+        return self._known.single_goal
 
-    def over(self, known: Known) -> Known:
+    def over(self, known: MemoBackend) -> MemoBackend:
         """This, with what is asked answered by another memo."""
         self._known = known
         return self

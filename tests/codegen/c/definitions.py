@@ -9,7 +9,7 @@ from pathlib import Path
 from morello.checking.operators import check_operators
 from morello.checking.targets import check_targets
 from morello.ir.operators import Operation, Operator
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source
@@ -66,7 +66,7 @@ def targets() -> dict[str, Target]:
     return found
 
 
-def kernel(target: Target, name: str) -> Kernel:
+def kernel(target: Target, name: str) -> Microkernel:
     """A kernel of a target by name."""
     return next(k for k in target.kernels if k.name == name)
 

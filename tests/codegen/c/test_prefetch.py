@@ -10,7 +10,7 @@ import pytest
 
 from morello.codegen.c.emitter import CEmitter
 from morello.codegen.c.operands import COperand
-from morello.codegen.c.scope import Scope
+from morello.codegen.c.scope import CScope
 from morello.ir.layout import Axis, Layout
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Affine, Node, Program, Resident, View
@@ -141,11 +141,11 @@ def test_pieces_of_a_tile(
     """Those farthest apart first; what touches is one."""
     x = tensor("x", shape, layout=layout)
     part = view(x, [0] * len(shape), sizes)
-    assert COperand("X", part, Scope().with_memory(x), reads=True).pieces == pieces
+    assert COperand("X", part, CScope().with_memory(x), reads=True).pieces == pieces
 
 
 def test_windows_that_overlap_are_one_piece() -> None:
     """3 rows of each of 4 windows, two rows apart, are 9 rows."""
     x = tensor("x", (32, 8))
     part = View(x, (Affine(), Affine()), (4, 3, 8), "mem", (Axis(0, 2), Axis(0), Axis(1)))
-    assert COperand("X", part, Scope().with_memory(x), reads=True).pieces == ((72, 1),)
+    assert COperand("X", part, CScope().with_memory(x), reads=True).pieces == ((72, 1),)

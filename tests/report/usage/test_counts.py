@@ -91,7 +91,7 @@ def test_a_memo_changes_no_number(definitions: Definitions, tmp_path: Path) -> N
         below = morello.compile(SPEC.replace("5", "2"), definitions=definitions, memo=memo)
     with Memo.open(tmp_path / "memo.sqlite") as memo:
         again = morello.compile(SPEC, definitions=definitions, memo=memo)
-        assert isinstance(again.plan.trees[0].answers, Recalled)
+        assert isinstance(again.plan.trees[0].solved, Recalled)
         uses = [use_of(kernel.plan, lambda _: None) for kernel in (first, again)]
     assert uses[0].fired == uses[1].fired
     assert {key: len(some) for key, some in uses[0].won.items()} == {

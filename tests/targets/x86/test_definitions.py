@@ -77,10 +77,10 @@ def test_levels(
     assert [level.name for level in target.levels] == ["reg", "l1", "l2", "in_l2", "l3", "mem"]
     reg, l1, l2, in_l2, l3, mem = target.levels
     assert (reg.capacity, reg.vectors) == (registers, vectors)
-    assert (l1.capacity or 0) * l1.grain == nearest * 1024
-    assert (l2.capacity or 0) * l2.grain == middle * 1024
+    assert (l1.capacity or 0) * l1.capacity_unit == nearest * 1024
+    assert (l2.capacity or 0) * l2.capacity_unit == middle * 1024
     assert in_l2.distance == l3.distance == mem.distance
-    assert in_l2.arguments * 3 <= (l2.capacity or 0) * l2.grain
+    assert in_l2.arguments * 3 <= (l2.capacity or 0) * l2.capacity_unit
     assert [target.home(in_l2.arguments + more) for more in (0, 1)] == [in_l2, l3]
     assert [target.home(size << 20) for size in (1, arguments, arguments + 1)] == [l3, l3, mem]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import morello
 from morello.cli.main import main
 from morello.definitions import load_definitions
-from morello.verify.kernels import verify_kernels
+from morello.verify.kernel_executions import verify_kernels
 
 BLOCK = Path(__file__).parent.parent / "block.mspec"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from morello.ir.layout import Packing, panel, panel_of, panel_text
 from morello.ir.spec import Family
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import REDUCTION, ROW_KINDS
 from morello.language import ast
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
@@ -24,7 +24,7 @@ class KernelMatch:
     ``variables`` bind a pattern's names, each to one or more (operand, dimension) of equal size.
     """
 
-    kernel: Kernel
+    kernel: Microkernel
     f: SpecRef
     patterns: Patterns
     fixed: tuple[tuple[int, int, int], ...]
@@ -78,7 +78,7 @@ class KernelMatch:
         return {"f": f, **tensors, **self.bindings(at.sizes)}
 
 
-def meaning_lanes(kernel: Kernel, family: Family) -> int:
+def meaning_lanes(kernel: Microkernel, family: Family) -> int:
     """Lanes that a kernel's meaning is evaluated in: for rows those of the vectors along them."""
     pattern, element = kernel.match.operands[0], family.operands[-1].dtype.bytes
     width = pattern.width(element)
@@ -87,7 +87,7 @@ def meaning_lanes(kernel: Kernel, family: Family) -> int:
     return lanes_of(family)
 
 
-def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch | str:
+def match_kernel(kernel: Microkernel, target: Target, family: Family) -> KernelMatch | str:
     """The match, or the reason why the family is refused."""
     refusal = operation_refusal(kernel, family)
     if refusal:
@@ -120,7 +120,7 @@ def match_kernel(kernel: Kernel, target: Target, family: Family) -> KernelMatch 
     return KernelMatch(kernel, f, patterns, tuple(fixed), bound)
 
 
-def misfits(kernel: Kernel, target: Target, family: Family) -> list[str]:
+def misfits(kernel: Microkernel, target: Target, family: Family) -> list[str]:
     """What of the operands a kernel does not accept; nothing where it is for other operations."""
     if operation_refusal(kernel, family):
         return []
@@ -142,7 +142,7 @@ def _dimensions_beyond(
     return tensor.operand.order[:count] if is_rows else tuple(range(count))
 
 
-def operation_refusal(kernel: Kernel, family: Family) -> str:
+def operation_refusal(kernel: Microkernel, family: Family) -> str:
     """Why a kernel refuses a family for its operation or threads, whatever its operands are."""
     match, operation = kernel.match, family.operation
     if operation.operator.composite:

@@ -16,7 +16,7 @@ from itertools import product
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import EmitOptions
-from morello.ir.target import Kernel, Target
+from morello.ir.target import Microkernel, Target
 from morello.runtime.sanitize import require_sanitizers
 from morello.toolchain.compilers import Compiler, find_compiler
 from morello.toolchain.host import require_host
@@ -54,7 +54,7 @@ class WrongKernelError(MorelloError):
         instance: Where that was seen first.
     """
 
-    def __init__(self, kernel: Kernel, instance: KernelInstance, what: str) -> None:
+    def __init__(self, kernel: Microkernel, instance: KernelInstance, what: str) -> None:
         self.kernel, self.instance = kernel, instance
         place = kernel.declaration.name_span
         super().__init__(
@@ -67,7 +67,7 @@ class WrongKernelError(MorelloError):
 def verify_kernel(
     definitions: Definitions,
     target: Target,
-    kernel: Kernel,
+    kernel: Microkernel,
     *,
     budget: int | None = None,
     compiler: Compiler | None = None,
@@ -87,7 +87,7 @@ def verify_kernel(
 def verify_kernels(
     definitions: Definitions,
     target: Target,
-    kernels: Sequence[Kernel],
+    kernels: Sequence[Microkernel],
     *,
     budget: int | None = None,
     compiler: Compiler | None = None,
@@ -122,7 +122,7 @@ def verify_kernels(
 
 
 def _prepare(
-    definitions: Definitions, target: Target, kernel: Kernel, budget: int | None
+    definitions: Definitions, target: Target, kernel: Microkernel, budget: int | None
 ) -> list[Trial] | WrongKernelError:
     """The kernel's instances as C, or why one of them cannot be written."""
     emitter = definitions.emitters[target.emitter]
@@ -158,7 +158,7 @@ def _outcomes(
 
 def _report(
     target: Target,
-    kernel: Kernel,
+    kernel: Microkernel,
     trials: Sequence[Trial],
     outcomes: Sequence[Outcome] | NotBuiltError,
 ) -> KernelReport:
@@ -168,7 +168,7 @@ def _report(
 
 
 def _compare(
-    target: Target, kernel: Kernel, trials: Sequence[Trial], outcomes: Sequence[Outcome]
+    target: Target, kernel: Microkernel, trials: Sequence[Trial], outcomes: Sequence[Outcome]
 ) -> KernelReport:
     elements = 0
     failure: WrongKernelError | None = None
