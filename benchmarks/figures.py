@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.figures`` runs `benchmarks.matmul` (for each of `PRODUCTS`),
 `benchmarks.networks`, `benchmarks.search`, `benchmarks.growth`, `benchmarks.memo` and
-`benchmarks.model`, keeps their records in ``benchmarks/results/``, draws pictures there, and writes
-the tables between the marks ``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages. With
-``--only`` some are measured again, with ``--write-only`` none.
+`benchmarks.model`, copied their records in ``benchmarks/results/``, draws pictures there, and
+writes the tables between the marks ``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages.
+With ``--only`` some are measured again, with ``--write-only`` none.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def declared_divisions(declaration: ast.OperatorDecl, collector: Collector) -> t
     scalars = {s.id for s in declaration.scalars}
     every = {d for p in parameters for i in p.indices for d, _ in i.terms if not i.group} - scalars
     found: list[str] = []
-    for name in declaration.divided:
+    for name in declaration.tileable:
         if name.id not in every:
             message = f"'{name.id}' is not a dimension of '{declaration.name}'"
             help = collector.suggestion(name.id, every)

@@ -78,7 +78,7 @@ def _kernel(node: ast.KernelDecl) -> Microkernel:
         cost=node.cost,
         flushes=node.flushes,
         direct=node.direct,
-        keeps=node.keeps,
+        copied=node.copied,
         between=node.between,
         streamed=node.streamed,
         template=node.template,
@@ -116,8 +116,8 @@ class _KernelChecker:
             check_rows(self.node, self.collector)
         if self.node.streamed:
             self._streamed()
-        if self.node.keeps is not None:
-            self._keeps(self.node.keeps)
+        if self.node.copied is not None:
+            self._copied(self.node.copied)
         for pattern in self.match.operands:
             along = rows and pattern is self.match.operands[0]
             check_pattern(pattern, self.target, self.collector, along=along)
@@ -223,9 +223,9 @@ class _KernelChecker:
             help = "pointwise op (f32[..., n] at mem vector 64; f32[...] at mem)"
             self.collector.error("T055", message, place, help=help)
 
-    def _keeps(self, name: str) -> None:
+    def _copied(self, name: str) -> None:
         """Kept is an input in memory, by a template that is right wherever that is."""
-        after = within(self.node.span, "keeps", after=self.node.cost.span.end).end
+        after = within(self.node.span, "copy_on_first_use", after=self.node.cost.span.end).end
         place = within(self.node.span, name, after=after)
         inputs = [p for p in self.match.operands[:-1] if p.name]
         pattern = next((p for p in inputs if p.name == name), None)

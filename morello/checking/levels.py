@@ -153,7 +153,7 @@ def _inherited_form(level: Level) -> _Form:
     if level.capacity is not None:
         properties["capacity"] = (level.capacity * level.capacity_unit,)
         if level.addressable:
-            properties["grain"] = (level.capacity_unit,)
+            properties["capacity_unit"] = (level.capacity_unit,)
     if level.arguments:
         properties["arguments"] = (level.arguments,)
     if level.streams:
@@ -206,7 +206,7 @@ def _consistent(form: _Form, place: Span, collector: Collector) -> None:
 
 
 def _memory_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
-    capacity, unit = form.number("capacity"), form.number("grain")
+    capacity, unit = form.number("capacity"), form.number("capacity_unit")
     remainder = bool(capacity and unit and not form.in_vectors and capacity % unit)
     return (
         (
@@ -260,9 +260,9 @@ def _register_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
             "such as 'vector 4, 32'",
         ),
         (
-            "grain" in form.properties,
-            "is not addressable, so it has no grain",
-            "remove 'grain': registers are counted one by one",
+            "capacity_unit" in form.properties,
+            "is not addressable, so it has no capacity unit",
+            "remove 'capacity_unit': registers are counted one by one",
         ),
         (
             "arguments" in form.properties,
@@ -293,7 +293,7 @@ def _farthest(declaration: ast.TargetDecl, forms: Sequence[_Form], collector: Co
 
 
 def _level(form: _Form, distance: int) -> Level:
-    capacity_unit = form.number("grain") if form.addressable else 1
+    capacity_unit = form.number("capacity_unit") if form.addressable else 1
     capacity = form.number("capacity")
     return Level(
         name=form.name,

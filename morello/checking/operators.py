@@ -68,7 +68,7 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
     *before, last = declaration.statements
     known = {p.name: p for p in declaration.inputs}
     stated = declared_sizes(declaration, collector)
-    divided = declared_divisions(declaration, collector)
+    tileable = declared_divisions(declaration, collector)
     check_output(declaration.output.indices, dict(stated), collector)
     parts = []
     for statement in before:
@@ -78,9 +78,9 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         parameter = ast.TensorParameter(
             target.tensor, declaration.output.dtype, target.indices, span=target.span
         )
-        parts.append(_part(declaration, statement, known, parameter, stated, divided))
+        parts.append(_part(declaration, statement, known, parameter, stated, tileable))
         known.setdefault(target.tensor, parameter)
-    parts.append(_part(declaration, last, known, declaration.output, stated, divided))
+    parts.append(_part(declaration, last, known, declaration.output, stated, tileable))
     poisoned = False
     for part in parts:
         _target(part, collector)
@@ -103,7 +103,7 @@ def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
         declaration=declaration,
         parts=tuple(parts),
         stated=stated,
-        divided=divided,
+        tileable=tileable,
     )
 
 
@@ -113,7 +113,7 @@ def _part(
     known: Mapping[str, ast.TensorParameter],
     output: ast.TensorParameter,
     stated: Sequence[tuple[str, ast.Factor]],
-    divided: Sequence[str],
+    tileable: Sequence[str],
 ) -> Operator:
     """One statement as an operator, of what it reads."""
     alone = len(declaration.statements) == 1
@@ -129,7 +129,7 @@ def _part(
         statement=statement,
         declaration=declaration,
         stated=tuple(pair for pair in stated if pair[0] in dims),
-        divided=tuple(name for name in divided if name in dims),
+        tileable=tuple(name for name in tileable if name in dims),
     )
     used = _names_in(statement).union(part.least)
     scalars = tuple(s.id for s in declaration.scalars if alone or s.id in used)

@@ -89,7 +89,7 @@ def check_rows(kernel: ast.KernelDecl, collector: Collector) -> None:
             collector.error("T054", message, pattern.span, "not one element", help)
     if kernel.template is not None:
         message = f"a kernel for any {match.kind} operator is written from its meaning"
-        help = "write 'emit meaning', or match one operator by name"
+        help = "write 'emit definition', or match one operator by name"
         collector.error("T054", message, match.operator_span, "with a template", help)
 
 

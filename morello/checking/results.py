@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from morello.checking.kinds import KnownNames, Typed, article, counted, expect, fits, infer
 from morello.checking.parallel import check_parallel, writes
-from morello.checking.staggered import check_staggered
+from morello.checking.pipelined import check_pipelined
 from morello.checking.views import check_views
 from morello.ir.operators import Operator, size_name
 from morello.ir.rule import Rule
@@ -46,7 +46,7 @@ class ResultChecker:
         for leaf in self.rule.leaves():
             self._ahead(leaf)
         check_parallel(self.rule, self.operators, self.collector)
-        check_staggered(self.rule, self.operators, self.collector)
+        check_pipelined(self.rule, self.operators, self.collector)
 
     def _block(self, block: ast.Block, kinds: Mapping[str, Typed]) -> None:
         for step in block.steps:
@@ -82,7 +82,7 @@ class ResultChecker:
         self._steps(loop, kinds)
         self._block(loop.body, kinds)
 
-    def _steps(self, loop: ast.ForLoop | ast.Per, kinds: Mapping[str, Typed]) -> None:
+    def _steps(self, loop: ast.ForLoop | ast.Expanded, kinds: Mapping[str, Typed]) -> None:
         self._expect(loop.dimension, "dim", kinds, "R013", "what a loop divides")
         if not _is_positive(loop.step):
             self._expect(loop.step, "size", kinds, "R013", "the step of a loop")
@@ -91,8 +91,8 @@ class ResultChecker:
 
     def _with(self, node: ast.With, kinds: Mapping[str, Typed]) -> None:
         self._operand(node.operand, node, kinds, after=len("with ") + len(node.variable))
-        if node.per is not None:
-            self._steps(node.per, kinds)
+        if node.expanded is not None:
+            self._steps(node.expanded, kinds)
         self._expect(node.level, "level", kinds, "R013", "where a buffer is")
         if node.dtype is not None:
             self._expect(node.dtype, "dtype", kinds, "R013", "the element type of a buffer")
@@ -267,7 +267,7 @@ class ResultChecker:
 
     def _ahead(self, leaf: Leaf) -> None:
         """What is done ahead of all calls has to fill a buffer of a weight, at the same level."""
-        if not isinstance(leaf.step, ast.Apply) or not leaf.step.ahead:
+        if not isinstance(leaf.step, ast.Apply) or not leaf.step.prepack:
             return
         weights = {o.variable for o in self.rule.declaration.operands if o.kind == "weight"}
         match leaf.around:
@@ -279,7 +279,7 @@ class ResultChecker:
                 if stays and weight in weights and layout and operands == [weight, buffer]:
                     return
         message = "this cannot be done ahead of all calls"
-        form = "with Y = X at X.level layout L { ahead OPERATOR(X, Y); ... }"
+        form = "with Y = X at X.level layout L { prepack OPERATOR(X, Y); ... }"
         help = f"only a buffer of a weight can be filled ahead, in no loop: '{form}'"
         self.collector.error("R020", message, leaf.step.span, "may differ by the call", help)
 

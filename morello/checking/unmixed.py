@@ -146,7 +146,7 @@ class _Separation:
             name=f"{self.whole.name}.{part.output.name}",
             scalars=tuple(dict.fromkeys(s for s in scalars if s in used)),
             stated=tuple(pair for pair in part.stated if pair[0] in dims),
-            divided=tuple(name for name in part.divided if name in dims),
+            tileable=tuple(name for name in part.tileable if name in dims),
         )
 
 

@@ -159,7 +159,8 @@ def check(
         session.say(f"checked {len(files)} file{'' if len(files) == 1 else 's'}: no errors{notes}")
     if session.json:
         errors = [item for error in findings.errors() for item in error_json(error)]
-        session.document({"files": list(files), "errors": errors, **document})
+        old = [] if definitions is None else [diagnostic_json(w) for w in definitions.warnings]
+        session.document({"files": list(files), "errors": errors, "warnings": old, **document})
     context.exit(1 if findings.count else 0)
 
 

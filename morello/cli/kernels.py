@@ -35,7 +35,7 @@ def kernels(session: Session, /, target: str | None) -> None:
         "cost",
         "flushes",
         "direct",
-        "keeps",
+        "copied",
         "meaning",
         "place",
     )
@@ -50,7 +50,7 @@ def _row(kernel: Microkernel) -> Row:
         "cost": text_of(kernel.cost.span),
         "flushes": "subnormals" if kernel.flushes else "",
         "direct": _direct(kernel),
-        "keeps": kernel.keeps or "",
+        "copied": kernel.copied or "",
         "meaning": kernel.doc,
         "place": place_of(kernel.declaration.name_span),
     }

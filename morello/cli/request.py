@@ -55,14 +55,16 @@ def definitions_for(
 ) -> Definitions:
     """All definitions: of plugins, of the project's table, of options, of the given texts.
 
-    Warns of plugins that are broken. For ``fitted``, see `morello.definitions.load_definitions`.
+    Warns of plugins that are broken, and of old words. For ``fitted``, see
+    `morello.definitions.load_definitions`.
     """
     local = [
         *project_sources(),
         *named_sources("rules", session.rules),
         *named_sources("kernels", session.kernels),
     ]
-    definitions = load_definitions([*local, *extra_files], fitted=fitted)
+    definitions = load_definitions([*local, *extra_files], fitted=fitted, warn=False)
+    session.show(definitions.warnings)
     for plugin in definitions.broken:
         session.warn(str(plugin))
     return definitions

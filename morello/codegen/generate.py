@@ -8,7 +8,7 @@ from itertools import islice, zip_longest
 
 from morello.codegen.first_use import keeping
 from morello.codegen.goals import arguments_of, lower_goal, title
-from morello.codegen.prepack import split_ahead
+from morello.codegen.prepack import split_prepacking
 from morello.ir.goal import Goal
 from morello.ir.programs.emitted import CSource, EmitOptions, Emitter
 from morello.ir.programs.tree import Program
@@ -55,7 +55,7 @@ class Writer:
             filled = keeping(lowered)
             if filled != lowered:
                 verify_tree(filled, arguments)
-            body, packings = split_ahead(filled)
+            body, packings = split_prepacking(filled)
             program = Program(
                 self.goal.name, arguments, body, threads, self.target, heading, packings
             )

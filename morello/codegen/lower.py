@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from morello.codegen.pipelining import staggered
+from morello.codegen.pipelining import pipelined
 from morello.ir.layout import Axis, Layout, panel
 from morello.ir.programs.tree import (
     PLAIN,
     Affine,
-    Ahead,
     Allocate,
     Block,
     KernelCall,
@@ -23,6 +22,7 @@ from morello.ir.programs.tree import (
     Ordered,
     Origin,
     ParallelLoop,
+    Prepack,
     Resident,
     Tensor,
     Version,
@@ -168,7 +168,7 @@ class _Lowering:
                 node = self.leaf(step, self._with_versions(step, operands))
                 if step.ordered:
                     return Ordered(node)
-                return Ahead(operands[0].tensor, node) if step.ahead else node
+                return Prepack(operands[0].tensor, node) if step.prepack else node
             case Sequence(steps=steps):
                 return Block(tuple(self.node(s, views) for s in steps))
             case Placed():
@@ -238,8 +238,8 @@ class _Lowering:
             threads = int(step.threads_used)
             return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
         loop = Loop(variable, step.dim, count, _stride(step), body, step.unrolled, self.origin)
-        if step.staggered:
-            return staggered(loop)
+        if step.pipelined:
+            return pipelined(loop)
         return loop if tail is None else Block((loop, tail))
 
 
@@ -267,7 +267,7 @@ def _copies_first(step: Placed) -> bool:
     match step.body:
         case Sequence(steps=(Leaf(tensors=(read, written)) as first, *_)):
             keys = (read.key, written.key) == (step.source.key, step.tensor.key)
-            whole = read.view is None and written.view is None and not first.ahead
+            whole = read.view is None and written.view is None and not first.prepack
             alike = read.operand.dtype == written.operand.dtype
             return keys and whole and alike and first.family.operation.operator.copies
     return False

@@ -1,11 +1,11 @@
-"""Staggered loops: the end of one iteration together with the begin of the next.
+"""Pipelined loops: the end of one iteration together with the begin of the next.
 
 An iteration begins with a loop and ends with one that takes the same steps. What the last loop of
 an iteration does in a step stands before what the first one of the next iteration does in its step:
 memory takes what the one stores while the other computes. So a part of a buffer may be used anew as
 soon as it has been read, and a buffer for one iteration is enough.
 
-Which loops may be staggered is checked where a rule is declared (`morello.checking.staggered`).
+Which loops may be pipelined is checked where a rule is declared (`morello.checking.pipelined`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from morello.ir.programs.tree import (
     Affine,
-    Ahead,
     Allocate,
     Apply,
     Block,
@@ -24,6 +23,7 @@ from morello.ir.programs.tree import (
     Node,
     Ordered,
     ParallelLoop,
+    Prepack,
     Resident,
     Tensor,
     Version,
@@ -31,7 +31,7 @@ from morello.ir.programs.tree import (
 )
 
 
-def staggered(loop: Loop) -> Node:
+def pipelined(loop: Loop) -> Node:
     """The same computation, with the last loop of each iteration in the first one of the next.
 
     Buffers of an iteration live as long as the whole.
@@ -65,7 +65,7 @@ def _iteration(node: Node) -> tuple[list[Allocate], tuple[Node, ...]]:
     while isinstance(node, Allocate | Resident):
         buffers += [node] if isinstance(node, Allocate) else []
         node = node.body
-    assert isinstance(node, Block), "an iteration of a staggered loop has a first and a last loop"
+    assert isinstance(node, Block), "an iteration of a pipelined loop has a first and a last loop"
     return buffers, node.steps
 
 
@@ -107,7 +107,7 @@ def _changed(node: Node, change: Callable[[View], View]) -> Node:
     match node:
         case Block(steps=steps):
             return Block(tuple(_changed(step, change) for step in steps))
-        case Loop(body=body) | Ordered(body=body) | Ahead(body=body):
+        case Loop(body=body) | Ordered(body=body) | Prepack(body=body):
             return replace(node, body=_changed(body, change))
         case ParallelLoop(body=body, tail=tail):
             rest = None if tail is None else _changed(tail, change)

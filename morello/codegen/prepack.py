@@ -1,6 +1,6 @@
 """What is done ahead of all calls, taken out of a program: weights are packed there.
 
-A rule's result makes a buffer of a weight and fills it in an `Ahead` step. The buffer becomes an
+A rule's result makes a buffer of a weight and fills it in an `Prepack` step. The buffer becomes an
 argument of the function, in the place of the weight, and the step a packing function.
 """
 
@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from morello.ir.programs.tree import Ahead, Allocate, Block, Node, Packing, Resident
+from morello.ir.programs.tree import Allocate, Block, Node, Packing, Prepack, Resident
 
 
-def split_ahead(node: Node) -> tuple[Node, tuple[Packing, ...]]:
+def split_prepacking(node: Node) -> tuple[Node, tuple[Packing, ...]]:
     """A program without what is done ahead, and how its weights are packed, in order."""
     match node:
-        case Allocate(tensor=tensor, body=Block(steps=(Ahead(weight=weight, body=body), *rest))):
-            inner, packings = split_ahead(_block(rest))
+        case Allocate(tensor=tensor, body=Block(steps=(Prepack(weight=weight, body=body), *rest))):
+            inner, packings = split_prepacking(_block(rest))
             return inner, (Packing(weight, tensor, body), *packings)
         case Allocate(body=body) | Resident(body=body):
-            inner, packings = split_ahead(body)
+            inner, packings = split_prepacking(body)
             return replace(node, body=inner), packings
         case Block(steps=steps):
-            parts = [split_ahead(step) for step in steps]
+            parts = [split_prepacking(step) for step in steps]
             return _block([n for n, _ in parts]), tuple(p for _, found in parts for p in found)
         case _:
             return node, ()

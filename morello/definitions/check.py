@@ -16,9 +16,9 @@ from morello.checking.rules import check_rules
 from morello.checking.targets import check_targets
 from morello.checking.unmixed import named_in, unmixed
 from morello.definitions.store import Checked
-from morello.language import ast
-from morello.language.diagnostics import Collector, DiagnosticsError
-from morello.language.grammars import SUFFIXES
+from morello.language import ast, old_words
+from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
+from morello.language.grammars import SUFFIXES, Kind
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source
 from morello.rewriting.progress import check_progress
@@ -42,6 +42,7 @@ def check_files(sources: Iterable[Source], emitters: Collection[str]) -> Checked
     Raises:
         DiagnosticsError: All errors of the first stage that has any.
     """
+    sources = tuple(sources)
     trees = _parse(sources)
     collector = Collector()
     operators = check_operators(trees.rules, collector)
@@ -53,7 +54,12 @@ def check_files(sources: Iterable[Source], emitters: Collection[str]) -> Checked
     check_progress(operators, rules, collector)
     collector.raise_if_any()
     operators = unmixed(operators, named_in(trees.rules, trees.targets))
-    return Checked(operators, rules, targets)
+    return Checked(operators, rules, targets, tuple(chain.from_iterable(map(_warnings, sources))))
+
+
+def _warnings(source: Source) -> list[Diagnostic]:
+    kind: Kind = "rules" if source.name.endswith(SUFFIXES["rules"]) else "target"
+    return old_words.warnings(source, kind)
 
 
 @lru_cache(maxsize=256)

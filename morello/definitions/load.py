@@ -7,6 +7,7 @@ same texts are checked once. Parsing and checking is `morello.definitions.check`
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,7 +21,7 @@ from morello.ir.operators import Operator
 from morello.ir.rule import Rule
 from morello.ir.target import Target
 from morello.language import spec_ast
-from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError, suggestion
+from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError, render, suggestion
 from morello.language.grammar_texts import grammar_texts
 from morello.language.load import load_source
 from morello.language.source import Source
@@ -38,7 +39,8 @@ _LOADING = threading.RLock()
 class Definitions:
     """Everything that a compile may use. ``broken`` plugins have given no definitions to it.
 
-    ``calibration``: the files of specs to fit coefficients with.
+    ``calibration``: the files of specs to fit coefficients with. ``warnings``: what the next
+    version will not read.
     """
 
     operators: Mapping[str, Operator]
@@ -47,6 +49,7 @@ class Definitions:
     emitters: Mapping[str, Emitter]
     broken: tuple[BrokenPlugin, ...]
     calibration: tuple[DefinitionFile, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def load_definitions(
@@ -54,6 +57,7 @@ def load_definitions(
     plugins: PluginSet | None = None,
     *,
     fitted: bool = True,
+    warn: bool = True,
 ) -> Definitions:
     """Read and check all definitions.
 
@@ -63,6 +67,8 @@ def load_definitions(
             counts once.
         plugins: What plugins give; by default everything that is installed.
         fitted: Whether targets have the coefficients of this machine's profile, if it has one.
+        warn: Whether a `FutureWarning` names what the next version will not read of the extra
+            files. It is in ``warnings`` in any case.
 
     Raises:
         DiagnosticsError: All errors of the first stage, parsing or checking, that has any, but for
@@ -77,6 +83,8 @@ def load_definitions(
         with _LOADING:
             return _installed_fitted(*profile_version()) if fitted else _installed()
     found = _load(extra, _installed_plugins() if plugins is None else plugins)
+    for warning in found.warnings if warn else ():
+        warnings.warn(render(warning), FutureWarning, stacklevel=2)
     return _fitted(found) if fitted else found
 
 
@@ -142,7 +150,13 @@ def _load(extra: Sequence[Source], plugins: PluginSet, check: Check | None = Non
     broken = (*plugins.broken, *wrong)
     emitters = used.emitters
     return Definitions(
-        found.operators, found.rules, found.targets, emitters, broken, used.calibration
+        found.operators,
+        found.rules,
+        found.targets,
+        emitters,
+        broken,
+        used.calibration,
+        found.warnings,
     )
 
 

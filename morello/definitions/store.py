@@ -9,16 +9,18 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from morello.ir.operators import Operator
 from morello.ir.rule import Rule
 from morello.ir.target import Target
+from morello.language.diagnostics import Diagnostic
 
 _MODULES = frozenset(
     {
         "morello.language.ast",
+        "morello.language.diagnostics",
         "morello.language.source",
         "morello.ir.rule",
         "morello.ir.functions",
@@ -32,17 +34,18 @@ _MODULES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What all files together declare, free of errors."""
+    """What all files together declare, free of errors; and what is to be mended soon."""
 
     operators: Mapping[str, Operator]
     rules: tuple[Rule, ...]
     targets: Mapping[str, Target]
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def to_bytes(checked: Checked) -> bytes | None:
     """The definitions as bytes for `from_bytes`; none if they are nested too deeply for that."""
     try:
-        return pickle.dumps((checked.operators, checked.rules, checked.targets), protocol=5)
+        return pickle.dumps(tuple(getattr(checked, f.name) for f in fields(Checked)), protocol=5)
     except RecursionError:
         return None
 

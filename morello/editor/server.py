@@ -26,6 +26,12 @@ from morello.language.source import Source, Span
 PAUSE = 0.25
 """Seconds without a change after which a text is checked."""
 
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "note": types.DiagnosticSeverity.Information,
+}
+
 _KINDS = {
     "keyword": types.CompletionItemKind.Keyword,
     "operator": types.CompletionItemKind.Operator,
@@ -92,7 +98,7 @@ class MorelloServer(LanguageServer):
         parts = (error.message, error.label and f"here: {error.label}", error.help)
         first, label, advice = parts
         text = first + (f"\n{label}" if label else "") + (f"\nhelp: {advice}" if advice else "")
-        severity = types.DiagnosticSeverity.Error
+        severity = _SEVERITIES[error.severity]
         code = error.code or None
         return types.Diagnostic(self.range(error.span), text, severity, code, source="morello")
 

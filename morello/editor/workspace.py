@@ -7,7 +7,7 @@ editor counts, not what is on the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -98,6 +98,7 @@ class Workspace:
         with _Collect(path, found):
             definitions = check_edited([*self._others(path), *sources], self.plugins)
             self.broken = definitions.broken
+            _add(path, found, definitions.warnings)
             return definitions
         return None
 
@@ -188,10 +189,7 @@ class _Collect:
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> bool:
         match error:
             case DiagnosticsError():
-                for diagnostic in error.diagnostics:
-                    file = diagnostic.span.source.path
-                    place = self.path if file is None else file.resolve()
-                    self.found.setdefault(place, []).append(diagnostic)
+                _add(self.path, self.found, error.diagnostics)
             case MorelloError():
                 span = Span(Source(str(self.path), "", self.path), 0, 0)
                 diagnostic = Diagnostic("", str(error), span, help=error.help)
@@ -199,3 +197,12 @@ class _Collect:
             case _:
                 return error is None
         return True
+
+
+def _add(
+    path: Path, found: dict[Path, list[Diagnostic]], diagnostics: Iterable[Diagnostic]
+) -> None:
+    """Note each under the file that it is in; without a file, under the one that is checked."""
+    for diagnostic in diagnostics:
+        file = diagnostic.span.source.path
+        found.setdefault(path if file is None else file.resolve(), []).append(diagnostic)

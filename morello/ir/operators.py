@@ -44,7 +44,7 @@ class Operator:
     operator is never searched for itself: a spec that uses it has a node for each part.
 
     ``stated``: dimensions whose size is a number or the value of a scalar. Rules for
-    any operation divide the dimensions ``divided`` only, if any are named.
+    any operation divide the dimensions ``tileable`` only, if any are named.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Operator:
     statement: ast.Statement
     declaration: ast.OperatorDecl = field(repr=False, compare=False)
     stated: tuple[tuple[str, ast.Factor], ...] = ()
-    divided: tuple[str, ...] = ()
+    tileable: tuple[str, ...] = ()
     parts: tuple[Operator, ...] = ()
     composition: Composition | None = field(default=None, repr=False, compare=False)
 
@@ -80,11 +80,11 @@ class Operator:
         return not self.composition.complete
 
     @cached_property
-    def restricted(self) -> bool:
+    def partly_tileable(self) -> bool:
         """Whether it says, or a part of it does, which of its dimensions may be divided."""
         if self.composition is None:
-            return bool(self.divided)
-        return any(node.operation.operator.restricted for node in self.composition.graph.nodes)
+            return bool(self.tileable)
+        return any(node.operation.operator.partly_tileable for node in self.composition.graph.nodes)
 
     @cached_property
     def label(self) -> str:
@@ -363,13 +363,13 @@ class Operation:
     @cached_property
     def divisible_dims(self) -> tuple[str, ...]:
         """Dimensions that rules for any operation may divide."""
-        named = self.operator.divided or self.dims
+        named = self.operator.tileable or self.dims
         return tuple(d for d in self.dims if d in named and d not in self.whole_dims)
 
     @property
-    def restricted(self) -> bool:
-        """Whether the operator is: `Operator.restricted`."""
-        return self.operator.restricted
+    def partly_tileable(self) -> bool:
+        """Whether the operator is: `Operator.partly_tileable`."""
+        return self.operator.partly_tileable
 
     @cached_property
     def hides(self) -> bool:

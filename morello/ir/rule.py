@@ -165,7 +165,7 @@ class Rule:
             return False
         if self.requires_frame and not operator.frames:
             return False
-        if self.requires_restriction and not operator.restricted:
+        if self.requires_partly_tileable and not operator.partly_tileable:
             return False
         if match.accumulating or self.requires_reduction:
             if operator.reduction is None:
@@ -215,9 +215,9 @@ class Rule:
         return self._requires("slices")
 
     @cached_property
-    def requires_restriction(self) -> bool:
-        """Whether a guard says ``restricted(f)``: loops divide some dimensions only."""
-        return self._requires("restricted")
+    def requires_partly_tileable(self) -> bool:
+        """Whether a guard says ``partly_tileable(f)``: loops divide some dimensions only."""
+        return self._requires("partly_tileable")
 
     @cached_property
     def requires_frame(self) -> bool:

@@ -69,7 +69,7 @@ class Microkernel:
 
     ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
     operands and results. ``direct``: the conditions under which nothing is gained by converting
-    what it takes; without any it is so always; none where it does not say so. ``keeps``: the
+    what it takes; without any it is so always; none where it does not say so. ``copied``: the
     operand that it can store elsewhere as it reads it, which may then be anywhere that its pattern
     accepts, in panels or not. ``between``: functions of the target that are called before and after
     what uses it, by each thread, such as those that set up registers. ``streamed``: it is written
@@ -84,7 +84,7 @@ class Microkernel:
     cost: ast.Expr
     flushes: bool
     direct: tuple[ast.Expr, ...] | None
-    keeps: str | None
+    copied: str | None
     between: tuple[str, str] | None
     streamed: bool
     template: str | None

@@ -157,10 +157,10 @@ class Statement(Node):
 
 @dataclass(frozen=True, slots=True)
 class OperatorDecl(Node):
-    """``op name(inputs; scalars) -> output [divided names] [where sizes] { statements }``.
+    """``op name(inputs; scalars) -> output [tileable names] [where sizes] { statements }``.
 
     ``sizes`` say what size a dimension has: ``size(r) == window``. Rules for any
-    operation divide the dimensions ``divided`` only, or all if none are named.
+    operation divide the dimensions ``tileable`` only, or all if none are named.
     """
 
     name: str
@@ -171,7 +171,7 @@ class OperatorDecl(Node):
     output: TensorParameter
     statements: tuple[Statement, ...]
     sizes: tuple[Expr, ...] = ()
-    divided: tuple[Name, ...] = ()
+    tileable: tuple[Name, ...] = ()
 
 
 # --------------------------------------------------------------------------- rules
@@ -217,21 +217,21 @@ class Choice(Node):
 
 @dataclass(frozen=True, slots=True)
 class ForLoop(Node):
-    """``[parallel | staggered] for d step t { body }``: full tiles, then a tail of what is left.
+    """``[parallel | pipelined] for d step t { body }``: full tiles, then a tail of what is left.
 
-    ``staggered``: the last loop of each iteration runs with the first loop of the next one.
+    ``pipelined``: the last loop of each iteration runs with the first loop of the next one.
     """
 
     dimension: Expr
     step: Expr
     parallel: bool
     body: Block
-    staggered: bool = False
+    pipelined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Per(Node):
-    """``per d step t``: one for each step of a loop."""
+class Expanded(Node):
+    """``expanded d step t``: one for each step of a loop."""
 
     dimension: Expr
     step: Expr
@@ -239,10 +239,10 @@ class Per(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``with Y = X [per d step t] at level [dtype D] [layout L] [vector V] { body }``.
+    """``with Y = X [expanded d step t] at level [dtype D] [layout L] [vector V] { body }``.
 
     Without a layout, ``Y`` is ``X`` itself, now held by a cache: no buffer, no code. Without a
-    dtype it has that of ``X``. ``per``: the buffer has one ``X`` for each step of a loop.
+    dtype it has that of ``X``. ``expanded``: the buffer has one ``X`` for each step of a loop.
     """
 
     variable: str
@@ -252,7 +252,7 @@ class With(Node):
     layout: Expr | None
     vector: Expr | None
     body: Block
-    per: Per | None = None
+    expanded: Expanded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,14 +284,14 @@ class View(Node):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Node):
-    """``[ahead | ordered] [accumulating] copy(X, Y) [if condition]``: an operator by its name.
+    """``[prepack | ordered] [accumulating] copy(X, Y) [if condition]``: an operator by its name.
 
     Arguments are its operands, inputs first and the output last, then its scalars. An operand is
-    a variable, ``f.out``, or a view. ``ahead``: once, before all calls. ``ordered``: by one thread
-    after the other, in the order of a parallel loop's iterations.
+    a variable, ``f.out``, or a view. ``prepack``: once, before all calls. ``ordered``: by one
+    thread after the other, in the order of a parallel loop's iterations.
     """
 
-    ahead: bool
+    prepack: bool
     ordered: bool
     accumulating: bool
     operator: str
@@ -465,12 +465,12 @@ class KernelMatch(Node):
 class KernelDecl(Node):
     """A microkernel.
 
-    ``template`` is C with jinja2 in it; none means ``emit meaning``: written by the emitter from
+    ``template`` is C with jinja2 in it; none means ``emit definition``: written by the emitter from
     the operator's declaration with the target's primitives. ``flushes``: it says
     ``flushes subnormals``. ``direct``: the conditions under which it is, if it says so at all.
-    ``keeps``: the operand that it can store elsewhere as it reads it. ``between``: the functions
-    that are called before and after what uses it. ``streamed``: it says ``emit meaning streamed``,
-    for an output that is stored past the caches.
+    ``copied``: the operand that it can store elsewhere as it reads it. ``between``: the functions
+    that are called before and after what uses it. ``streamed``: it says ``emit definition
+    streamed``, for an output that is stored past the caches.
     """
 
     name: str
@@ -482,7 +482,7 @@ class KernelDecl(Node):
     cost: Expr
     flushes: bool
     direct: tuple[Expr, ...] | None
-    keeps: str | None
+    copied: str | None
     between: tuple[str, str] | None
     streamed: bool
     template: str | None

@@ -17,7 +17,7 @@ _FENCE = "```"
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
     parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, flushes, direct, keeps, between, *emit = parts
+    name, target, doc, match, guards, cost, flushes, direct, copied, between, *emit = parts
     emitted, *streamed = emit
     return ast.KernelDecl(
         name=str(name),
@@ -29,7 +29,7 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         cost=expression(builder, cost),
         flushes=flushes is not None,
         direct=_direct(builder, direct),
-        keeps=None if keeps is None else str(*children(keeps)),
+        copied=None if copied is None else str(*children(copied)),
         between=_between(between),
         streamed=streamed not in ([], [None]),
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,

@@ -31,7 +31,7 @@ def rules_file(builder: Builder, tree: Tree[Token]) -> ast.RulesFile:
 
 def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
     parts: list[Any] = tree.children
-    _, name, inputs, scalars, output, divided, doc, sizes, statements = parts
+    _, name, inputs, scalars, output, tileable, doc, sizes, statements = parts
     builder = replace(builder, scalars=frozenset(names(children(scalars))))
     return ast.OperatorDecl(
         name=str(name),
@@ -41,7 +41,7 @@ def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
         scalars=tuple(_name(builder, scalar) for scalar in children(scalars)),
         output=_parameter(builder, output),
         sizes=expressions(builder, children(sizes)),
-        divided=tuple(_name(builder, dim) for dim in children(divided)),
+        tileable=tuple(_name(builder, dim) for dim in children(tileable)),
         statements=tuple(_statement(builder, statement) for statement in children(statements)),
         span=builder.span(tree),
     )
@@ -152,14 +152,14 @@ def _for_loop(builder: Builder, tree: Tree[Token]) -> ast.ForLoop:
         step=expression(builder, step),
         parallel=kind == "parallel",
         body=_block(builder, body),
-        staggered=kind == "staggered",
+        pipelined=kind == "pipelined",
         span=builder.span(tree),
     )
 
 
 def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
     parts: list[Any] = tree.children
-    variable, operand, per, level, dtype, layout, vector, body = parts
+    variable, operand, expanded, level, dtype, layout, vector, body = parts
     return ast.With(
         variable=str(variable),
         operand=str(operand),
@@ -168,14 +168,14 @@ def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
         layout=optional(builder, layout),
         vector=optional(builder, vector),
         body=_block(builder, body),
-        per=None if per is None else _per(builder, per),
+        expanded=None if expanded is None else _expanded(builder, expanded),
         span=builder.span(tree),
     )
 
 
-def _per(builder: Builder, tree: Tree[Token]) -> ast.Per:
+def _expanded(builder: Builder, tree: Tree[Token]) -> ast.Expanded:
     dimension, step = children(tree)
-    return ast.Per(
+    return ast.Expanded(
         expression(builder, dimension), expression(builder, step), span=builder.span(tree)
     )
 
@@ -199,7 +199,7 @@ def _apply(builder: Builder, tree: Tree[Token]) -> ast.Apply:
     parts: list[Any] = tree.children
     when, accumulating, operator, arguments, condition = parts
     return ast.Apply(
-        ahead=when == "ahead",
+        prepack=when == "prepack",
         ordered=when == "ordered",
         accumulating=accumulating is not None,
         operator=str(operator),

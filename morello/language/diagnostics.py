@@ -20,8 +20,8 @@ MOST_NAMES = 500
 MOST_SUGGESTIONS = 200
 """Errors of a stage that may say which name was meant; who made more has another problem."""
 
-Severity = Literal["error", "note"]
-"""An error has to be mended; a note is worth knowing, and its code begins with ``N``."""
+Severity = Literal["error", "warning", "note"]
+"""An error has to be mended, a warning soon (``W001``), and a note (``N001``) is worth knowing."""
 
 
 @dataclass(frozen=True, slots=True)

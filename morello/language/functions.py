@@ -86,15 +86,15 @@ SPEC: dict[str, Signature] = {
     "composite": Signature(
         ("operation",), "truth", "Whether no kernel computes it as one: it has several statements."
     ),
-    "restricted": Signature(
+    "partly_tileable": Signature(
         ("operation",), "truth", "Whether loops divide some dimensions only: parts have kernels."
     ),
-    "shared": Signature(("operation",), "truth", "Whether threads may share its work."),
+    "is_parallel": Signature(("operation",), "truth", "Whether threads may share its work."),
     "threads": Signature(("operation",), "number", "How many threads may share its work."),
     "direct": Signature(
         ("operation",), "truth", "Whether a kernel that says so takes these element types."
     ),
-    "computed": Signature(("operand",), "truth", "Whether it is computed on the way."),
+    "is_intermediate": Signature(("operand",), "truth", "Whether it is computed on the way."),
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
     "writes": Signature(("operation", "operand"), "truth", "Whether it is the output."),
     "reused": Signature(
@@ -135,7 +135,7 @@ SPEC: dict[str, Signature] = {
     "margin": Signature(
         ("operation",), "number", "The value of elements in the margins of the output."
     ),
-    "in_turn": Signature(
+    "first_to_move": Signature(
         ("operation", "operand", "level"),
         "truth",
         "Whether it is this operation's turn to bring it there: that saves trying every order.",
@@ -171,7 +171,7 @@ SPEC: dict[str, Signature] = {
     "share": Signature(
         ("dim", "number"), "size", "Its size over that number, rounded up.", sized=True
     ),
-    "lies_as": Signature(
+    "has_layout": Signature(
         ("operand", "layout"), "truth", "Whether it is in that layout already.", sized=True
     ),
     "volume": Signature(("operation",), "number", "Iterations: product of all sizes.", sized=True),
@@ -182,7 +182,7 @@ SPEC: dict[str, Signature] = {
         ("operand",), "number", "Width of its panels, elements; 0 if it has none.", sized=True
     ),
     "registers": Signature(("operand",), "number", "Registers that it fills.", sized=True),
-    "stays": Signature(
+    "fits_argument_cache": Signature(
         ("number",),
         "truth",
         "Whether so many bytes stay nearer than the farthest.",

@@ -17,6 +17,7 @@ from lark import Lark, Token
 from lark.lark import PostLex
 
 from morello.language.grammar_texts import grammar_texts
+from morello.language.old_words import renamed
 from morello.startup.cache import entry
 
 Kind = Literal["rules", "target", "mspec"]
@@ -36,7 +37,7 @@ class _WholeWords(PostLex):
     always_accept = ("NAME", "INTEGER", "FLOAT")
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return stream
+        return renamed(stream)
 
 
 def _import(_base: str | None, file_name: str) -> tuple[str, str]:

@@ -132,7 +132,7 @@ _TARGET: Table = (
         (
             "target a { page 4 KB",
             "target a { level b { capacity 4 KB",
-            "target a { level b { grain 4 KB",
+            "target a { level b { capacity_unit 4 KB",
         ),
     ),
     (
@@ -172,7 +172,7 @@ _TARGET: Table = (
         ),
     ),
     (
-        "a kernel ends with 'emit meaning' or with 'emit' and C in triple backticks",
+        "a kernel ends with 'emit definition' or with 'emit' and C in triple backticks",
         (
             _KERNEL + "any op (any[n] at l) cost 1",
             _KERNEL + "any op (any[n] at l) cost a",
@@ -217,7 +217,7 @@ _TARGET: Table = (
             'function a on x "s" kernel',
             'function a on x "s" emit {',
             'function a on x "s" emit "s"',
-            'function a on x "s" emit meaning',
+            'function a on x "s" emit definition',
         ),
     ),
     (

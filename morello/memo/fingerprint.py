@@ -234,7 +234,7 @@ def _sorted(parts: Iterable[Canonical]) -> Canonical:
 
 def _operator(operator: Operator) -> Canonical:
     parts = (operator.inputs, operator.output, operator.scalars, operator.statement)
-    return (operator.name, operator.divided, operator.stated, canonical(parts))
+    return (operator.name, operator.tileable, operator.stated, canonical(parts))
 
 
 def _wanted(reach: _Reach) -> Iterator[Canonical]:

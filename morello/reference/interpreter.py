@@ -105,7 +105,7 @@ class _Machine:
                 self._parallel(node)
             case tree.Allocate(tensor=tensor, body=body):
                 self._allocate(tensor, body)
-            case tree.Ahead(body=body) | tree.Ordered(body=body):
+            case tree.Prepack(body=body) | tree.Ordered(body=body):
                 self.run(body)
             case tree.Resident(view=view, body=body):
                 self._part(view)  # must lie inside its tensor, though nothing is read

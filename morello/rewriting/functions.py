@@ -131,7 +131,7 @@ def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
         return tuple(sorted(found, key=lambda v: v.distance)[-1:])
     parts = composition.parts(tensor.name)
     operators = [part.operation.operator for part in parts]
-    handed = not any(operator.composite or operator.restricted for operator in operators)
+    handed = not any(operator.composite or operator.partly_tileable for operator in operators)
     caches = [level for level in scope.target.levels if level.cache]
     skipped = caches[1:] if composition.is_statistic(tensor.name) else []
     return tuple(
@@ -447,9 +447,9 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "layouts": _layouts,
     "vectors": _vectors,
     "direct": lambda scope, f: takes_directly(scope.target, f),
-    "computed": lambda _, tensor: tensor.intermediate,
+    "is_intermediate": lambda _, tensor: tensor.intermediate,
     "composite": lambda _, f: f.family.operation.operator.composite,
-    "restricted": lambda _, f: f.family.operation.operator.restricted,
+    "partly_tileable": lambda _, f: f.family.operation.operator.partly_tileable,
     "reads": _reads,
     "writes": _writes,
     "reused": _reused,
@@ -460,18 +460,18 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "slice": _slice,
     "frames": lambda _, f: framed(f.family.operation) is not None,
     "margin": _margin,
-    "in_turn": _in_turn,
+    "first_to_move": _in_turn,
     "reduces": _reduces,
     "splits": _splits,
     "identity": _identity,
-    "shared": lambda _, f: f.family.threads > 1,
+    "is_parallel": lambda _, f: f.family.threads > 1,
     "threads": lambda _, f: f.family.threads,
     "cache": lambda _, level: level.cache,
     "addressable": lambda _, level: level.addressable,
     "distance": lambda _, level: level.distance,
     "farthest": lambda scope, level: level == scope.target.farthest,
     "nearest": _nearest,
-    "stays": _stays,
+    "fits_argument_cache": _stays,
     "unrolled": lambda _, f, dim: is_unrolled(f, dim),
     "arithmetic": _arithmetic,
     "loads": _loads,
@@ -480,7 +480,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "size": _size,
     "steps": _steps,
     "share": _share,
-    "lies_as": _lies_as,
+    "has_layout": _lies_as,
     "volume": _volume,
     "elements": lambda scope, x: elements(x, scope.sizes),
     "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,

@@ -121,7 +121,7 @@ class Instantiation:
             return self._part_of(node, renamed, state)
         tensors = tuple(state.tensors[renamed.get(t.key, t.key)] for t in self.f.tensors)
         if not state.whole:
-            tensors = tuple(map(_not_ahead, tensors))
+            tensors = tuple(map(_not_prepacked, tensors))
         operation = family.operation
         if node.accumulating:
             operation = operation_at(
@@ -170,7 +170,7 @@ class Instantiation:
         counts = Counter(known[own] for own in part.tensors)
         alone = {own for own in found if own not in shared and counts[known[own]] == 1}
         tensors = tuple(
-            found[own] if state.whole and own in alone else _not_ahead(found[own])
+            found[own] if state.whole and own in alone else _not_prepacked(found[own])
             for own in part.tensors
         )
         threads = 1 if node.serial else family.threads
@@ -223,7 +223,7 @@ class Instantiation:
             is_whole(dict(scalars)[n], least) for n, least in operator.least.items()
         )
         operation = operation_at(operator, rank, node.accumulating, scalars)
-        alone = node.ahead or node.ordered or state.divided
+        alone = node.prepack or node.ordered or state.divided
         threads = 1 if alone else self.f.family.threads
         tensors, child = self._child(operation, tensors, threads, state)
         sizes, used = None, None
@@ -232,20 +232,20 @@ class Instantiation:
             used, required = self._used(state), required & possible
         for _, condition in seen:
             required = required & condition
-        return Leaf(node, child, tensors, sizes, used, node.ahead, node.ordered, required)
+        return Leaf(node, child, tensors, sizes, used, node.prepack, node.ordered, required)
 
     def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Any]:
         """An operand, and what must hold for it to be what is asked for."""
         if isinstance(argument, ast.Call):
-            sources = [_not_ahead(state.tensors[own.key]) for own in self.f.tensors]
+            sources = [_not_prepacked(state.tensors[own.key]) for own in self.f.tensors]
             return slice_of(sources, self.f, self.target, None if self.structural else state.sizes)
         if not isinstance(argument, ast.View):
             found: TensorRef = self._value(argument, state)
-            return _not_ahead(state.tensors.get(found.key, found)), not found.intermediate
+            return _not_prepacked(state.tensors.get(found.key, found)), not found.intermediate
         found = self._value(argument.operand, state)
         seen = view_map(self.f.family.operation, int(found.key), argument.indices)
         source = state.tensors[found.key]
-        source = source if state.whole else _not_ahead(source)
+        source = source if state.whole else _not_prepacked(source)
         return view_of(source, seen, self.target, None if self.structural else state.sizes)
 
     # ------------------------------------------------------------------ with
@@ -253,8 +253,8 @@ class Instantiation:
     def _with(self, node: ast.With, state: _State) -> Step:
         source = state.tensors[state.aliases[node.operand]]
         indices, fits = source.indices, True
-        if node.per is not None:
-            indices, fits, state = self._for_each_step(node.per, source, state)
+        if node.expanded is not None:
+            indices, fits, state = self._for_each_step(node.expanded, source, state)
         copied = node.layout is not None
         level: Level = self._value(node.level, state)
         layout: Layout | None = None if node.layout is None else self._value(node.layout, state)
@@ -276,36 +276,36 @@ class Instantiation:
         fits = fits & (copied or not source.intermediate)
         if not self.structural and layout is not None and layout.panel:
             wide = tensor.extents(state.sizes)[layout.order[-1]] > width_of(layout.panel)
-            fits = fits & (wide if node.per is None else False)
+            fits = fits & (wide if node.expanded is None else False)
         if not self.structural and level.capacity is not None:
             held = tensor if copied else source
             taken = capacity_units(held, level, copied, state.sizes, self.target.page)
             total = state.used[level.name] + taken
             fits = fits & (total <= level.capacity)
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
-        made = not self.structural and (source.intermediate or node.per is not None)
+        made = not self.structural and (source.intermediate or node.expanded is not None)
         shape = tensor.extents(state.sizes) if made else None
         return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside), shape)
 
     def _for_each_step(
-        self, per: ast.Per, source: TensorRef, state: _State
+        self, expanded: ast.Expanded, source: TensorRef, state: _State
     ) -> tuple[tuple[OperandIndex, ...], Any, _State]:
         """Indices of one tensor for each step of a loop, what must hold for that, and their scope.
 
         Each part is one element, so that all of them are a row, and any of them lies together.
         """
-        dim, counting = self._value(per.dimension, state), self._counting(per, state)
+        dim, counting = self._value(expanded.dimension, state), self._counting(expanded, state)
         indices = (*source.indices, OperandIndex(((counting, 1),)))
         sizes, alone = state.sizes, True
         if not self.structural:
-            steps = -(-sizes[dim] // self._value(per.step, state))
+            steps = -(-sizes[dim] // self._value(expanded.step, state))
             for extent in source.extents(sizes):
                 alone = alone & np.equal(extent, 1)
             sizes = {**sizes, counting: steps}
         known = replace(state, sizes=sizes, counting=state.counting | {counting})
         return indices, alone, known
 
-    def _counting(self, loop: ast.ForLoop | ast.Per, state: _State) -> str:
+    def _counting(self, loop: ast.ForLoop | ast.Expanded, state: _State) -> str:
         """The dimension that counts the steps of a loop."""
         return f"steps({self._value(loop.dimension, state)}, {unparse(loop.step)})"
 
@@ -338,7 +338,7 @@ class Instantiation:
             unrolled=unrolled,
             inner=inner,
             counting=counting,
-            staggered=node.staggered,
+            pipelined=node.pipelined,
         )
         if self.structural:
             # A match by name says of dimensions that they may be divided, though they are whole.
@@ -397,7 +397,7 @@ class Instantiation:
         dimensions = tensor.indexed_by(dim)
         if not dimensions or not tensor.operand.moves_lines(self.target):
             return tensor
-        ones = self.f.family.operation.restricted
+        ones = self.f.family.operation.partly_tileable
         packing = less_contiguous(tensor, sizes, dimensions, self.target.page, ones=ones)
         return tensor.with_packing(packing)
 
@@ -462,7 +462,7 @@ def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:
     return (a for a in arguments if not isinstance(a, ast.View))
 
 
-def _not_ahead(tensor: TensorRef) -> TensorRef:
+def _not_prepacked(tensor: TensorRef) -> TensorRef:
     """Of which nothing more can be done ahead of all calls."""
     operand = tensor.operand.changed(weight=False)
     return tensor if operand is tensor.operand else tensor.with_operand(operand)

@@ -149,7 +149,7 @@ def operation_refusal(kernel: Microkernel, family: Family) -> str:
         return "it computes one statement: an intermediate has to be computed first"
     if match.kind == "named" and operation.operator.name != match.operator:
         return f"it implements '{match.operator}'"
-    if match.kind != "named" and operation.operator.divided:
+    if match.kind != "named" and operation.operator.tileable:
         return "it implements rows of operations, and this one is divided by rules of its own"
     if match.kind == "named" and match.accumulating not in (None, operation.accumulating):
         return "it accumulates" if match.accumulating else "it does not accumulate"

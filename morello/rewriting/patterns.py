@@ -30,7 +30,7 @@ def implements(kernel: Microkernel, operator: Operator) -> bool:
     match = kernel.match
     if operator.composite:
         return False
-    if operator.divided and match.kind != "named":
+    if operator.tileable and match.kind != "named":
         return False  # such a kernel is for parts
     match match.kind:
         case "named":

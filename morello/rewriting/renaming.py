@@ -26,7 +26,7 @@ def _is_same(f: SpecRef, leaf: Leaf) -> bool:
     before, after = f.family.operation, leaf.family.operation
     if before.operator.composite or after.operator.composite:
         return False  # their statements are not all of their meaning
-    if leaf.ahead or leaf.ordered or before.operator.name == after.operator.name:
+    if leaf.prepack or leaf.ordered or before.operator.name == after.operator.name:
         return False
     names = dict(zip((tensor.key for tensor in f.tensors), before.names, strict=True))
     if before.accumulating != after.accumulating or any(t.key not in names for t in leaf.tensors):

@@ -22,8 +22,8 @@ from morello.rewriting.references import Size, TensorRef
 class Leaf:
     """A sub-Spec. ``sizes`` and ``used`` in the order of `Spec`; absent in structural mode.
 
-    ``ahead``: it is computed once, before all calls. ``ordered``: threads compute it one after the
-    other. ``required`` must hold for operands that are views to be what they are seen as.
+    ``prepack``: it is computed once, before all calls. ``ordered``: threads compute it one after
+    the other. ``required`` must hold for operands that are views to be what they are seen as.
     ``node`` is what yields it in the rule's result. ``intermediate``: in a part of a graph, the
     place of the operand that is computed on the way.
     """
@@ -33,7 +33,7 @@ class Leaf:
     tensors: tuple[TensorRef, ...]
     sizes: tuple[Size, ...] | None
     used: tuple[Size, ...] | None
-    ahead: bool = False
+    prepack: bool = False
     ordered: bool = False
     required: Any = True
     intermediate: int | None = None
@@ -63,7 +63,7 @@ class Tiled:
     row by row of this *grid*, and to the ``inner`` loop itself there are no threads.
 
     ``counting``: the dimension that counts its steps, of buffers with a part for each, if there are
-    some. ``staggered``: the last loop of an iteration runs with the first one of the next.
+    some. ``pipelined``: the last loop of an iteration runs with the first one of the next.
     """
 
     dim: str
@@ -78,7 +78,7 @@ class Tiled:
     tail: Step
     inner: bool = False
     counting: str | None = None
-    staggered: bool = False
+    pipelined: bool = False
 
     @property
     def grid(self) -> Tiled | None:
@@ -191,7 +191,7 @@ class Flattened:
         match step:
             case Leaf():
                 self._require(active, step.required)
-                share = count * SHARE_OF_A_CALL if step.ahead else count
+                share = count * SHARE_OF_A_CALL if step.prepack else count
                 self.uses.append(Use(step, share, active, consumed))
             case Sequence(steps=steps):
                 for inner in steps:

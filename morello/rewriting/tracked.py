@@ -33,7 +33,7 @@ OPERATION = -1
 
 OF_OPERATIONS: dict[str, Callable[[Operation], object]] = {
     "accumulating": lambda operation: operation.accumulating,
-    "restricted": lambda operation: operation.restricted,
+    "partly_tileable": lambda operation: operation.partly_tileable,
     "itself": lambda operation: operation.key,
 }
 """What an operation answers."""
@@ -98,8 +98,8 @@ class TrackedOperation(Operation):
         return self._value("itself").scalars
 
     @property
-    def restricted(self) -> bool:
-        return self._value("restricted").restricted
+    def partly_tileable(self) -> bool:
+        return self._value("partly_tileable").partly_tileable
 
 
 class TrackedOperand(Operand):

@@ -101,7 +101,7 @@ def kernel_program(
     for position, operand in enumerate(instance.family.operands):
         view = _argument(target, instance, position, operand)
         held = _operand_view(view, operand, name)
-        if keeping and operation.names[position] == kernel.keeps:
+        if keeping and operation.names[position] == kernel.copied:
             place = replace(view, tensor=replace(view.tensor, name="kept", role="output"))
             held = replace(place, level=held.level)
             view = _argument(target, instance, position, operand, panels=0)
@@ -221,7 +221,7 @@ def _kernel(declared: ast.KernelDecl) -> Microkernel:
         declared.cost,
         declared.flushes,
         declared.direct,
-        declared.keeps,
+        declared.copied,
         declared.between,
         declared.streamed,
         declared.template,

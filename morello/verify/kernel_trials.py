@@ -91,7 +91,7 @@ class Trial:
     def _check_kept(self, kind: str, kept: View, old: Array, after: Sequence[Array]) -> None:
         """What is kept must be the operand, and what lies around it what it was."""
         instance = self.made.instance
-        name = instance.match.kernel.keeps or ""
+        name = instance.match.kernel.copied or ""
         position = instance.family.operation.names.index(name)
         wanted = old.copy()
         own = region(self.made.views[position])

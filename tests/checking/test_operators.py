@@ -108,7 +108,7 @@ def test_scalars_that_are_whole_numbers() -> None:
     operator = operators(text)["windows"]
     assert {"stride": 1, "window": 1} == operator.least
     assert (("r", "window"),) == operator.stated
-    assert ("j",) == operator.divided
+    assert ("j",) == operator.tileable
 
 
 def test_margins_have_the_values_of_scalars() -> None:

@@ -29,7 +29,7 @@ BASE = """
       flags "-a", "-b"
       headers "a.h"
       level mem { line 64 }
-      level l1  { capacity 32 KiB; grain 2 KiB; line 64; cache
+      level l1  { capacity 32 KiB; capacity_unit 2 KiB; line 64; cache
         coefficient fetch = 2 cycles "a line"   # manual
         coefficient store = 3 cycles "a line"   # manual
       }
@@ -42,7 +42,7 @@ BASE = """
       "Anything."
       match  any op (any[...] at l1)
       cost   load
-      emit   meaning
+      emit   definition
 """
 
 DERIVED = """
@@ -53,7 +53,7 @@ DERIVED = """
       flags "-b", "-c"
       headers "b.h"
       level mem { }
-      level l2  { capacity 1 MiB; grain 64 KiB; line 64; cache }
+      level l2  { capacity 1 MiB; capacity_unit 64 KiB; line 64; cache }
       level l1  { coefficient store = 4 cycles "a line"  # calibrated
       }
       level reg { capacity 32 vectors; vector 4, 32 }
@@ -66,7 +66,7 @@ DERIVED = """
       match  pointwise op (f32[..., n] at reg vector 32)
       where  free(reg) >= 1, n % 8 == 0
       cost   n * load + add
-      emit   meaning
+      emit   definition
 """
 
 
@@ -166,7 +166,7 @@ def test_coefficient_that_is_no_cost(value: float) -> None:
 
 def test_functions_of_templates() -> None:
     """Where the functions of an emitter are known, templates may call no others."""
-    text = BASE.replace("emit   meaning", "emit ```\n  {{ lanes(1) }}{{ range(2) }}\n```")
+    text = BASE.replace("emit   definition", "emit ```\n  {{ lanes(1) }}{{ range(2) }}\n```")
     collector = Collector()
     check_targets([target_file(text)], shipped_operators(), collector)
     assert collector.diagnostics == []
@@ -181,7 +181,7 @@ def test_functions_of_templates() -> None:
 @pytest.mark.parametrize("value", ["9" * 5_000, "(" * 5_000 + ")" * 5_000], ids=["huge", "nested"])
 def test_hostile_templates_do_not_parse(value: str) -> None:
     """What jinja2 does not call a syntax error is one."""
-    text = BASE.replace("emit   meaning", f"emit ```\n  {{{{ {value} }}}}\n```")
+    text = BASE.replace("emit   definition", f"emit ```\n  {{{{ {value} }}}}\n```")
     collector = Collector()
     check_targets([target_file(text)], shipped_operators(), collector)
     (diagnostic,) = collector.diagnostics

@@ -34,7 +34,7 @@ kernel greedy on bare.machine
   match  any op (any[...] at mem or reg vector 4)
   where  free(reg) >= 9
   cost   loop_step
-  emit   meaning
+  emit   definition
 """
 
 

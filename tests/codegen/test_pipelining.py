@@ -1,4 +1,4 @@
-"""Staggered loops: in which order things are done, and where buffers are."""
+"""Pipelined loops: in which order things are done, and where buffers are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from morello.codegen.pipelining import staggered
+from morello.codegen.pipelining import pipelined
 from morello.ir.programs.tree import Affine, Allocate, Apply, Block, Loop, Node, walk
 from tests.codegen.c.build import at, buffer, loop, tensor, view
 from tests.codegen.c.definitions import operation
@@ -15,7 +15,7 @@ ROWS, STEP = 3, 4
 
 
 def _program(steps: int, rest: int) -> tuple[Loop, Node]:
-    """A loop over rows that copies pieces of each to a buffer and back, and the same staggered."""
+    """A loop over rows that copies pieces of each to a buffer and back, and the same pipelined."""
     size = steps * STEP + rest
     x, y = (
         tensor(name, (ROWS, size), role=role) for name, role in (("x", "input"), ("y", "output"))
@@ -38,7 +38,7 @@ def _program(steps: int, rest: int) -> tuple[Loop, Node]:
     iteration = buffer(kept, buffer(largest, copied("x", "a"), statistic, copied("y", "b")))
     plain = loop("r", ROWS, 1, iteration)
     assert isinstance(plain, Loop)
-    return plain, staggered(plain)
+    return plain, pipelined(plain)
 
 
 def _done(node: Node, known: Mapping[str, int]) -> Iterator[tuple[str, tuple[int, ...]]]:

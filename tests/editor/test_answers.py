@@ -129,9 +129,18 @@ def test_errors_before_the_place_do_not_matter(workspace: Workspace) -> None:
         ("mrules", f"{RULE} where re|ads(f, X) yield f", "Whether old contents matter", ""),
         ("mrules", f"{RULE} yield co|py(X, f.out)", "op copy(", "basic.mrules"),
         ("mrules", 'rule |mine "Mine." match f: op yield f', "Mine.", "asked.mrules"),
-        ("mtarget", f"{KERNEL} cost vector_op| emit meaning", "vector operation", "avx2.mtarget"),
-        ("mtarget", 'kernel |k on x86.avx2 "Mine." match any op (f32 at reg) cost 0 emit meaning',
-         "kernel k on x86.avx2", "asked.mtarget"),
+        (
+            "mtarget",
+            f"{KERNEL} cost vector_op| emit definition",
+            "vector operation",
+            "avx2.mtarget",
+        ),
+        (
+            "mtarget",
+            'kernel |k on x86.avx2 "Mine." match any op (f32 at reg) cost 0 emit definition',
+            "kernel k on x86.avx2",
+            "asked.mtarget",
+        ),
     ],
 )  # fmt: skip
 def test_hover_and_definition(

@@ -46,9 +46,9 @@ OTHERS = {
     "softmax_matmul_online",
     "softmax_online",
     "softmax_kept",
-    "softmax_staggered",
+    "softmax_pipelined",
     "log_softmax_online",
-    "log_softmax_staggered",
+    "log_softmax_pipelined",
 }
 
 
@@ -56,7 +56,7 @@ OTHERS = {
 def _kernel(text: str, target: str, rule: str, **sizes: int) -> morello.Kernel:
     definitions = small_machines()
     rules = tuple(r for r in definitions.rules if r.name not in OTHERS - {rule})
-    if "staggered" in rule:
+    if "pipelined" in rule:
         targets = _with_small_caches(definitions.targets, 4 * sizes["S"])
         definitions = replace(definitions, targets=targets)
     return to_run(
@@ -96,13 +96,13 @@ def _identity(value: str | dict[str, int]) -> str:
         (COMPUTED, "softmax_matmul_online", {"N": 9, "S": 21, "D": 7}),
         (ROWS, "softmax_online", {"N": 3, "S": 131}),
         (ROWS, "softmax_kept", {"N": 3, "S": 131}),
-        (ROWS, "softmax_staggered", {"N": 5, "S": 131}),
-        (ROWS, "softmax_staggered", {"N": 2, "S": 256}),
-        (ROWS, "softmax_staggered", {"N": 3, "S": 1100}),
+        (ROWS, "softmax_pipelined", {"N": 5, "S": 131}),
+        (ROWS, "softmax_pipelined", {"N": 2, "S": 256}),
+        (ROWS, "softmax_pipelined", {"N": 3, "S": 1100}),
         (LOGARITHMS, "log_softmax_online", {"N": 3, "S": 131}),
-        (LOGARITHMS, "log_softmax_staggered", {"N": 5, "S": 131}),
-        (LOGARITHMS, "log_softmax_staggered", {"N": 3, "S": 1100}),
-        (ROWS.replace("(N, S)", "(N, S) threads 2"), "softmax_staggered", {"N": 11, "S": 97}),
+        (LOGARITHMS, "log_softmax_pipelined", {"N": 5, "S": 131}),
+        (LOGARITHMS, "log_softmax_pipelined", {"N": 3, "S": 1100}),
+        (ROWS.replace("(N, S)", "(N, S) threads 2"), "softmax_pipelined", {"N": 11, "S": 97}),
     ],
     ids=_identity,
 )
@@ -131,7 +131,7 @@ def test_scores_of_minus_infinity() -> None:
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx512"])
 def test_rows_of_minus_infinity(target: str) -> None:
     """Blocks of nothing else, in this row and in the next; all of a row, which is no number."""
-    kernel = _kernel(ROWS, target, "softmax_staggered", N=5, S=131)
+    kernel = _kernel(ROWS, target, "softmax_pipelined", N=5, S=131)
     x = np.random.default_rng(0).standard_normal((5, 131), dtype=np.float32)
     x[0, :130] = x[1, 5:] = x[2, 1:130] = x[4] = -np.inf
     x[3] *= 1e37

@@ -234,7 +234,7 @@ def test_stated_sizes_in_a_graph(node: Nodes) -> None:
 
 def test_graphs_are_divided_as_their_parts_are(node: Nodes) -> None:
     part, composition = _part(node("rows", "x", "w", "t"), node("negate", "t", "y"))
-    assert part.operation.operator.restricted
+    assert part.operation.operator.partly_tileable
     assert len(part.operation.divisible_dims) == 1
     assert composition.intermediates == ("rows",)
 

@@ -72,11 +72,11 @@ def apply(
     operator: str,
     *arguments: ast.Expr | ast.View,
     condition: ast.Expr | None = None,
-    ahead: bool = False,
+    prepack: bool = False,
     ordered: bool = False,
     accumulating: bool = False,
 ) -> ast.Apply:
-    return ast.Apply(ahead, ordered, accumulating, operator, AT, arguments, condition, span=AT)
+    return ast.Apply(prepack, ordered, accumulating, operator, AT, arguments, condition, span=AT)
 
 
 def block(*steps: ast.YieldNode) -> ast.Block:

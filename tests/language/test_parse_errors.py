@@ -61,8 +61,8 @@ CASES = (
     ),
     Case(
         "rules", f"{RULE} yield", "E003", "1:30", "",
-        "expected 'accumulating', 'ahead', 'consuming', 'for', 'ordered', 'parallel', 'producing', "
-        "'serial', 'staggered', 'with', '{' or a name, found the end of the file",
+        "expected 'accumulating', 'consuming', 'for', 'ordered', 'parallel', 'pipelined', "
+        "'prepack', 'producing', 'serial', 'with', '{' or a name, found the end of the file",
     ),
     Case(
         "rules", f"{RULE} where a * * b yield f", "E003", "1:35", "*",
@@ -78,7 +78,7 @@ CASES = (
     ),
     Case(
         "target", "target t { level l { capcity 4 } }", "E003", "1:22", "capcity",
-        "expected 'arguments', 'cache', 'capacity', 'coefficient', 'grain', 'line', 'not', "
+        "expected 'arguments', 'cache', 'capacity', 'capacity_unit', 'coefficient', 'line', 'not', "
         "'streams', 'vector' or '}', "
         "found 'capcity'",
         "did you mean 'capacity'?",

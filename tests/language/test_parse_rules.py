@@ -115,9 +115,9 @@ def test_scalars_in_indices(text: str) -> None:
 
 def test_what_a_declaration_says_of_sizes_and_of_the_rest() -> None:
     meaning = "{ Y[s + i] = X[i] elsewhere s }"
-    text = f"op g(X: T[i]; s) -> Y: T[s + i] divided i, j where size(i) == s {meaning}"
+    text = f"op g(X: T[i]; s) -> Y: T[s + i] tileable i, j where size(i) == s {meaning}"
     [found] = parse(text).operators
-    assert (name("i"), name("j")) == found.divided
+    assert (name("i"), name("j")) == found.tileable
     assert (binary(call("size", name("i")), "==", name("s")),) == found.sizes
     assert name("s") == found.statements[0].elsewhere
 
@@ -193,8 +193,8 @@ def test_text_with_quotes() -> None:
 # --------------------------------------------------------------------------- rules: results
 
 
-def loop(body: ast.Block, *, parallel: bool = False, staggered: bool = False) -> ast.ForLoop:
-    return ast.ForLoop(d, t, parallel, body, staggered, span=AT)
+def loop(body: ast.Block, *, parallel: bool = False, pipelined: bool = False) -> ast.ForLoop:
+    return ast.ForLoop(d, t, parallel, body, pipelined, span=AT)
 
 
 def place(
@@ -202,9 +202,9 @@ def place(
     layout: ast.Expr | None = None,
     vector: ast.Expr | None = None,
     dtype: ast.Expr | None = None,
-    per: ast.Per | None = None,
+    expanded: ast.Expanded | None = None,
 ) -> ast.With:
-    return ast.With("Y", "X", level, dtype, layout, vector, body, per, span=AT)
+    return ast.With("Y", "X", level, dtype, layout, vector, body, expanded, span=AT)
 
 
 RESULTS = {
@@ -239,14 +239,14 @@ RESULTS = {
         )
     ),
     "for d step t { f }": block(loop(block(reapply("f")))),
-    "ahead copy(X, Y)": block(apply("copy", name("X"), name("Y"), ahead=True)),
+    "prepack copy(X, Y)": block(apply("copy", name("X"), name("Y"), prepack=True)),
     "ordered copy(X, Y)": block(apply("copy", name("X"), name("Y"), ordered=True)),
     "parallel for d step t { f; f }": block(loop(block(reapply("f"), reapply("f")), parallel=True)),
-    "staggered for d step t { f; f }": block(
-        loop(block(reapply("f"), reapply("f")), staggered=True)
+    "pipelined for d step t { f; f }": block(
+        loop(block(reapply("f"), reapply("f")), pipelined=True)
     ),
-    "with Y = X per d step t at level layout layout { f }": block(
-        place(block(reapply("f")), name("layout"), per=ast.Per(d, t, span=AT))
+    "with Y = X expanded over d step t at level layout layout { f }": block(
+        place(block(reapply("f")), name("layout"), expanded=ast.Expanded(d, t, span=AT))
     ),
     "with Y = X at level { f }": block(place(block(reapply("f")))),
     "with Y = X at level layout layout { f }": block(place(block(reapply("f")), name("layout"))),

@@ -73,8 +73,13 @@ def test_empty_target() -> None:
 
 def test_level() -> None:
     """Bytes are multiplied out; items are separated by ';' or by nothing."""
-    [found] = target("level l1 { capacity 48 KiB; grain 2 KiB line 64; cache }").levels
-    properties = (("capacity", (49152,)), ("grain", (2048,)), ("line", (64,)), ("cache", ()))
+    [found] = target("level l1 { capacity 48 KiB; capacity_unit 2 KiB line 64; cache }").levels
+    properties = (
+        ("capacity", (49152,)),
+        ("capacity_unit", (2048,)),
+        ("line", (64,)),
+        ("cache", ()),
+    )
     assert ast.LevelDecl("l1", properties, False, (), span=AT) == found
 
 
@@ -158,7 +163,7 @@ def test_function() -> None:
 # --------------------------------------------------------------------------- kernels
 
 
-def kernel(match: str, rest: str = "cost 1 emit meaning") -> ast.KernelDecl:
+def kernel(match: str, rest: str = "cost 1 emit definition") -> ast.KernelDecl:
     [found] = parse(f'kernel k on x86.avx2 "Text." match {match} {rest}').kernels
     return found
 
@@ -317,29 +322,29 @@ def test_template(text: str) -> None:
     assert TEMPLATES[text] == kernel("g(A: f32[n] at reg)", f"cost 1 emit {text}").template
 
 
-def test_meaning_has_no_template() -> None:
+def test_a_definition_has_no_template() -> None:
     assert kernel("g(A: f32[n] at reg)").template is None
 
 
 def test_what_counts_as_0_is_said_after_the_cost() -> None:
     assert not kernel("g(A: f32[n] at reg)").flushes
-    assert kernel("g(A: f32[n] at reg)", "cost n flushes subnormals emit meaning").flushes
+    assert kernel("g(A: f32[n] at reg)", "cost n flushes subnormals emit definition").flushes
 
 
 def test_what_is_taken_directly_is_said_after_that() -> None:
     """And perhaps under which conditions; the word is a name elsewhere."""
     assert kernel("g(A: f32[n] at reg)").direct is None
-    assert kernel("g(A: f32[direct] at reg)", "cost direct direct emit meaning").direct == ()
-    every = "cost n flushes subnormals direct where c < 2, d < c between a and b emit meaning"
+    assert kernel("g(A: f32[direct] at reg)", "cost direct direct emit definition").direct == ()
+    every = "cost n flushes subnormals direct where c < 2, d < c between a and b emit definition"
     assert len(kernel("g(A: f32[n] at reg)", every).direct or ()) == 2
 
 
 def test_what_is_kept_is_said_after_that() -> None:
     """The word is a name elsewhere."""
-    assert kernel("g(A: f32[n] at reg)").keeps is None
-    assert kernel("g(keeps: f32[n] at l1)", "cost keeps keeps keeps emit ```;```").keeps == "keeps"
-    every = "cost n flushes subnormals direct keeps A between a and b emit ```;```"
-    assert kernel("g(A: f32[n] at l1)", every).keeps == "A"
+    assert kernel("g(A: f32[n] at reg)").copied is None
+    assert kernel("g(A: f32[n] at l1)", "cost n copy_on_first_use A emit ```;```").copied == "A"
+    every = "cost n flushes subnormals direct copy_on_first_use A between a and b emit ```;```"
+    assert kernel("g(A: f32[n] at l1)", every).copied == "A"
 
 
 def test_what_stands_around_is_said_after_that() -> None:
@@ -348,12 +353,14 @@ def test_what_stands_around_is_said_after_that() -> None:
         "g(A: f32[between] at reg)", "cost between between between and emit_ emit ```;```"
     )
     assert between.between == ("between", "emit_")
-    both = kernel("g(A: f32[n] at reg)", "cost n flushes subnormals between a and b emit meaning")
+    both = kernel(
+        "g(A: f32[n] at reg)", "cost n flushes subnormals between a and b emit definition"
+    )
     assert (both.flushes, both.between) == (True, ("a", "b"))
     assert kernel("g(A: f32[n] at reg)").between is None
 
 
 def test_what_passes_the_caches_is_said_last() -> None:
     text = "pointwise op (f32[..., n] at mem vector 64)"
-    assert not kernel(text, "cost n emit meaning").streamed
-    assert kernel(text, "cost n emit meaning streamed").streamed
+    assert not kernel(text, "cost n emit definition").streamed
+    assert kernel(text, "cost n emit definition streamed").streamed

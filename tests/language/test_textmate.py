@@ -35,7 +35,7 @@ threads 2
 }
 """,
     "rules": """\
-op rare(A: T[i, 2 * j]; level, cost) -> B: T[i] divided i "A \\"text\\"." where size(i) == 4 KiB
+op rare(A: T[i, 2 * j]; level, cost) -> B: T[i] tileable i "A \\"text\\"." where size(i) == 4 KiB
 {
   B[i] max= A[i, j] if i < 2 and not j > 3 or i == 1 MiB else 2 GiB elsewhere 0;
   B[i] min= max(A[i, j], 1.5e3)
@@ -48,12 +48,13 @@ rule rare_rule "text"
         with Z = X at level(at)
           dtype dtype layout
           first(layout) vector 4 { consuming f[X := Y]; producing f[X := Z] if reads(f, X) };
-        ordered copy(X, f.layout[b..., i]); ahead copy(X, Y)
+        ordered copy(X, f.layout[b..., i]); prepack copy(X, Y)
 """,
     "target": """\
 target a.level extends a.vector "text" {
   emitter vector; sizes 1, 2; page 4 KiB; flags "-a", "-b"; headers "h"
-  level line { capacity 2 vectors; arguments 1 GiB; streams 2; grain 1 MiB; line 64; vector 4, 8;
+  level line { capacity 2 vectors; arguments 1 GiB; streams 2; capacity_unit 1 MiB; line 64; vector
+  4, 8;
                cache; not addressable; coefficient cycles = 1.5 cycles "text" }
 }
 primitives f32 x 4 on a.on { and "a"; or "b" x; not "c"; type "d" }
@@ -62,11 +63,12 @@ kernel ``` # the end
 kernel match on a.b "text"
   match any op (any[..., n] at reg or l1 layout any panels 4 or 8 vector 32)
   where panels(X) == 1 and n <= 4 or not vector(n) if n else 0
-  cost loads(f) flushes subnormals direct keeps X between between and meaning emit meaning streamed
-kernel both on a.b "text" match any third(X: f32[n] at l1) cost 0 emit meaning
+  cost loads(f) flushes subnormals direct copy_on_first_use X between between and b emit definition
+  streamed
+kernel both on a.b "text" match any third(X: f32[n] at l1) cost 0 emit definition
 kernel other on a.b "text" match pointwise op (f32[n] at reg layout (1, 0); any[...] at l1)
-  cost 0 emit meaning
-kernel third on a.b "text" match reduction op (f32[n] at reg) cost f.out.level emit meaning
+  cost 0 emit definition
+kernel third on a.b "text" match reduction op (f32[n] at reg) cost f.out.level emit definition
 """,
 }
 """What shipped files do not have: rare words, and words that are keywords elsewhere as names."""
@@ -184,7 +186,7 @@ def _words(value: object) -> Iterator[str]:
         names = [value.get("name", ""), *(c["name"] for c in captures.values())]
         if key in value and any("keyword" in name.split(".") for name in names):
             bare = re.sub(r"\\.|\[[^\]]*\]|\(\?<?[:!=]", " ", value[key])
-            yield from re.findall(r"[A-Za-z]+=?", bare)
+            yield from re.findall(r"[A-Za-z_]+=?", bare)
     for item in value.values():
         yield from _words(item)
 

@@ -74,14 +74,14 @@ KEEPING = {
            match  accumulating matmul(A: s32[..., 1, 1] at l1, B: s32[..., 1, 1] at l1,
                                       C: s32[..., 1, 1] at l1)
            cost   scalar_op
-           emit   meaning""",
+           emit   definition""",
     ),
     "a kernel for another operator": (
         ".mtarget",
         """kernel sums on x86.avx512 "Sums."
            match  add(X: f32[..., n] at l1, Z: f32[..., n] at l1, Y: f32[..., n] at l1)
            cost   vector_op
-           emit   meaning""",
+           emit   definition""",
     ),
     "a kernel of mixed dtypes that wants nothing new": (
         ".mtarget",
@@ -89,7 +89,7 @@ KEEPING = {
            match  accumulating matmul(A: s32[..., 1, 1] at l1, B: s32[..., 1, n] at reg vector 64,
                                       C: f32[..., 1, n] at reg vector 64)
            cost   vector_op
-           emit   meaning""",
+           emit   definition""",
     ),
 }
 
@@ -254,7 +254,7 @@ ADDED = {
            match  accumulating matmul(A: f32[..., 1, 1] at l1, B: f32[..., 1, 1] at l1,
                                       C: f32[..., 1, 1] at l1)
            cost   scalar_op
-           emit   meaning""",
+           emit   definition""",
     ),
     "a rule": (
         ".mrules",
@@ -277,7 +277,7 @@ ADDED = {
                                       B: f32[..., 2, n] at l1 layout (1, 0),
                                       C: s32[..., 1, n] at l1)
            cost   vector_op
-           emit   meaning""",
+           emit   definition""",
     ),
 }
 

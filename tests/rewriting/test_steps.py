@@ -156,7 +156,7 @@ def test_a_cache_takes_lines_in_grains() -> None:
 
 @pytest.mark.parametrize(("aliasing", "taken", "fits"), [(0, 1, True), (1, 4, False)])
 def test_rows_that_alias_take_whole_pages(aliasing: int, taken: int, fits: bool) -> None:
-    """Two rows of a line are one grain; of pages of 32 bytes they leave the same lines unused."""
+    """Two rows of a line are one unit; of pages of 32 bytes they leave the same lines unused."""
     known = context("tiny.cached")
     wide = replace(known, target=replace(known.target, page=32))
     spec = elementwise("relu", 2, 1).spec(wide.target)

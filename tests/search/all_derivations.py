@@ -164,7 +164,7 @@ def _leaves(step: Step) -> list[tuple[float, Spec, bool]] | None:
     """Sub-Specs with their counts, and whether threads wait; none where the step is not allowed."""
     match step:
         case Leaf():
-            return [(SHARE_OF_A_CALL if step.ahead else 1, leaf_spec(step), step.ordered)]
+            return [(SHARE_OF_A_CALL if step.prepack else 1, leaf_spec(step), step.ordered)]
         case Sequence(steps=steps):
             found = [_leaves(inner) for inner in steps]
             if any(part is None for part in found):

@@ -80,7 +80,7 @@ class BruteForce:
         First what threads do at once, then what they wait for.
         """
         match step:
-            case Leaf(ahead=ahead, ordered=ordered):
+            case Leaf(prepack=ahead, ordered=ordered):
                 cycles = self.cycles(leaf_spec(step)) * (SHARE_OF_A_CALL if ahead else 1)
                 return (0.0, cycles) if ordered else (cycles, 0.0)
             case Sequence(steps=steps):

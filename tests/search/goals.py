@@ -18,8 +18,8 @@ class Wanted:
     """An operation of these sizes, in the order of the operation's dimensions.
 
     ``dtypes`` has one for all operands, or one for each, the output last. ``layouts`` names the
-    operands that are not row-major, ``weights`` those that may be packed ahead. ``rank`` is that of
-    the operator's group of dimensions.
+    operands that are not row-major, ``weights`` those that may be packed prepack. ``rank`` is that
+    of the operator's group of dimensions.
     """
 
     operator: str

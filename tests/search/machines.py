@@ -67,26 +67,26 @@ kernel element on {name}
   "One iteration of any operator."
   match  any op (any[...] at {memory} or reg layout any vector {scalar})
   cost   arithmetic(f) + scalar_load
-  emit   meaning
+  emit   definition
 
 kernel load_x2 on {name}
   "A row to registers."
   match  copy(X: f32[..., n] at {memory}{panels}, Y: f32[..., n] at reg vector 8)
   where  n % 2 == 0 or free(reg) >= 1
   cost   fetch(X, {inner}) + ceil_div(n, 2) * vector_load
-  emit   meaning
+  emit   definition
 
 kernel store_x2 on {name}
   "A row from registers."
   match  copy(X: f32[..., n] at reg vector 8, Y: f32[..., n] at {memory}{panels})
   cost   store(Y, {inner}) + n // 2 * vector_store + (masked_store if n % 2 != 0)
-  emit   meaning
+  emit   definition
 
 kernel vector_x2 on {name}
   "A row of any elementwise operator in registers."
   match  pointwise op (f32[..., n] at reg vector 8)
   cost   ceil_div(n, 2) * arithmetic(f)
-  emit   meaning
+  emit   definition
 
 kernel multiply_x2 on {name}
   "One element times a row of vectors, added to a row of vectors."
@@ -95,7 +95,7 @@ kernel multiply_x2 on {name}
                              C: f32[..., 1, n] at reg vector 8)
   where  free(reg) >= 1
   cost   scalar_load + ceil_div(n, 2) * vector_op
-  emit   meaning
+  emit   definition
 """
 
 OUTER = """
@@ -105,7 +105,7 @@ kernel outer_x2 on {name}
                              B: f32[..., 1, n] at reg vector 8, C: f32[..., 2, n] at reg vector 8)
   where  n <= 2
   cost   scalar_load + vector_op
-  emit   meaning
+  emit   definition
 """
 
 # A cache of two capacity units of two lines, registers of one width. Rows of two elements are
@@ -118,7 +118,7 @@ target tiny.cached
   sizes 1, 2
   page 8
   {MEMORY}
-  level near {{ capacity 32; grain 16; line 8; cache }}
+  level near {{ capacity 32; capacity_unit 16; line 8; cache }}
   level reg {{ capacity 3 vectors; vector 8; not addressable }}
   {COEFFICIENTS}
 }}
@@ -144,7 +144,7 @@ target tiny.buffered
   sizes 1, 3
   page 12
   {MEMORY}
-  level pad {{ capacity 24; grain 8; line 8
+  level pad {{ capacity 24; capacity_unit 8; line 8
     coefficient fetch         = 1 cycles    "a line"                              # manual
     coefficient fetch_strided = 1.5 cycles  "a line, rows apart"                  # manual
     coefficient store_strided = 2.5 cycles  "a line, rows apart"                  # manual

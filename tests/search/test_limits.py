@@ -74,7 +74,7 @@ def test_the_same_plan_within_its_own_peak(name: str, goal: Wanted) -> None:
 
 @pytest.mark.parametrize(("name", "goal"), CASES)
 def test_another_plan_below_the_peak(name: str, goal: Wanted) -> None:
-    """The peak is what the winner needs: with one grain less it is out of reach."""
+    """The peak is what the winner needs: with one unit less it is out of reach."""
     plan = plan_of(name, goal)
     target = context(name).target
     peak = _peak(target, plan)

@@ -34,7 +34,7 @@ def _rule(definitions: Definitions, name: str) -> Rule:
 def _keeps_sums(operator: Operator) -> bool:
     """Whether it says which dimensions loops divide, and none of these is summed over."""
     kept = {d for index in operator.output.indices for d, _ in index.terms}
-    return operator.restricted and set(operator.divided) <= kept
+    return operator.partly_tileable and set(operator.tileable) <= kept
 
 
 @pytest.mark.parametrize("more", [1, pytest.param(6, marks=pytest.mark.slow)])
@@ -61,7 +61,7 @@ def test_both_sides_mean_the_same(name: str, more: int, definitions: Definitions
     single = (
         rule.requires_slice
         or rule.requires_frame
-        or rule.requires_restriction
+        or rule.requires_partly_tileable
         or "composite" in str(rule.declaration.guards)
     )
     assert report.graphs or match.kind != "op" or single
@@ -112,7 +112,7 @@ def test_a_wrong_start_shows_where_leading_elements_are_masked(project: Path) ->
     Specs and inputs are drawn by the rule's name: three of them, a few instances each.
     """
     rules = (project / "rules" / "normalisation.mrules").read_text()
-    right = rules[rules.index("rule softmax_online\n") : rules.index("rule softmax_staggered\n")]
+    right = rules[rules.index("rule softmax_online\n") : rules.index("rule softmax_pipelined\n")]
     wrong = right.replace("fill(C, 0)", "fill(C, 1)")
     assert wrong != right
     names = [f"softmax_{name}" for name in ("first", "second", "third")]

@@ -1,4 +1,4 @@
-"""``emit meaning``: C written from an operator's declaration with the target's primitives.
+"""``emit definition``: C written from an operator's declaration with the target's primitives.
 
 Every operand is converted to the output's dtype, and the expression is computed in it, equal
 subexpressions once.

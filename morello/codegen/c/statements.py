@@ -19,7 +19,6 @@ from morello.ir.dtypes import DType
 from morello.ir.layout import Layout, row_major
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import (
-    Ahead,
     Allocate,
     Apply,
     Block,
@@ -29,6 +28,7 @@ from morello.ir.programs.tree import (
     Ordered,
     Origin,
     ParallelLoop,
+    Prepack,
     Program,
     Resident,
     Tensor,
@@ -83,7 +83,7 @@ class StatementWriter:
                 return self._resident(node, scope)
             case KernelCall():
                 return self._kernel(node, scope)
-            case Ahead(weight=weight):
+            case Prepack(weight=weight):
                 raise MorelloError(
                     f"the program packs '{weight.name}' in the middle",
                     help="the program tree is malformed; report the rule that made it",
@@ -119,12 +119,12 @@ class StatementWriter:
         inner = scope.with_variable(loop.variable, name, loop.step, end)
         body = [
             line
-            for tile in scope.ahead
+            for tile in scope.prepack
             if tile.loop is loop
             for line in fetching(tile, self._target, name, inner)
         ]
         following = next_tiles(loop, self._target, inner)
-        body += self.write(loop.body, replace(inner, ahead=(*scope.ahead, *following)))
+        body += self.write(loop.body, replace(inner, prepack=(*scope.prepack, *following)))
         head = _head(name, end, loop.step)
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
 

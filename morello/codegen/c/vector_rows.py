@@ -1,4 +1,4 @@
-"""``emit meaning`` for rows: any operator in vectors along one dimension, all others being 1.
+"""``emit definition`` for rows: any operator in vectors along one dimension, all others being 1.
 
 An operand along the row is in registers, or in memory, where it is loaded and stored; of any other
 one element is in all lanes. A row with an operand in registers is written out vector by vector; one

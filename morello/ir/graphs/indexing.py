@@ -198,7 +198,7 @@ class Indexing:
         yield from self._recomputing()
         for position, node in enumerate(self.graph.nodes):
             whole = {dim for index in node.operation.operands[-1] for dim in index.inner}
-            if node.operation.operator.restricted:
+            if node.operation.operator.partly_tileable:
                 whole |= set(node.operation.dims).difference(node.operation.divisible_dims)
             for dim in whole:
                 yield from self._in_own(position, OperandIndex(((dim, 1),))).dims

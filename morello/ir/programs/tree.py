@@ -223,7 +223,7 @@ class Resident:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class Prepack:
     """``body`` packs a weight, once before all calls. `morello.codegen.prepack` takes it apart."""
 
     weight: Tensor
@@ -275,7 +275,7 @@ class Apply:
     operands: tuple[View, ...]
 
 
-Node = Loop | ParallelLoop | Ordered | Allocate | Resident | Ahead | Block | KernelCall | Apply
+Node = Loop | ParallelLoop | Ordered | Allocate | Resident | Prepack | Block | KernelCall | Apply
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -288,7 +288,7 @@ def walk(node: Node) -> Iterator[Node]:
             inner = (body,) if tail is None else (body, tail)
         case Loop(body=body) | Ordered(body=body) | Allocate(body=body):
             inner = (body,)
-        case Resident(body=body) | Ahead(body=body):
+        case Resident(body=body) | Prepack(body=body):
             inner = (body,)
         case KernelCall() | Apply():
             inner = ()

@@ -39,7 +39,6 @@ from morello.ir.programs.regions import (
 from morello.ir.programs.tree import (
     PLAIN,
     Affine,
-    Ahead,
     Allocate,
     Apply,
     Block,
@@ -49,6 +48,7 @@ from morello.ir.programs.tree import (
     Ordered,
     Origin,
     ParallelLoop,
+    Prepack,
     Program,
     Resident,
     Tensor,
@@ -199,7 +199,7 @@ class _Verifier:
             case Resident(view=view, body=body):
                 self._stays_inside(view)
                 return self._within(node.origin, body)
-            case Ahead(body=body):
+            case Prepack(body=body):
                 return self.effects(body)
             case Ordered(body=body):
                 self.ordered = True

@@ -155,7 +155,7 @@ def _boxes(
 ) -> Iterator[tuple[Variant, Box]]:
     """The variants of a family with their boxes; more may come to wait meanwhile."""
     operation = node.family.operation
-    dims = node.divided if operation.operator.restricted else frozenset(operation.dims)
+    dims = node.divided if operation.operator.partly_tileable else frozenset(operation.dims)
     if not waiting:
         return
     union = [set[int]().union(*values) for values in zip(*waiting.values(), strict=True)]
@@ -186,7 +186,7 @@ def _divided(
     def dividing(least: dict[str, int] | None) -> Set[str]:
         return {d for d in node.divided if all(stays_packed(t, d, least) for t in packed)}
 
-    if not operation.operator.restricted:
+    if not operation.operator.partly_tileable:
         return dividing(None)
     needed_sizes = dict(zip(operation.dims, map(frozenset, union), strict=False))
     least = {d: min(values) for d, values in needed_sizes.items()}
@@ -284,11 +284,11 @@ def _chosen(
         found: _Applicable = []
         applied = chosen.table < 0
         for alternative, tiles in _with_tiles(context, node, box):
-            restricted = _restricted(context, variant, alternative, box, tiles, chosen)
-            if restricted is not None:
-                found.append((alternative, restricted))
-                mask = restricted.shared.mask
-                applied |= mask.any(axis=0) if restricted.shared.tiles else mask
+            partly_tileable = _restricted(context, variant, alternative, box, tiles, chosen)
+            if partly_tileable is not None:
+                found.append((alternative, partly_tileable))
+                mask = partly_tileable.shared.mask
+                applied |= mask.any(axis=0) if partly_tileable.shared.tiles else mask
         if applied.all():
             return found
         known.reject(context, variant, box)

@@ -128,7 +128,7 @@ def leaves(step: Step) -> list[tuple[Leaf, int]]:
     it does a tail for which another thread has time. What is done in order, it waits for.
     """
     match step:
-        case Leaf(ahead=ahead):
+        case Leaf(prepack=ahead):
             return [(step, 0 if ahead else 1)]
         case Sequence(steps=steps):
             return [pair for inner in steps for pair in leaves(inner)]

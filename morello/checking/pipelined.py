@@ -1,4 +1,4 @@
-"""Checks of staggered loops, and of buffers with a part for each step of a loop.
+"""Checks of pipelined loops, and of buffers with a part for each step of a loop.
 
 What the last loop of an iteration does in a step stands before what the first loop of the next
 iteration does in it. That changes nothing if iterations have nothing in common but buffers that are
@@ -18,24 +18,24 @@ from morello.language.diagnostics import Collector
 from morello.language.traverse import leaves, names
 
 
-def check_staggered(rule: Rule, operators: Mapping[str, Operator], collector: Collector) -> None:
-    """Check the staggered loops of a rule's result, and its buffers per step.
+def check_pipelined(rule: Rule, operators: Mapping[str, Operator], collector: Collector) -> None:
+    """Check the pipelined loops of a rule's result, and its buffers per step.
 
     Args:
         rule: Its names and their kinds are checked elsewhere.
         operators: Checked operators by name.
-        collector: Takes the errors: R035 (no loop that could be staggered), R036 (a buffer that
+        collector: Takes the errors: R035 (no loop that could be pipelined), R036 (a buffer that
             the next iteration would overwrite too early), R037 (no buffer per step).
     """
-    checker = _StaggeredChecker(rule, operators, collector)
+    checker = _PipelinedChecker(rule, operators, collector)
     for node in nodes(rule.declaration.result):
-        if isinstance(node, ast.ForLoop) and node.staggered:
+        if isinstance(node, ast.ForLoop) and node.pipelined:
             checker.loop(node)
         if isinstance(node, ast.With):
             checker.buffer(node)
 
 
-class _StaggeredChecker:
+class _PipelinedChecker:
     def __init__(self, rule: Rule, operators: Mapping[str, Operator], collector: Collector) -> None:
         self.rule = rule
         self.operators = operators
@@ -45,12 +45,12 @@ class _StaggeredChecker:
 
     def buffer(self, node: ast.With) -> None:
         """A part for each step is a buffer's, which is one."""
-        help = "with Y = X per d step t at level layout L { ... }"
-        if node.per is not None and (node.layout is None or node.vector is not None):
+        help = "with Y = X expanded over d step t at level layout L { ... }"
+        if node.expanded is not None and (node.layout is None or node.vector is not None):
             message = f"'{node.variable}' has a part for each step, so it is a buffer in memory"
-            self.collector.error("R037", message, node.per.span, "no such buffer", help)
+            self.collector.error("R037", message, node.expanded.span, "no such buffer", help)
         source = self.placed.get(node.operand)
-        if source is not None and source.per is not None:
+        if source is not None and source.expanded is not None:
             message = f"'{node.operand}' has a part for each step, so there is no copy of it"
             help = "give operators the part itself, or all parts outside of the loop"
             self.collector.error("R037", message, node.span, "a copy of parts", help)
@@ -65,13 +65,13 @@ class _StaggeredChecker:
             or not (isinstance(first, ast.ForLoop) and isinstance(last, ast.ForLoop))
             or not (one and _alike(first, last) and self._independent(loop, first))
         ):
-            message = "this loop cannot be staggered"
+            message = "this loop cannot be pipelined"
             help = (
                 "it goes over a dimension of the output, 'step 1'; each iteration begins with a "
                 "loop and ends with another one, of the same steps over a dimension that a guard "
                 "says is different: 'd != f.j'"
             )
-            self.collector.error("R035", message, loop.dimension.span, "not staggered", help)
+            self.collector.error("R035", message, loop.dimension.span, "not pipelined", help)
             return
         both = self._used(first) & self._used(last)
         for buffer in buffers:
@@ -79,7 +79,8 @@ class _StaggeredChecker:
                 message = f"the next iteration would overwrite '{buffer.variable}' too early"
                 help = (
                     "what the first and the last loop use has a part for each step: a tensor "
-                    "that the dimension of these loops indexes, or 'with Y = X per d step t'"
+                    "that the dimension of these loops indexes, or"
+                    " 'with Y = X expanded over d step t'"
                 )
                 self.collector.error("R036", message, buffer.span, "not by steps", help)
 
@@ -108,8 +109,8 @@ class _StaggeredChecker:
 
     def _by_steps(self, buffer: ast.With, loop: ast.ForLoop) -> bool:
         """Whether a buffer has a part for each step of a loop."""
-        if buffer.per is not None:
-            return (buffer.per.dimension, buffer.per.step) == (loop.dimension, loop.step)
+        if buffer.expanded is not None:
+            return (buffer.expanded.dimension, buffer.expanded.step) == (loop.dimension, loop.step)
         origin = list(self._origins(buffer.variable))[-1]
         members = {o.member for o in self.rule.declaration.operands if o.variable == origin}
         matched = self.operators.get(self.rule.declaration.match.operator or "")
@@ -131,5 +132,5 @@ def _iteration(body: ast.Block) -> tuple[list[ast.With], tuple[ast.YieldNode, ..
 
 def _alike(first: ast.ForLoop, last: ast.ForLoop) -> bool:
     """Whether they take the same steps, one after the other."""
-    special = (loop.parallel or loop.staggered for loop in (first, last))
+    special = (loop.parallel or loop.pipelined for loop in (first, last))
     return not any(special) and (first.dimension, first.step) == (last.dimension, last.step)
