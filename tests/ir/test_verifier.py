@@ -34,6 +34,8 @@ from tests.random_specs.trial import machines
 N, TILE = 12, 4
 ORIGIN = Origin("a_rule", Span(Source("here", "rule"), 0, 4))
 
+pytestmark = pytest.mark.process  # compiles what it proves
+
 
 def _tensor(name: str, role: str, *shape: int) -> Tensor:
     order = tuple(range(len(shape)))

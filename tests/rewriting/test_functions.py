@@ -56,7 +56,9 @@ def test_what_stays_is_no_larger_than_arguments_that_are_not_in_memory() -> None
     target = context("x86.avx512").target
     most = max(level.arguments for level in target.levels)
     sizes = Scope(target, {}, {}, {})
-    assert [True, False] == SPEC_FUNCTIONS["stays"](sizes, np.array([most, most + 1])).tolist()
+    assert [True, False] == SPEC_FUNCTIONS["fits_argument_cache"](
+        sizes, np.array([most, most + 1])
+    ).tolist()
     far = [level.name for level in target.levels if SPEC_FUNCTIONS["farthest"](sizes, level)]
     assert far == [target.farthest.name]
 
