@@ -28,7 +28,7 @@ from morello.search.results.reconstruct import (
     leaf_spec,
     reconstruct,
 )
-from morello.search.results.solution import Solution
+from morello.search.results.solution import Counts, Solution
 from morello.search.tables.options import Option
 
 SPREADS = (0.02, 0.05, 0.1, 0.2)
@@ -67,6 +67,10 @@ class _Astray:
     random: Random
     spread: float
     drawn: dict[Spec, Option] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counts:
+        return self.solution.counts
 
     @property
     def context(self) -> Context:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,10 @@ from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
 from morello.search.planning.budget import Budget
-from morello.search.planning.coarsening import together
-from morello.search.results.solution import Solution
+from morello.search.planning.coarsening import merge
+from morello.search.results.solution import Counts
 from morello.search.results.solved_view import SolvedView
-from morello.search.search import UNLIMITED, Progress, search
-from morello.search.tables.memo_backend import CountingMemo, MemoBackend
+from morello.search.search import UNLIMITED, Progress, solve_goal
 
 if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
@@ -108,17 +108,10 @@ def compile_spec(
     different = dict.fromkeys(wanted)  # a chain of statements may have thousands that are equal
     shared = replace(allowed, searches=len(different))
     memo = memo if memo is not None else process_memo()
-    counts: list[CountingMemo] = []
 
     def answers(spec: Spec) -> SolvedView:
         """What the memo knows, or a search finds: all tables if programs are to be measured."""
-        counted = CountingMemo()
-        counts.append(counted)
-
-        def solve(known: MemoBackend) -> Solution:
-            known = counted.over(known)
-            return search(context, spec, progress=progress, budget=shared, known=known)
-
+        solve = partial(solve_goal, context, spec, progress=progress, budget=shared)
         ask = memo.answers if measure is None else memo.solution
         return ask(context, spec, solve, full=allowed == UNLIMITED)
 
@@ -127,12 +120,13 @@ def compile_spec(
     writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
     found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure)
     _check_name(name, found[0][2].name)
+    counts = sum((view.counts for view in answered.values()), Counts())
     statistics = SearchStatistics(
-        sum(counted.families for counted in counts),
-        sum(counted.cells for counted in counts),
+        counts.families,
+        counts.cells,
         time.perf_counter() - started,
-        together(known.coarsening for known, _ in solved),
-        sum(counted.recalled_families for counted in counts),
+        merge(known.coarsening for known, _ in solved),
+        counts.recalled,
     )
     kernels = [Kernel(goal, *written, statistics) for written in found]
     if measure is None:

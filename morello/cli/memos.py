@@ -28,7 +28,7 @@ def open_memo(session: Session, path: str | None, *, off: bool) -> Memo:
     """
     if off and path is not None:
         raise UsageError("--memo and --no-memo exclude each other", help="leave one of them out")
-    return Memo(single_goal=True) if off else Memo.open(_named(path), warn=session.warn)
+    return Memo() if off else Memo.open(_named(path), warn=session.warn)
 
 
 @contextmanager

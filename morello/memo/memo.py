@@ -9,32 +9,34 @@ from __future__ import annotations
 import atexit
 import threading
 import warnings
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from cachetools import Cache, LRUCache
 
 from morello.errors import UsageError
-from morello.ir.spec import Spec, Variant
+from morello.ir.spec import Spec
 from morello.memo.database import Warn
 from morello.memo.pages import Pages
 from morello.memo.place import is_off
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
-from morello.search.planning.unimplemented import NoImplementationError
-from morello.search.results.refusals import no_program
+from morello.search.results.refusals import implemented
 from morello.search.results.solution import Solution
-from morello.search.tables.box import Box
-from morello.search.tables.memo_backend import Chosen, MemoBackend, NullMemo
-from morello.search.tables.solved import Solved
+from morello.search.tables.memo_backend import MemoBackend, NullMemo
 
 BUDGET = 1 << 30
 """Bytes of tables that are kept in memory."""
 
-Search = Callable[[MemoBackend], Solution]
-"""A search for one goal that asks a memo for families, and leaves there what it solves."""
+
+class Search(Protocol):
+    """A search for one goal that may recall what a memo has: see `solve_goal`."""
+
+    def __call__(self, *, memo: MemoBackend, single_goal: bool) -> Solution:
+        """Search, whether or not there is a program for the goal."""
+
 
 _SEARCHING = threading.RLock()
 """Held by the one thread of the process that searches.
@@ -58,18 +60,21 @@ class Memo:
     """
 
     def __init__(
-        self, store: Store | None = None, budget: int = BUDGET, *, single_goal: bool = False
+        self, store: Store | None = None, budget: int = BUDGET, *, fill: bool = False
     ) -> None:
         """A memo in memory, and in a store if there is one, which it closes.
 
-        ``single_goal``: for one goal, without a store. Fewer Specs are solved then, and only the
-        same goal is sure to be answered later.
+        Args:
+            store: Where pages are kept.
+            budget: Bytes of tables that are kept in memory.
+            fill: Whether searches also solve what their own goals do not need and others may: of
+                loops, every size that may be left over. That takes two to three times as long.
 
         Raises:
             UsageError: The budget is no number of bytes.
         """
         _check_budget(budget)
-        self._nothing = NullMemo(single_goal=single_goal)
+        self._single_goal = not fill
         self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
         self._pages = None if store is None else Pages(store)
         self._lock = threading.Lock()
@@ -77,7 +82,12 @@ class Memo:
 
     @classmethod
     def open(
-        cls, path: str | Path | None = None, *, warn: Warn | None = None, budget: int = BUDGET
+        cls,
+        path: str | Path | None = None,
+        *,
+        warn: Warn | None = None,
+        budget: int = BUDGET,
+        fill: bool = False,
     ) -> Memo:
         """A memo in a file, which is begun where there is none.
 
@@ -87,6 +97,7 @@ class Memo:
             warn: Takes a sentence about anything that is wrong with the file, and never stops the
                 work; by default that is a `RuntimeWarning`.
             budget: Bytes of tables that are kept in memory.
+            fill: Whether searches also solve what only other goals need: see `Memo`.
 
         Raises:
             UsageError: The path holds something else, or is none; or the budget is no number.
@@ -97,10 +108,10 @@ class Memo:
                 help="pass the path of a file, or None for the user's memo",
             )
         if path is None and is_off():
-            return cls(budget=budget)
+            return cls(budget=budget, fill=fill)
         _check_budget(budget)
         named = None if path is None else Path(path)
-        return cls(Store.open(named, warn=warn or _warn), budget)
+        return cls(Store.open(named, warn=warn or _warn), budget, fill=fill)
 
     def __enter__(self) -> Memo:
         return self
@@ -139,7 +150,7 @@ class Memo:
         """What answers without a search, as far as can be told."""
         known = self._known(context, goal)
         if known is not None:
-            return _implemented(known, goal)
+            return implemented(known, goal)
         if self._pages is None:
             return None
         recalled = Recalled(context, self._pages, lambda: self._complete(search))
@@ -148,32 +159,30 @@ class Memo:
     def _searched(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled:
         """Search with what the pages know of other goals."""
         if self._pages is None:
-            return self._keep(search(self._nothing))
-        asked = _RecordingMemo(self._pages)
-        try:
-            found = search(asked)
-        except NoImplementationError:
-            if not asked.found:
-                raise
-            return self._anew(search, asked)
+            return implemented(self._complete(search), goal)
+        found = search(memo=self._pages, single_goal=self._single_goal)
         if found.complete:
-            return self._keep(found)
+            return implemented(self._keep(found), goal)
+        if found.intensity(goal) == float("inf"):
+            return self._anew(self._pages, goal, search, found)
+        self._pages.keep(found)
         recalled = Recalled(
             found.context, self._pages, lambda: self._complete(search), found.coarsening
         )
-        return recalled if recalled.covers(goal) else self._complete(search)
+        if not recalled.covers(goal):
+            return self._complete(search)
+        recalled.counts = found.counts
+        return recalled
 
-    def _anew(self, search: Search, asked: _RecordingMemo) -> Solution:
-        """Search without recalling anything, what was found having led to no program.
+    def _anew(self, pages: Pages, goal: Spec, search: Search, believed: Solution) -> Solution:
+        """Search without recalling anything, what was believed having led to no program.
 
-        If there is one, pages that were found are wrong.
+        If there is one, pages that were believed are wrong.
         """
-        solution = self._keep(search(self._nothing))
-        for context, variant, box in asked.found:
-            asked.pages.reject(context, variant, box)
-        for variant, solved in solution.solved.items():
-            asked.pages.keep(solution.context, variant, solved)
-        return solution
+        solution = implemented(search(memo=NullMemo(), single_goal=self._single_goal), goal)
+        for variant in believed.recalled:
+            pages.reject(believed.context, variant, believed.boxes[variant])
+        return self._keep(solution)
 
     def solution(
         self, context: Context, goal: Spec, search: Search, *, full: bool = True
@@ -187,16 +196,15 @@ class Memo:
         """
         known = self._known(context, goal) if full else None
         if known is not None:
-            return _implemented(known, goal)
+            return implemented(known, goal)
         with _SEARCHING:
             known = self._known(context, goal) if full else None
-            return self._complete(search) if known is None else _implemented(known, goal)
+            return implemented(self._complete(search) if known is None else known, goal)
 
     def _complete(self, search: Search) -> Solution:
         """Search without recalling anything; what is found is kept."""
-        known = self._nothing if self._pages is None else _WriteOnly(self._pages)
         with _SEARCHING:
-            return self._keep(search(known))
+            return self._keep(search(memo=NullMemo(), single_goal=self._single_goal))
 
     def _known(self, context: Context, goal: Spec) -> Solution | None:
         with self._lock:
@@ -207,6 +215,9 @@ class Memo:
         return None
 
     def _keep(self, found: Solution) -> Solution:
+        """Keep all tables in memory, and what was chosen in the file."""
+        if self._pages is not None:
+            self._pages.keep(found)
         with self._lock:
             self._next += 1
             if found.bytes <= self._solutions.maxsize:
@@ -250,38 +261,3 @@ def _process_memo() -> Memo:
 
 def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=3)
-
-
-class _RecordingMemo:
-    """Pages as a search sees them, with what was found there."""
-
-    def __init__(self, pages: Pages) -> None:
-        self.pages = pages
-        self.single_goal = pages.single_goal
-        self.found: list[tuple[Context, Variant, Box]] = []
-        self.reject, self.keep = pages.reject, pages.keep
-
-    def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
-        """What the pages say."""
-        chosen = self.pages.find(context, variant, box)
-        if chosen is not None:
-            self.found.append((context, variant, box))
-        return chosen
-
-
-class _WriteOnly(NullMemo):
-    """Pages as a search sees them that is to try everything itself."""
-
-    def __init__(self, pages: Pages) -> None:
-        super().__init__()
-        self._pages = pages
-
-    def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
-        """Write what was chosen."""
-        self._pages.keep(context, variant, solved)
-
-
-def _implemented(known: Solution, goal: Spec) -> Solution:
-    if known.intensity(goal) == float("inf"):
-        raise no_program(known, goal)
-    return known

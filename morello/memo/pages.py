@@ -9,8 +9,10 @@ from morello.ir.spec import Spec, Variant
 from morello.memo.fingerprint import Fingerprints
 from morello.memo.names import variant_of, variant_text
 from morello.memo.page import ANY, Axes, Choice, Page, page_of
+from morello.memo.records import Record
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
+from morello.search.results.solution import Solution
 from morello.search.tables.box import Box
 from morello.search.tables.memo_backend import Chosen
 from morello.search.tables.solved import Solved
@@ -23,11 +25,6 @@ class Pages:
         self.store = store
         self._lock = threading.Lock()
         self._fingerprints: list[tuple[Context, Fingerprints]] = []
-
-    @property
-    def single_goal(self) -> bool:
-        """Whoever opens the file next may have another goal."""
-        return False
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
@@ -69,11 +66,13 @@ class Pages:
             if variant is not None and self.fingerprint(context, variant) == row.fingerprint:
                 yield variant
 
-    def keep(self, context: Context, variant: Variant, solved: Solved) -> None:
-        """Write what was chosen."""
-        names = [Choice(option.name, option.parameters) for option in solved.options]
-        page = page_of(_axes(solved.box), names, solved.choices)
-        self.store.write(self.fingerprint(context, variant), variant_text(variant), page)
+    def keep(self, found: Solution) -> None:
+        """Write what was chosen, but for what was recalled."""
+        self.store.write_all(
+            Record(self.fingerprint(found.context, variant), variant_text(variant), _page(solved))
+            for variant, solved in found.solved.items()
+            if variant not in found.recalled
+        )
 
     def fingerprint(self, context: Context, variant: Variant) -> bytes:
         """What the variant's pages are kept under."""
@@ -110,3 +109,8 @@ def is_page_of(context: Context, variant: Variant, axes: Axes) -> bool:
 
 def _axes(box: Box) -> Axes:
     return tuple(tuple(axis.tolist()) for axis in box.axes)
+
+
+def _page(solved: Solved) -> Page:
+    names = [Choice(option.name, option.parameters) for option in solved.options]
+    return page_of(_axes(solved.box), names, solved.choices)

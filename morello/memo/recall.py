@@ -17,7 +17,7 @@ from morello.memo.pages import Pages
 from morello.rewriting.alternatives import Alternative, Context, alternatives
 from morello.search.planning.coarsening import Coarsening
 from morello.search.planning.families import discover
-from morello.search.results.solution import Solution
+from morello.search.results.solution import Counts, Solution
 from morello.search.solving.one_spec import Application, DoesNotApplyError, application
 from morello.search.tables.options import Option
 
@@ -48,6 +48,7 @@ class Recalled:
             strict: Whether a choice that does not apply is an error, and no reason to search.
         """
         self.coarsening = coarsening
+        self.counts = Counts()
         self._strict = strict
         self._applied: dict[Spec, Application | None] = {}
         self._context = context
@@ -193,4 +194,5 @@ class Recalled:
     def _search(self) -> Solution:
         if self._solution is None:
             self._solution = self._solve()
+            self.counts += self._solution.counts
         return self._solution

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,10 @@ _BY_USE = """
   SELECT rowid, fingerprint, CAST(bytes AS INTEGER), CAST(used AS INTEGER)
   FROM pages ORDER BY used, rowid
 """
+
+
+AT_ONCE = 500
+"""Statements of a transaction: others wait for the file meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +163,34 @@ class Store:
         Returns:
             Whether the file has it, or had one that covers it. If not, why was said once.
         """
-        insert = insertion(Record(fingerprint, family, page), int(self._clock()))
-        own = encode_axes(page.axes)
+        return self.write_all([Record(fingerprint, family, page)])
+
+    def write_all(self, records: Iterable[Record]) -> bool:
+        """Keep pages of different families, as `write` does, in few transactions."""
+        statements: list[Statement] = []
         with self._mutex:
-            self._keep(fingerprint, family, page)
-            self._rejected.discard((fingerprint, family, own))
-            others = [known for known, _ in self._rows(fingerprint, family) if known != own]
-            if any(_covers(known, page.axes) for known in others):
-                return True
-            deletes: list[Statement] = [
-                (_DELETE, (fingerprint, family, known))
-                for known in others
-                if _is_covered(known, page.axes)
-            ]
-            return self._database.write([*deletes, insert])
+            for record in records:
+                statements += self._written(record)
+                if len(statements) >= AT_ONCE:
+                    if not self._database.write(statements):
+                        return False
+                    statements = []
+            return not statements or self._database.write(statements)
+
+    def _written(self, record: Record) -> list[Statement]:
+        fingerprint, family, page = record.fingerprint, record.family, record.page
+        own = encode_axes(page.axes)
+        self._keep(fingerprint, family, page)
+        self._rejected.discard((fingerprint, family, own))
+        others = [known for known, _ in self._rows(fingerprint, family) if known != own]
+        if any(_covers(known, page.axes) for known in others):
+            return []
+        deletes: list[Statement] = [
+            (_DELETE, (fingerprint, family, known))
+            for known in others
+            if _is_covered(known, page.axes)
+        ]
+        return [*deletes, insertion(record, int(self._clock()))]
 
     def delete(self, fingerprint: bytes, family: str, axes: Axes) -> None:
         """Forget the page of exactly these axes, if there is one."""

@@ -6,7 +6,6 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -16,9 +15,8 @@ from morello.resources import available_cores, memory_budget
 from morello.rewriting.alternatives import Context
 from morello.search.planning.budget import Budget
 from morello.search.planning.demand import Task
-from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.planning.within_budget import Planned, plan_within
-from morello.search.results.refusals import no_program
+from morello.search.results.refusals import implemented
 from morello.search.results.solution import Solution
 from morello.search.solving.compiled import compiled_solver
 from morello.search.solving.solve import solve_variant
@@ -47,16 +45,17 @@ class Progress:
     families: int = 0
 
 
-def search(
+def solve_goal(
     context: Context,
     goal: Spec,
     *,
     progress: Callable[[Progress], None] | None = None,
     budget: Budget = UNLIMITED,
     workers: int | None = None,
-    known: MemoBackend = NO_MEMO,
+    memo: MemoBackend = NO_MEMO,
+    single_goal: bool = False,
 ) -> Solution:
-    """Solve a goal and everything below it.
+    """Solve a goal and everything below it, whether or not there is a program for it.
 
     Where that exceeds the budget, or what memory there is, a coarser target is searched instead:
     the solution has that in its context and says what was dropped.
@@ -67,10 +66,12 @@ def search(
         progress: Called now and then; before the first Spec is solved, with their number.
         budget: How much may be done.
         workers: Threads that solve; by default as many as there are cores, if it is worth it.
-        known: What was solved before, and where to leave what is solved now.
+        memo: What was solved before.
+        single_goal: Whether only what this goal needs is solved, and less is sure to be there for
+            other ones.
 
     Raises:
-        NoImplementationError: Nothing implements the goal; it says what was refused and why.
+        NoImplementationError: No choice of alternatives leads to kernels only, at any size.
         MorelloError: Even the coarsest search exceeds the budget.
     """
     report = progress or _silent
@@ -81,22 +82,47 @@ def search(
             budget,
             memory_budget(),
             lambda phase: report(Progress(0, 0, phase)),
-            known,
+            memo,
+            single_goal,
         )
-        keep = partial(known.keep, planned.context)
         if workers is None:
             workers = available_cores() if planned.specs >= WORTH_WORKERS else 1
-        solved = _solve(planned, workers, report, keep)
-    solution = Solution(
+        solved = _solve(planned, workers, report)
+    return Solution(
         planned.context,
         {family: node.alternatives for family, node in planned.graph.nodes.items()},
         solved,
-        not any(task.recalled for task in planned.tasks),
+        frozenset(task.variant for task in planned.tasks if task.recalled),
         planned.coarsening,
     )
-    if solution.intensity(goal) == float("inf"):
-        raise _no_program(solution, goal)
-    return solution
+
+
+def search(
+    context: Context,
+    goal: Spec,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    budget: Budget = UNLIMITED,
+    workers: int | None = None,
+    memo: MemoBackend = NO_MEMO,
+    single_goal: bool = False,
+) -> Solution:
+    """Solve a goal for which there has to be a program: see `solve_goal`.
+
+    Raises:
+        NoImplementationError: Nothing implements the goal; it says what was refused and why.
+        MorelloError: Even the coarsest search exceeds the budget.
+    """
+    found = solve_goal(
+        context,
+        goal,
+        progress=progress,
+        budget=budget,
+        workers=workers,
+        memo=memo,
+        single_goal=single_goal,
+    )
+    return implemented(found, goal)
 
 
 @contextmanager
@@ -112,13 +138,6 @@ def _uncollected() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
-
-
-def _no_program(solution: Solution, goal: Spec) -> NoImplementationError:
-    error = no_program(solution, goal)
-    if solution.coarsening is not None:
-        error.help += f"; or allow more: this search was {solution.coarsening}"
-    return error
 
 
 class _Tables:
@@ -156,7 +175,6 @@ def _solve(
     planned: Planned,
     workers: int,
     report: Callable[[Progress], None],
-    keep: Callable[[Variant, Solved], None],
 ) -> dict[Variant, Solved]:
     """Solve all tasks, children before parents."""
     tasks = planned.tasks[::-1]
@@ -169,9 +187,7 @@ def _solve(
     def finished(number: int) -> None:
         nonlocal done
         task = tasks[number]
-        found = solved[task.variant] = tables.solved(task)
-        if not task.recalled:
-            keep(task.variant, found)
+        solved[task.variant] = tables.solved(task)
         done += task.box.cells
         report(Progress(done, total, "searching", families))
 

@@ -100,7 +100,7 @@ def test_levels_nearest_first(derived: Target) -> None:
     assert [level.distance for level in derived.levels] == [0, 1, 2, 3]
 
 
-def test_capacity_in_grains(derived: Target) -> None:
+def test_capacity_in_units(derived: Target) -> None:
     """Caches count capacity units, registers whole vectors; the farthest level has no limit."""
     assert [level.capacity for level in derived.levels] == [32, 16, 16, None]
     assert [level.capacity_unit for level in derived.levels] == [1, 2048, 65536, 1]

@@ -31,7 +31,7 @@ def test_tools_are_told_what_is_coarser(command: str, run: Run, quick_spec: Path
     result = run(command, quick_spec, "--json", "--budget", FEW)
     coarse = json.loads(result.stdout)
     assert coarse["coarsened"]["limit"] == "the budget of 500 Specs"
-    assert "l1 in 4 grains" in coarse["coarsened"]["changes"]
+    assert "l1 in 4 units" in coarse["coarsened"]["changes"]
     assert coarse["cells"] <= 500 < full["cells"]
     assert coarse["cycles"] >= full["cycles"]
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,12 @@ import morello
 from morello.definitions import Definitions
 from morello.errors import UsageError
 from morello.ir.spec import Spec
-from morello.memo.memo import Memo
+from morello.memo.memo import Memo, Search
 from morello.memo.place import VARIABLE
 from morello.rewriting.alternatives import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.solution import Solution
-from morello.search.search import search
-from morello.search.tables.memo_backend import MemoBackend
+from morello.search.search import search, solve_goal
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target
 from tests.search.solved import solved
@@ -40,8 +40,8 @@ class _Searches:
     def __init__(self) -> None:
         self.count = 0
 
-    def of(self, goal: Wanted) -> Callable[[MemoBackend], Solution]:
-        def solve(_: MemoBackend) -> Solution:
+    def of(self, goal: Wanted) -> Search:
+        def solve(**_: object) -> Solution:
             self.count += 1
             return solved(NAME, goal)
 
@@ -124,7 +124,7 @@ def test_of_several_threads_one_searches(ask: Callable[..., Solution]) -> None:
     most = 0
 
     def solve(goal: Wanted) -> Solution:
-        def slow(_: MemoBackend) -> Solution:
+        def slow(**_: object) -> Solution:
             nonlocal most
             searching.append(goal)
             most = max(most, len(searching) - memo.solutions)
@@ -146,9 +146,9 @@ def test_of_several_threads_one_searches(ask: Callable[..., Solution]) -> None:
 def test_what_is_known_waits_for_no_search(ask: Callable[..., Solution]) -> None:
     """Of whatever goal another thread searches, in whatever memo."""
     memo, searching, answered = Memo(), threading.Event(), threading.Event()
-    known = memo.solution(context(NAME), _spec(RELU), lambda _: solved(NAME, RELU))
+    known = memo.solution(context(NAME), _spec(RELU), lambda **_: solved(NAME, RELU))
 
-    def slow(_: MemoBackend) -> Solution:
+    def slow(**_: object) -> Solution:
         searching.set()
         assert answered.wait(timeout=60)
         return solved(NAME, ADD)
@@ -166,7 +166,7 @@ def test_many_threads_find_the_same() -> None:
     goals = [elementwise("relu", size) for size in (3, 5, 7, 11)] * 8
 
     def ask(goal: Wanted) -> bool:
-        found = memo.solution(context(NAME), _spec(goal), lambda _: solved(NAME, goal))
+        found = memo.solution(context(NAME), _spec(goal), lambda **_: solved(NAME, goal))
         expected = solved(NAME, goal).intensity(_spec(goal))
         return found.intensity(_spec(goal)) == expected
 
@@ -180,7 +180,7 @@ def test_a_failed_search_leaves_nothing_behind() -> None:
     spec = RELU.spec(without_kernels.target)
     for _ in range(2):
         with pytest.raises(NoImplementationError):
-            memo.solution(without_kernels, spec, lambda _: search(without_kernels, spec))
+            memo.solution(without_kernels, spec, lambda **_: search(without_kernels, spec))
     assert 0 == memo.solutions
 
 
@@ -192,10 +192,10 @@ def test_a_goal_below_another_that_nothing_implements_is_refused() -> None:
     known = replace(known, target=replace(known.target, kernels=kernels))
     memo, four, one = Memo(), elementwise("relu", 4), elementwise("relu", 1)
     spec = four.spec(known.target)
-    large = memo.solution(known, spec, lambda _: search(known, spec))
+    large = memo.solution(known, spec, lambda **_: search(known, spec))
     assert large.covers(one.spec(known.target))
     with pytest.raises(NoImplementationError, match="'n == 2' does not hold"):
-        memo.solution(known, one.spec(known.target), lambda _: large)
+        memo.solution(known, one.spec(known.target), lambda **_: large)
 
 
 def test_a_memo_in_a_file_is_closed_at_the_end(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_memo_in_a_file_is_closed_at_the_end(tmp_path: Path) -> None:
     path, seen = tmp_path / "memo.sqlite", _Searches()
     known, spec = context(NAME), _spec(RELU)
     with Memo.open(path, warn=pytest.fail) as memo:
-        memo.answers(known, spec, lambda pages: search(known, spec, known=pages))
+        memo.answers(known, spec, partial(solve_goal, known, spec))
         assert memo.store is not None
     assert memo.store.path is None
     with Memo.open(str(path), warn=pytest.fail) as memo:
@@ -251,7 +251,7 @@ spec product(M, K, N) {{
 def test_a_memo_that_knows_more_changes_nothing(definitions: Definitions) -> None:
     """A goal below a larger one, one of whose tensors exceeds a page: the same plan, the same C."""
     text = TEXT.format(target="x86.avx512")
-    memo = Memo()
+    memo = Memo(fill=True)
     large = {"M": 33, "K": 35, "N": 40}
     morello.compile(text, defines=large, memo=memo, definitions=definitions)
     for small in ({"M": 33, "K": 1, "N": 16}, {"M": 8, "K": 3, "N": 24}):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 
+from morello.ir.spec import Spec, Variant
 from morello.memo.memo import Memo
 from morello.memo.names import variant_text
 from morello.memo.page import Choice, page_of
@@ -19,10 +20,11 @@ from morello.memo.pages import Pages
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.report.alternatives import Why
+from morello.rewriting.alternatives import Context
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
-from morello.search.search import search
-from morello.search.tables.memo_backend import CountingMemo, MemoBackend, NullMemo
+from morello.search.search import search, solve_goal
+from morello.search.tables.memo_backend import MemoBackend
 from tests.memo.tables import collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
@@ -48,7 +50,7 @@ def _file(name: str, wanted: Wanted) -> bytes:
     known, spec = context(name), wanted.spec(context(name).target)
     with TemporaryDirectory() as directory:
         with _store(Path(directory)) as store:
-            Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
+            Memo(store, fill=True).answers(known, spec, partial(solve_goal, known, spec))
         return (Path(directory) / "memo.sqlite").read_bytes()
 
 
@@ -63,7 +65,20 @@ def _filled(
         yield store
 
 
-def _never(_: MemoBackend) -> Solution:
+class _Spy:
+    """A search, and the variants of which it solved something."""
+
+    def __init__(self, known: Context, spec: Spec) -> None:
+        self._search = partial(solve_goal, known, spec)
+        self.solved: set[Variant] = set()
+
+    def __call__(self, *, memo: MemoBackend, single_goal: bool) -> Solution:
+        found = self._search(memo=memo, single_goal=single_goal)
+        self.solved |= found.solved.keys() - found.recalled
+        return found
+
+
+def _never(**_: object) -> Solution:
     raise AssertionError("there was no need to search")
 
 
@@ -91,7 +106,7 @@ def test_every_cell_is_recalled(name: str, wanted: Wanted, tmp_path: Path) -> No
     known = context(name)
     expected = solved(name, wanted)
     with _filled(tmp_path, name, wanted) as store:
-        found = Recalled(known, Pages(store), lambda: _never(NullMemo()))
+        found = Recalled(known, Pages(store), _never)
         for cell in cells(expected):
             assert expected.choice(cell) == found.choice(cell)
             assert expected.intensity(cell) == found.intensity(cell)
@@ -112,7 +127,7 @@ def test_what_is_missing_is_solved_from_what_is_there(
         for record in list(store.records()):
             if record.family in lost:
                 store.delete(record.fingerprint, record.family, record.page.axes)
-        found = search(known, spec, known=pages)
+        found = search(known, spec, memo=pages)
     assert not found.complete
     for family, actual in found.solved.items():
         wanted_box = expected.solved[family]
@@ -133,18 +148,16 @@ def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:
     """The goal's page is there, another one of its plan is not: the same plan, later."""
     name, wanted = CASES[0]
     known, spec = context(name), wanted.spec(context(name).target)
-    plan, counted = plan_of(name, wanted), CountingMemo()
+    plan, spy = plan_of(name, wanted), _Spy(known, spec)
     lost = plan.children[0].spec.variant
     with _filled(tmp_path, name, wanted) as store:
         for record in list(store.records()):
             if record.family == variant_text(lost):
                 store.delete(record.fingerprint, record.family, record.page.axes)
-        found = Memo(store).answers(
-            known, spec, lambda memo: search(known, spec, known=counted.over(memo))
-        )
+        found = Memo(store).answers(known, spec, spy)
         again = reconstruct(found, spec)
     assert one_tree(plan, solved(name, wanted)).to_json() == one_tree(again, found).to_json()
-    assert counted.families > 0
+    assert spy.solved
 
 
 def test_other_coefficients_are_not_answered_from(tmp_path: Path) -> None:
@@ -163,7 +176,7 @@ def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
     """A page that says of every Spec what holds for the goal only: its family is solved again."""
     name, wanted = CASES[0]
     known, spec = context(name), wanted.spec(context(name).target)
-    plan, counted = plan_of(name, wanted), CountingMemo()
+    plan, spy = plan_of(name, wanted), _Spy(known, spec)
     children = [node for node in nodes(plan) if node.spec.variant != spec.variant]
     forged = max(children, key=lambda node: node.spec.sizes).spec.variant
     messages, warn = collected()
@@ -177,12 +190,10 @@ def test_a_choice_that_does_not_apply_is_not_believed(tmp_path: Path) -> None:
                 )
                 store.delete(record.fingerprint, record.family, record.page.axes)
                 store.write(record.fingerprint, record.family, page)
-        found = Memo(store).answers(
-            known, spec, lambda memo: search(known, spec, known=counted.over(memo))
-        )
+        found = Memo(store).answers(known, spec, spy)
         again = reconstruct(found, spec)
     assert isinstance(found, Recalled)
-    assert counted.solved.keys() == {forged}
+    assert {forged} == spy.solved
     (message,) = messages
     assert "a choice of it does not apply; it is deleted" in message
     assert variant_text(forged) in message

@@ -51,7 +51,7 @@ def test_rectangles_are_the_table(page: Page, data: st.DataObject) -> None:
 
 
 def _page() -> Page:
-    """Of a product: sizes m, n and k, vectors in reg and capacity units of near in use."""
+    """Of a product: sizes m, n and k, vectors in reg and units of near in use."""
     axes = ((1, 2, 5), (1, 4), (1, 3), (ANY,), (0, 1, 2))
     shape = tuple(map(len, axes))
     return page_of(axes, [Choice("only")], np.zeros(shape, np.int32))
@@ -62,7 +62,7 @@ def test_axes_have_the_names_of_the_family() -> None:
     assert ["m", "n", "k", "reg", "near"] == [axis.name for axis in axes]
     assert [("1", "2", "5"), ("any",), ("0", "1", "2")] == [axes[i].labels for i in (0, 3, 4)]
     assert ["m", "reg (vectors in use)"] == [axes[i].title for i in (0, 3)]
-    assert "near (capacity units of 16 bytes in use)" == axes[4].title
+    assert "near (units of 16 bytes in use)" == axes[4].title
     assert ("m", "n") == default_axes(axes)
     assert ("n", "near") == default_axes([axes[3], axes[1], axes[4]])
     with pytest.raises(UsageError, match="only one coordinate"):

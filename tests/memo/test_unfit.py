@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -25,8 +25,7 @@ from morello.memo.store import Store
 from morello.memo.verify import verify
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
-from morello.search.search import search
-from morello.search.tables.memo_backend import MemoBackend
+from morello.search.search import solve_goal
 from tests.memo.tables import Table, collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context, with_capacities
@@ -147,7 +146,7 @@ def _file(name: str, wanted: Wanted) -> bytes:
     with TemporaryDirectory() as directory:
         path = Path(directory) / "memo.sqlite"
         with Store.open(path, warn=pytest.fail) as store:
-            Memo(store).answers(known, spec, lambda memo: search(known, spec, known=memo))
+            Memo(store, fill=True).answers(known, spec, partial(solve_goal, known, spec))
         return path.read_bytes()
 
 
@@ -170,14 +169,14 @@ def _changed(
         yield store
 
 
-def _never(_: MemoBackend) -> Solution:
+def _never(**_: object) -> Solution:
     raise AssertionError("there was no need to search")
 
 
 def _program(name: str, wanted: Wanted, store: Store, *, searches: bool = True) -> object:
     known, spec = context(name), wanted.spec(context(name).target)
     found = Memo(store).answers(
-        known, spec, (lambda memo: search(known, spec, known=memo)) if searches else _never
+        known, spec, (partial(solve_goal, known, spec)) if searches else _never
     )
     return one_tree(reconstruct(found, spec), found).to_json()
 
@@ -225,7 +224,7 @@ def test_choices_that_are_shuffled_cost_no_more_than_time(
     known, spec = context(name), wanted.spec(context(name).target)
     with _changed(tmp_path, name, wanted, shuffle, goal=random.random() < 0.5) as store:
         memo = Memo(store)
-        found = memo.answers(known, spec, lambda pages: search(known, spec, known=pages))
+        found = memo.answers(known, spec, partial(solve_goal, known, spec))
         plan = reconstruct(found, spec)
         assert plan.cycles >= 0.999 * plan_of(name, wanted).cycles
         assert one_tree(plan, found).to_json() == _program(name, wanted, store, searches=False)
@@ -265,7 +264,7 @@ def test_that_nothing_implements_a_goal_is_found_again(tmp_path: Path) -> None:
         errors = []
         for _ in range(2):
             with pytest.raises(MorelloError) as caught:
-                Memo(store).answers(poor, spec, lambda memo: search(poor, spec, known=memo))
+                Memo(store).answers(poor, spec, partial(solve_goal, poor, spec))
             errors.append((str(caught.value), len(store.stats())))
         assert errors[0] == errors[1]
         assert store.stats()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from morello.memo.records import Record
 from morello.memo.store import Store
 from morello.memo.verify import Verification, verify
 from morello.rewriting.alternatives import Context
-from morello.search.search import search
+from morello.search.search import solve_goal
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
 
@@ -36,7 +37,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def _solve(store: Store, known: Context, wanted: Wanted) -> Spec:
     spec = wanted.spec(known.target)
-    Memo(store).answers(known, spec, lambda pages: search(known, spec, known=pages))
+    Memo(store, fill=True).answers(known, spec, partial(solve_goal, known, spec))
     return spec
 
 

@@ -146,7 +146,7 @@ def test_a_copy_takes_what_it_fills(size: int, taken: int, fits: bool) -> None:
     assert all((min(taken, 3),) == spec.used for spec, _ in _specs(step))
 
 
-def test_a_cache_takes_lines_in_grains() -> None:
+def test_a_cache_takes_lines_in_units() -> None:
     """Nine elements are five lines of eight bytes, three capacity units of sixteen: too many."""
     for size, taken, fits in ((4, 1, True), (8, 2, True), (9, 3, False)):
         step = _step("tiny.cached", elementwise("relu", size), "cache", X="X", level="near")

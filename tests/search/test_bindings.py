@@ -74,7 +74,7 @@ def _tasks(name: str, wanted: Callable[[Target], Spec], single_goal: bool = Fals
     used = context(name)
     goal = wanted(used.target)
     graph = discover(used, goal.family)
-    return plan_tasks(used, graph, goal, 10**9, lambda _: None, NullMemo(single_goal=single_goal))
+    return plan_tasks(used, graph, goal, 10**9, lambda _: None, NullMemo(), single_goal)
 
 
 def _pairs(name: str, wanted: Callable[[Target], Spec]) -> Iterator[tuple[Bound, Bound]]:
@@ -131,7 +131,7 @@ def test_operations_share_forms() -> None:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("single_goal", [False, True])
 @pytest.mark.parametrize(("name", "wanted"), CASES)
 def test_what_is_needed_is_in_the_boxes(
     name: str, wanted: Callable[[Target], Spec], single_goal: bool

@@ -124,7 +124,7 @@ GOALS = (matmul(5, 3, 4), elementwise("add", 7, 3), copy(9, 7, X=(1, 0)))
 
 def _specs(used: Context, goal: Wanted, budget: Budget) -> int:
     spec = goal.spec(used.target)
-    return plan_within(used, spec, budget, PLENTY, lambda _: None, NullMemo()).specs
+    return plan_within(used, spec, budget, PLENTY, lambda _: None, NullMemo(), False).specs
 
 
 @cache
@@ -143,7 +143,9 @@ def test_a_budget_is_kept_and_used(goal: Wanted, share: float) -> None:
     counts = [count for _, count in ladder]
     assert sorted(counts, reverse=True) == counts
     budget = Budget(specs=int(counts[-1] + share * (counts[0] - counts[-1])))
-    planned = plan_within(used, goal.spec(used.target), budget, PLENTY, lambda _: None, NullMemo())
+    planned = plan_within(
+        used, goal.spec(used.target), budget, PLENTY, lambda _: None, NullMemo(), False
+    )
     finest = next(target for target, n in ladder if n <= (budget.specs or 0))
     assert finest == planned.context.target
     assert (finest != used.target) == (planned.coarsening is not None)
@@ -237,7 +239,7 @@ def test_a_solution_says_what_became_coarser() -> None:
     solution = search(used, spec, budget=Budget(specs=full.cells - 1))
     assert solution.coarsening is not None
     assert str(solution.coarsening).startswith(
-        f"coarsened to stay within the budget of {full.cells - 1:,} Specs: near in 8 grains"
+        f"coarsened to stay within the budget of {full.cells - 1:,} Specs: near in 8 units"
     )
     assert solution.context.target != used.target
     assert solution.cells < full.cells
@@ -272,7 +274,7 @@ def test_what_is_impossible_is_refused_with_its_numbers() -> None:
 def test_what_exceeds_all_memory_is_refused_with_advice() -> None:
     used, goal = _fine(), GOALS[0]
     with pytest.raises(MorelloError, match=r"the memory that is .* more than 0$") as error:
-        plan_within(used, goal.spec(used.target), Budget(), 1000, lambda _: None, NullMemo())
+        plan_within(used, goal.spec(used.target), Budget(), 1000, lambda _: None, NullMemo(), False)
     assert "make the sizes smaller" in error.value.help
 
 

@@ -80,10 +80,10 @@ def test_sizes_that_kernels_name_stay() -> None:
     assert (1, 2) == _ladder(target)[-1].sizes
 
 
-def test_levels_that_kernels_ask_for_and_fixed_ones_keep_their_grains() -> None:
+def test_levels_that_kernels_ask_for_and_fixed_ones_keep_their_units() -> None:
     target = with_capacities(context("tiny.cached").target, {"near": 32})
     coarse = [changes(target, other, 9) for other in coarser(target, [F32])]
-    assert [("near in 16 grains",), ("near in 8 grains",), ("near in 4 grains",)] == coarse
+    assert [("near in 16 units",), ("near in 8 units",), ("near in 4 units",)] == coarse
     assert [] == list(coarser(target, [F32], {"near"}))
     asking = load_target(CACHED.replace("where  free(reg) >= 1", "where  free(near) >= 1"))
     assert [] == list(coarser(with_capacities(asking, {"near": 32}), [F32]))
@@ -93,7 +93,7 @@ def test_changes_are_said_as_far_as_they_matter() -> None:
     """A tile as large as the goal, or larger, would not have been tried anyway."""
     full = context("x86.scalar").target
     coarsest = _ladder(full)[-1]
-    levels = ("l1 in 4 grains", "l2 in 6 grains")
+    levels = ("l1 in 4 units", "l2 in 6 units")
     assert (*levels, "no tiles of 2 3 4 6") == changes(full, coarsest, 8)
     assert levels == changes(full, coarsest, 2)
     assert () == changes(full, full, 8)

@@ -35,7 +35,7 @@ spec smooth(H = 3, W = 4) {{
 
 
 def test_a_window_that_only_intermediates_are_read_through_has_its_stated_size() -> None:
-    kernel = morello.compile(WINDOWS, memo=Memo(single_goal=True))
+    kernel = morello.compile(WINDOWS, memo=Memo())
     x = np.arange(12, dtype=np.float32).reshape(1, 3, 4, 1)
     expected = x
     for _ in range(2):
@@ -46,7 +46,7 @@ def test_a_window_that_only_intermediates_are_read_through_has_its_stated_size()
 
 
 def test_what_the_search_predicts_is_what_the_program_costs() -> None:
-    (tree,) = morello.compile(SPEC, memo=Memo(single_goal=True)).plan.trees
+    (tree,) = morello.compile(SPEC, memo=Memo()).plan.trees
     composition = tree.root.spec.family.operation.operator.composition
     assert composition is not None
     assert composition.hidden

@@ -11,9 +11,9 @@ from morello.ir.layout import Layout
 from morello.memo.memo import Memo
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
-from morello.search.search import search
+from morello.search.search import search, solve_goal
 from morello.search.solving.solve import NOTHING
-from morello.search.tables.memo_backend import MemoBackend, NullMemo
+from morello.search.tables.memo_backend import MemoBackend
 from morello.search.tables.solved import Solved
 from tests.search.goals import Wanted, batched, elementwise, matmul
 from tests.search.machines import context
@@ -33,7 +33,7 @@ GOALS = (
 def _solutions(name: str, wanted: Wanted) -> tuple[Solution, Solution]:
     used = context(name)
     spec = wanted.spec(used.target)
-    return search(used, spec, known=NullMemo(single_goal=True)), solved(name, wanted)
+    return search(used, spec, single_goal=True), solved(name, wanted)
 
 
 def _named(found: Solved, part: tuple[Any, ...]) -> list[object]:
@@ -67,17 +67,18 @@ def test_the_program_is_that_of_a_full_search(name: str, wanted: Wanted) -> None
     assert single_goal.cells < full.cells
 
 
-def test_a_memo_of_one_goal_answers_that_goal_again() -> None:
-    """Those who show a plan ask a second time."""
+@pytest.mark.parametrize("fill", [False, True])
+def test_a_memo_searches_for_the_goal_alone_unless_it_is_filled(fill: bool) -> None:
+    """Those who show a plan ask a second time, and are answered from what there is."""
     used = context("tiny.cached")
     spec = matmul(5, 4, 6).spec(used.target)
-    memo = Memo(single_goal=True)
-    asked: list[bool] = []
+    memo = Memo(fill=fill)
+    wanted: list[bool] = []
 
-    def solve(known: MemoBackend) -> Solution:
-        asked.append(known.single_goal)
-        return search(used, spec, known=known)
+    def solve(*, memo: MemoBackend, single_goal: bool) -> Solution:
+        wanted.append(single_goal)
+        return solve_goal(used, spec, memo=memo, single_goal=single_goal)
 
     first, second = (memo.answers(used, spec, solve) for _ in range(2))
     assert first is second
-    assert asked == [True]
+    assert wanted == [not fill]

@@ -22,7 +22,7 @@ class COperand:
         self.view = view
         self.reads = reads
         """Whether the kernel needs what it holds: false of an output that is not accumulated to."""
-        self.kept = None if kept is None else COperand(name, kept, scope, reads=False)
+        self.copied = None if kept is None else COperand(name, kept, scope, reads=False)
         """Where the kernel has to store what it reads of it, if anywhere."""
         self._scope = scope
         self._storage = scope.storage(view.tensor)

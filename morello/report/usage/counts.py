@@ -139,7 +139,7 @@ def _tables(tree: Tree, report: Callable[[str], None]) -> _Tables:
     if isinstance(solution, Solution) and solution.complete and _is_for(solution, goal):
         solved = {variant: found.options for variant, found in solution.solved.items()}
         return _Tables(Searched(context, solution.alternatives), solution.cells, solved)
-    planned = plan_within(context, goal, UNLIMITED, memory_budget(), report, NullMemo())
+    planned = plan_within(context, goal, UNLIMITED, memory_budget(), report, NullMemo(), False)
     families = {family: node.alternatives for family, node in planned.graph.nodes.items()}
     options = {task.variant: task.options for task in planned.tasks}
     return _Tables(Searched(context, families), planned.specs, options)

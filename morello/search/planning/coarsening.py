@@ -42,7 +42,7 @@ class Coarsening:
         return f"coarsened to stay within {self.limit}: {', '.join(self.changes)}"
 
 
-def together(found: Iterable[Coarsening | None]) -> Coarsening | None:
+def merge(found: Iterable[Coarsening | None]) -> Coarsening | None:
     """What is coarser in any of some searches within the same limit, if anything."""
     known = [coarsening for coarsening in found if coarsening is not None]
     if not known:
@@ -63,7 +63,7 @@ def coarser(
     """
     kernels = target.kernels
     asked = {name for k in kernels for e in (*k.guards, k.cost) for name in levels_asked(e)}
-    while levels := _with_many_grains(target, {*fixed, *asked}):
+    while levels := _with_many_units(target, {*fixed, *asked}):
         coarse = {level.name: _doubled(level) for level in levels}
         target = replace(target, levels=tuple(coarse.get(v.name, v) for v in target.levels))
         yield target
@@ -85,7 +85,7 @@ def changes(full: Target, coarse: Target, largest: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _with_many_grains(target: Target, fixed: Collection[str]) -> list[Level]:
+def _with_many_units(target: Target, fixed: Collection[str]) -> list[Level]:
     return [
         level
         for level in target.bounded

@@ -83,7 +83,8 @@ def plan_tasks(
     goal: Spec,
     limit: int,
     report: Callable[[int], None],
-    known: MemoBackend,
+    memo: MemoBackend,
+    single_goal: bool,
 ) -> list[Task]:
     """Tasks in topological order, goal first.
 
@@ -93,7 +94,8 @@ def plan_tasks(
         goal: What is to be solved.
         limit: Largest number of cells to accept.
         report: Called with the number of variants planned so far.
-        known: Where choices may be known from.
+        memo: Where choices may be known from.
+        single_goal: Whether sizes are closed under tiling only as far as this goal needs it.
 
     Raises:
         TooManySpecsError: There are more cells than the limit; nothing more is planned then.
@@ -106,12 +108,12 @@ def plan_tasks(
     boxes: dict[tuple[bytes, ...], Box] = {}
     cells = 0
     for node in graph.nodes.values():
-        for variant, found_box in _boxes(context, node, needs[node.family], known.single_goal):
+        for variant, found_box in _boxes(context, node, needs[node.family], single_goal):
             box = boxes.setdefault(found_box.key, found_box)
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)
-            chosen = _chosen(context, known, node, variant, box)
+            chosen = _chosen(context, memo, node, variant, box)
             bounds = []
             applicable = _applicable(context, bindings, node, variant, box)
             for alternative, found in applicable if chosen is None else chosen:
@@ -274,28 +276,28 @@ _Applicable = list[tuple[Alternative, Needed]]
 
 
 def _chosen(
-    context: Context, known: MemoBackend, node: FamilyNode, variant: Variant, box: Box
+    context: Context, memo: MemoBackend, node: FamilyNode, variant: Variant, box: Box
 ) -> _Applicable | None:
     """Alternatives where they were chosen, if that is known.
 
     What is known is believed if every choice applies where it was made.
     """
-    while (chosen := known.find(context, variant, box)) is not None:
+    while (chosen := memo.find(context, variant, box)) is not None:
         found: _Applicable = []
         applied = chosen.table < 0
         for alternative, tiles in _with_tiles(context, node, box):
-            partly_tileable = _restricted(context, variant, alternative, box, tiles, chosen)
-            if partly_tileable is not None:
-                found.append((alternative, partly_tileable))
-                mask = partly_tileable.shared.mask
-                applied |= mask.any(axis=0) if partly_tileable.shared.tiles else mask
+            there = _where_chosen(context, variant, alternative, box, tiles, chosen)
+            if there is not None:
+                found.append((alternative, there))
+                mask = there.shared.mask
+                applied |= mask.any(axis=0) if there.shared.tiles else mask
         if applied.all():
             return found
-        known.reject(context, variant, box)
+        memo.reject(context, variant, box)
     return None
 
 
-def _restricted(
+def _where_chosen(
     context: Context,
     variant: Variant,
     alternative: Alternative,

@@ -60,7 +60,8 @@ def plan_within(
     budget: Budget,
     memory: int,
     report: Callable[[str], None],
-    known: MemoBackend,
+    memo: MemoBackend,
+    single_goal: bool,
 ) -> Planned:
     """Plan a search that stays within its limits.
 
@@ -70,13 +71,14 @@ def plan_within(
         budget: What was asked for.
         memory: Bytes that there are.
         report: Called now and then with what is being done.
-        known: Where choices may be known from.
+        memo: Where choices may be known from.
+        single_goal: Whether only what the goal needs is solved: see `plan_tasks`.
 
     Raises:
         NoImplementationError: No choice of alternatives leads to kernels only.
         MorelloError: Even the coarsest target has more Specs than a limit allows.
     """
-    planner = _Planner(context, goal, (budget, Budget(bytes=memory)), report, known)
+    planner = _Planner(context, goal, (budget, Budget(bytes=memory)), report, memo, single_goal)
     full = planner.attempt(context.target)
     if not isinstance(full, _Exceeded):
         return Planned(context, planner.graph(context.target), full, None)
@@ -107,13 +109,14 @@ class _Planner:
         goal: Spec,
         limits: tuple[Budget, Budget],
         report: Callable[[str], None],
-        known: MemoBackend,
+        memo: MemoBackend,
+        single_goal: bool,
     ) -> None:
         self._context = context
         self._goal = goal
         self._asked, self._memory = limits
         self._report = report
-        self._known = known
+        self._memo, self._single_goal = memo, single_goal
         self._graphs: dict[object, FamilyGraph] = {}
         self._sized = any(map(_enumerates_sizes, context.rules))
 
@@ -190,7 +193,15 @@ class _Planner:
         report = self._report
         graph = self.graph(target)
         return tuple(
-            plan_tasks(context, graph, self._goal, limit, lambda _: report("planning"), self._known)
+            plan_tasks(
+                context,
+                graph,
+                self._goal,
+                limit,
+                lambda _: report("planning"),
+                self._memo,
+                self._single_goal,
+            )
         )
 
     def graph(self, target: Target) -> FamilyGraph:

@@ -57,6 +57,20 @@ def no_program(solution: Solution, goal: Spec) -> NoImplementationError:
     return NoImplementationError(goal, [r for _, _, r in ordered], taken_apart(goal.family))
 
 
+def implemented(solution: Solution, goal: Spec) -> Solution:
+    """The solution, in which there is a program for a goal.
+
+    Raises:
+        NoImplementationError: There is none; it says what was refused and why.
+    """
+    if solution.intensity(goal) == float("inf"):
+        error = no_program(solution, goal)
+        if solution.coarsening is not None:
+            error.help += f"; or allow more: this search was {solution.coarsening}"
+        raise error
+    return solution
+
+
 def refusals_at(context: Context, spec: Spec) -> list[Refusal]:
     """What keeps alternatives of a Spec's family from applying at its sizes, with the numbers."""
     found = (_follow(context, spec, a)[0] for a in alternatives(context, spec.family))

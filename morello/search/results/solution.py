@@ -18,20 +18,52 @@ from morello.search.tables.options import Option
 from morello.search.tables.solved import Solved
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a search had to do: families and Specs that were solved, families that were not."""
+
+    families: int = 0
+    cells: int = 0
+    recalled: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.families + other.families,
+            self.cells + other.cells,
+            self.recalled + other.recalled,
+        )
+
+
 @dataclass(frozen=True)
 class Solution:
     """Solved variants with all that is needed to read them.
 
     ``alternatives``: those of every family that lead to kernels, in the order that breaks ties.
-    ``complete``: all of them were tried; otherwise some were recalled from a memo. ``context`` is
-    what was searched: with a ``coarsening``, a coarser target than was asked for.
+    ``recalled``: variants whose choices are a memo's; of the others, all alternatives were tried.
+    ``context`` is what was searched: with a ``coarsening``, a coarser target than was asked for.
     """
 
     context: Context
     alternatives: Mapping[Family, tuple[Alternative, ...]]
     solved: Mapping[Variant, Solved]
-    complete: bool
+    recalled: frozenset[Variant] = frozenset()
     coarsening: Coarsening | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was recalled."""
+        return not self.recalled
+
+    @property
+    def counts(self) -> Counts:
+        """What the search had to solve, and what it recalled."""
+        tried = {v: s for v, s in self.solved.items() if v not in self.recalled}
+        families = {variant.family for variant in tried}
+        return Counts(
+            len(families),
+            sum(solved.box.cells for solved in tried.values()),
+            len({variant.family for variant in self.recalled} - families),
+        )
 
     @cached_property
     def boxes(self) -> Mapping[Variant, Box]:

@@ -7,6 +7,7 @@ from typing import Protocol
 from morello.ir.spec import Family, Spec
 from morello.rewriting.alternatives import Alternative, Context
 from morello.search.planning.coarsening import Coarsening
+from morello.search.results.solution import Counts
 from morello.search.tables.options import Option
 
 
@@ -16,6 +17,10 @@ class SolvedView(Protocol):
     @property
     def coarsening(self) -> Coarsening | None:
         """What was left out to stay within a budget, if anything."""
+
+    @property
+    def counts(self) -> Counts:
+        """What was searched so far, to answer."""
 
     @property
     def context(self) -> Context:
