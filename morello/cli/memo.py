@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from morello.cli.memo_contents import gc, path, stats
+from morello.cli.memo_fill import fill
 from morello.cli.memo_picture import picture
 from morello.cli.memo_transfer import export, import_
 from morello.cli.memo_verify import verify
@@ -14,6 +15,7 @@ from morello.cli.options import examples
 @click.group(
     epilog=examples(
         "morello memo stats --family",
+        "morello memo fill model.mspec -t native",
         "morello memo gc --max-size 100MiB --older-than 30d",
         "morello memo COMMAND --help",
     )
@@ -27,5 +29,5 @@ def memo() -> None:
     """
 
 
-for _command in (path, stats, gc, export, import_, verify, picture):
+for _command in (path, stats, fill, gc, export, import_, verify, picture):
     memo.add_command(_command)

@@ -68,7 +68,8 @@ class Memo:
             store: Where pages are kept.
             budget: Bytes of tables that are kept in memory.
             fill: Whether searches also solve what their own goals do not need and others may: of
-                loops, every size that may be left over. That takes two to three times as long.
+                loops, every size that may be left over. That takes two to three times as long, and
+                what a file has is not asked.
 
         Raises:
             UsageError: The budget is no number of bytes.
@@ -139,6 +140,8 @@ class Memo:
         Raises:
             NoImplementationError: Nothing implements the goal, as is known or turns out.
         """
+        if not self._single_goal:
+            return self.solution(context, goal, search, full=full)
         found = self._recalled(context, goal, search) if full else None
         if found is not None:
             return found
