@@ -19,7 +19,7 @@ from tests.cli.conftest import Run
 
 
 def _raise_from_loading(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def load_definitions(extra_files: object, *, fitted: bool) -> None:
+    def load_definitions(extra_files: object, *, fitted: bool, warn: bool) -> None:
         raise error
 
     monkeypatch.setattr(morello.cli.request, "load_definitions", load_definitions)
@@ -160,7 +160,7 @@ def test_a_broken_plugin_is_a_warning(
     """The command does its work with what the others give."""
     broken = BrokenPlugin("their-rules", "2.1", "theirs", "ImportError: no such thing")
     with_one = replace(definitions, broken=(broken,))
-    monkeypatch.setattr(morello.cli.request, "load_definitions", lambda files, fitted: with_one)
+    monkeypatch.setattr(morello.cli.request, "load_definitions", lambda files, **_: with_one)
     result = run("rules")
     assert result.exit_code == 0
     assert result.stderr == (

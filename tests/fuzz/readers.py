@@ -61,7 +61,7 @@ def _spec(data: bytes, _: Path, __: tuple[Path, ...]) -> None:
 def _definitions(suffix: str) -> Reader:
     def read(data: bytes, _: Path, beside: tuple[Path, ...]) -> None:
         source = source_from_bytes(data, f"damaged.{suffix}")
-        load_definitions([source, *beside], _without_files(), fitted=False)
+        load_definitions([source, *beside], _without_files(), fitted=False, warn=False)
 
     return read
 
@@ -141,7 +141,7 @@ def _nothing(_: str) -> None:
 
 def _use_definitions() -> None:
     source = source_from_bytes(b'op same(X: T[i]) -> Y: T[i] "A copy." { Y[i] = X[i] }', "a.mrules")
-    load_definitions([source], _without_files(), fitted=False)
+    load_definitions([source], _without_files(), fitted=False, warn=False)
 
 
 def _use_parser() -> None:
