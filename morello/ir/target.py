@@ -50,6 +50,11 @@ class Level:
     streams: int
     coefficients: Mapping[str, Coefficient] = field(compare=False, repr=False)
 
+    @property
+    def bytes(self) -> int:
+        """The capacity of a cache."""
+        return (self.capacity or 0) * self.capacity_unit
+
     def __str__(self) -> str:
         return self.name
 
@@ -164,6 +169,20 @@ class Target:
     def home(self, bytes: int) -> Level:
         """Where an argument of this size is when a call begins: the nearest level that keeps it."""
         return next((v for v in self.levels if bytes <= v.arguments), self.farthest)
+
+    def cache_number(self, level: Level) -> int:
+        """Which cache a level is, or keeps arguments in: 1 is the nearest; 0 is no cache.
+
+        Arguments of a level are in the nearest cache that holds as much, or in one behind all that
+        are declared.
+        """
+        caches = [v for v in self.levels if v.cache]
+        if level.cache:
+            return caches.index(level) + 1
+        if not level.arguments:
+            return 0
+        holds = (n for n, c in enumerate(caches, 1) if level.arguments <= c.bytes)
+        return next(holds, len(caches) + 1)
 
     def between(self, near: Level, far: Level) -> list[Level]:
         """Levels that lines come from on their way: ``far``, and those nearer, but not ``near``.

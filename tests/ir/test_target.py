@@ -29,3 +29,10 @@ def test_how_an_operand_lies_matters_where_its_lines_are_moved_from(
     assert beyond == _moving(target)
     assert beyond == _moving(_without_costs(target, "l2"))
     assert beyond == _moving(_without_costs(target, *beyond))
+
+
+def test_caches_are_numbered_from_the_nearest(definitions: Definitions) -> None:
+    """Arguments are in the nearest one that holds as much; memory and registers are none."""
+    target = definitions.targets["x86.scalar"]
+    numbers = {level.name: target.cache_number(level) for level in target.levels}
+    assert numbers == {"reg": 0, "l1": 1, "l2": 2, "in_l2": 2, "l3": 3, "mem": 0}

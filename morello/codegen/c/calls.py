@@ -21,7 +21,7 @@ from morello.codegen.c.semantics import MeaningWriter
 from morello.codegen.c.streamed import row_writer
 from morello.codegen.c.vector_rows import RowWriter
 from morello.errors import MorelloError
-from morello.ir.programs.tree import KernelCall
+from morello.ir.programs.tree import KernelCall, View
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
 from morello.plugins.templates import compile_template
@@ -84,9 +84,9 @@ def _lines(target: Target, call: KernelCall, scope: CScope) -> list[str]:
     if call.kernel.match.kind in ROW_KINDS:
         lines = writer_of_rows(target, call, scope).lines()
     elif call.kernel.template is None:
-        lines = MeaningWriter(target, call, _operands(call, scope)).lines()
+        lines = MeaningWriter(target, call, _operands(target, call, scope)).lines()
     else:
-        operands = _operands(call, scope)
+        operands = _operands(target, call, scope)
         lines = _render(call.kernel, call.kernel.template, operands, dict(call.bindings))
     if not any(_LOCAL.search(line) for line in lines):
         return lines
@@ -95,20 +95,24 @@ def _lines(target: Target, call: KernelCall, scope: CScope) -> list[str]:
 
 def writer_of_rows(target: Target, call: KernelCall, scope: CScope) -> RowWriter:
     """What writes a call of a kernel for rows."""
-    return row_writer(target, call, _operands(call, scope))
+    return row_writer(target, call, _operands(target, call, scope))
 
 
-def _operands(call: KernelCall, scope: CScope) -> tuple[COperand, ...]:
+def _operands(target: Target, call: KernelCall, scope: CScope) -> tuple[COperand, ...]:
     patterns = call.kernel.match.operands
     named = len(patterns) == len(call.operands) and all(p.name for p in patterns)
     names = tuple(p.name for p in patterns) if named else call.operation.names
+
+    def cache(view: View) -> int:
+        return target.cache_number(target.level_by_name[view.level])
+
     operands = [
-        COperand(n, v, scope, reads=call.operation.reads(p))
+        COperand(n, v, scope, reads=call.operation.reads(p), cache=cache(v))
         for p, (n, v) in enumerate(zip(names, call.operands, strict=True))
     ]
     if call.kept is not None:
         own, place = operands[call.kept.position], call.kept.source
-        kept = COperand(own.name, place, scope, reads=True, kept=own.view)
+        kept = COperand(own.name, place, scope, reads=True, cache=cache(place), kept=own.view)
         operands[call.kept.position] = kept
     return tuple(operands)
 

@@ -16,12 +16,21 @@ class COperand:
     """
 
     def __init__(
-        self, name: str, view: View, scope: CScope, *, reads: bool, kept: View | None = None
+        self,
+        name: str,
+        view: View,
+        scope: CScope,
+        *,
+        reads: bool,
+        cache: int = 0,
+        kept: View | None = None,
     ) -> None:
         self.name = name
         self.view = view
         self.reads = reads
         """Whether the kernel needs what it holds: false of an output that is not accumulated to."""
+        self.cache = cache
+        """Which cache the kernel finds it in, 1 being the nearest; 0 is no cache."""
         self.copied = None if kept is None else COperand(name, kept, scope, reads=False)
         """Where the kernel has to store what it reads of it, if anywhere."""
         self._scope = scope
@@ -31,11 +40,6 @@ class COperand:
     def lanes(self) -> int:
         """Elements that one C expression holds: those of a register, or one in memory."""
         return 1 if isinstance(self._storage, Memory) else self._storage.lanes
-
-    @property
-    def level(self) -> str:
-        """The level at which the kernel finds it: where it is, or the cache that holds it."""
-        return self.view.level
 
     def __getitem__(self, index: int | tuple[int, ...]) -> str:
         """C lvalue of an element in memory, or of the register that begins with it."""

@@ -387,7 +387,7 @@ class RowWriter(MeaningWriter):
             operand
             for name, operand in self._operands.items()
             if self._is_along[name] and name != self._output
-            if operand.level != operand.view.tensor.level
+            if operand.view.level != operand.view.tensor.level
             if self._rows.kind == REDUCTION
             or operand.view.tensor.level == self._target.farthest.name
             if operand.moves(operand.view.order[-1])
@@ -399,7 +399,7 @@ class RowWriter(MeaningWriter):
         It may lie outside of the tensor, where a pointer may not point.
         """
         place, element = self._place, operand.view.tensor.dtype.bytes
-        line = self._target.level_by_name[operand.level].line
+        line = self._target.level_by_name[operand.view.level].line
         if not place.variable or place.start * element % line:
             return
         row = self._sizes[self._rows.dim] * element
