@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from zlib import crc32
 
+import numpy.testing  # noqa: F401 - older ones start a process when they are first imported
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -193,16 +193,21 @@ def _providers() -> Mapping[str, list[str]]:
     return packages_distributions()
 
 
+def _normal(distribution: str) -> str:
+    """Versions of one may differ in its name: ``ml-dtypes``, ``ml_dtypes``."""
+    return distribution.lower().replace("_", "-")
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_only_declared_distributions_are_imported(module: str) -> None:
     """What is imported is in the standard library, in the project, or in its dependencies."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     optional = project["optional-dependencies"].get(EXTRAS.get(module, ""), [])
     texts = (*project["dependencies"], *optional)
-    declared = {re.split(r"[^\w-]", text)[0].lower() for text in texts}
+    declared = {_normal(re.split(r"[^\w-]", text)[0]) for text in texts}
     providers = _providers()
     for name in {i.split(".")[0] for i in _imports(module)} - set(stdlib_module_names):
-        distributions = {d.lower() for d in providers.get(name, ())}
+        distributions = {_normal(d) for d in providers.get(name, ())}
         assert name in PACKAGES or distributions & declared, f"{name} is not declared"
 
 
