@@ -25,13 +25,13 @@ TESTS = (  # use each dependency and the C compiler, in half a minute
     "tests/cli/test_quantities.py",
     "tests/editor/test_server.py::test_operators_of_an_open_file_are_known",
     "tests/end_to_end/test_conversions.py",
+    "tests/ir/test_conversion.py",
+    "tests/ir/test_dtypes.py",
+    "tests/ir/test_layout.py",
     "tests/memo/test_drawing.py::test_the_same_slice_gives_the_same_file",
     "tests/reference/test_meaning.py",
-    "tests/spec/test_conversion.py",
-    "tests/spec/test_dtypes.py",
-    "tests/spec/test_layout.py",
+    "tests/runtime/test_library.py",
     "tests/toolchain/test_build.py",
-    "tests/toolchain/test_library.py",
 )
 
 EXAMPLE = ("examples/matmul.mspec", "-t", "native", "-D", "M=5", "-D", "K=7", "-D", "N=9")
