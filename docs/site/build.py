@@ -82,6 +82,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
         "docs/memo.md",
         "docs/cost-model.md",
         "docs/design.md",
+        "docs/glossary.md",
     ),
     "Decisions": ("docs/decisions/README.md", "docs/decisions/0*.md"),
     "The project": (
