@@ -139,7 +139,7 @@ SPECS: dict[str, str] = {
       c = matmul(a, b)
       r = row_sum(c)
     }""",
-    "one product for two": """spec is_parallel(M, K, N) threads 2 {
+    "one product for two": """spec shared(M, K, N) threads 2 {
       input  a: f32[M, K]
       weight b: f32[K, N]
       input  v: f32[N]
