@@ -1,8 +1,8 @@
-"""Copies that are made by what uses them first, in the place of copying ahead of it.
+"""Copies that are made by the kernel that uses them first, in the place of a copy before it.
 
-A buffer is filled, and then loops use all of it again and again. The first iteration may as well
-read what is copied where that lies, and keep what it reads: loads and stores then take place beside
-arithmetic. Kernels say what they can keep.
+A buffer is filled, and then loops use all of it again and again. Instead, the first iteration may
+read the original, and store the copy as it goes: loads and stores then overlap with arithmetic.
+Kernels say which operand they can copy like this (``copy_on_first_use``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from morello.ir.programs.tree import (
 
 
 def keeping(node: Node) -> Node:
-    """The same program, in which kernels keep what they can."""
+    """The same program, in which kernels make the copies that they can."""
     match node:
         case Allocate(copied=View()) if begun := _begun(node):
             return keeping(begun)
@@ -57,7 +57,7 @@ def _begun(node: Allocate) -> Allocate | None:
 
 
 def _with(node: Node, kept: Mapping[int, FirstUseCopy]) -> Node:
-    """The node with what its calls keep, by the identity of a call."""
+    """The node with the copies that its calls make, by the identity of a call."""
     match node:
         case KernelCall():
             return replace(node, kept=kept.get(id(node), node.kept))
@@ -76,7 +76,7 @@ def _uses(tensor: Tensor, node: Node) -> Iterator[View]:
 
 
 def _kept(tensor: Tensor, source: View, node: Node) -> Mapping[int, FirstUseCopy]:
-    """What calls of a node have to keep so that all that it uses of a copy is there by then.
+    """What calls of a node have to copy so that all that it uses of a buffer is there by then.
 
     Nothing if they cannot.
     """
@@ -90,7 +90,7 @@ def _kept(tensor: Tensor, source: View, node: Node) -> Mapping[int, FirstUseCopy
 class _FirstUse:
     """Goes through a program as it is executed, but for iterations that use nothing new.
 
-    ``there``: of each element of the copy, whether it has been kept by now. ``loops`` are the
+    ``there``: of each element of the buffer, whether it has been stored by now. ``loops`` are the
     variables of those around, with their values.
     """
 
@@ -153,7 +153,7 @@ class _FirstUse:
         return tuple(slices)
 
     def _keeps(self, call: KernelCall, position: int) -> FirstUseCopy | None:
-        """What a kernel would keep of an operand, if it can and may read the source instead."""
+        """The copy that a call can make of an operand, if it may read the source instead."""
         if call.kernel.copied is None or call.kept is not None:
             return None
         pattern, view = call.kernel.match.operands[position], call.operands[position]

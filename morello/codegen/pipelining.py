@@ -1,4 +1,4 @@
-"""Pipelined loops: the end of one iteration together with the begin of the next.
+"""Pipelined loops: the end of one iteration together with the beginning of the next.
 
 An iteration begins with a loop and ends with one that takes the same steps. What the last loop of
 an iteration does in a step stands before what the first one of the next iteration does in its step:

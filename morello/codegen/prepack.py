@@ -1,6 +1,6 @@
-"""What is done ahead of all calls, taken out of a program: weights are packed there.
+"""Prepacking, taken out of a program: what packs weights once, before all calls.
 
-A rule's result makes a buffer of a weight and fills it in an `Prepack` step. The buffer becomes an
+A rule's result makes a buffer of a weight and fills it in a `Prepack` step. The buffer becomes an
 argument of the function, in the place of the weight, and the step a packing function.
 """
 
@@ -12,7 +12,7 @@ from morello.ir.programs.tree import Allocate, Block, Node, Packing, Prepack, Re
 
 
 def split_prepacking(node: Node) -> tuple[Node, tuple[Packing, ...]]:
-    """A program without what is done ahead, and how its weights are packed, in order."""
+    """A program without its prepacking, and how its weights are packed, in order."""
     match node:
         case Allocate(tensor=tensor, body=Block(steps=(Prepack(weight=weight, body=body), *rest))):
             inner, packings = split_prepacking(_block(rest))

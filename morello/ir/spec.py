@@ -172,7 +172,7 @@ class Variant:
 class Spec:
     """A family, how its operands are packed, and coordinates.
 
-    ``sizes`` holds one size expanded iteration dimension, in the operation's order; ``used`` the
+    ``sizes`` holds the size of each iteration dimension, in the operation's order; ``used`` the
     capacity units in use of every bounded level of the target, nearest first.
     """
 

@@ -31,11 +31,10 @@ class Level:
 
     ``distance`` counts from the nearest level, 0. Levels with ``arguments`` stand beside the
     farthest, at the same distance: an argument of at most so many bytes is there when a call
-    begins, in some cache, and nothing else is placed there. ``capacity`` is in ``capacity_unit``
-    units: whole vectors for a level that is not addressable, capacity units of so many bytes for a
-    cache; none is unlimited. ``vectors`` are the vector widths, in bytes, that a register level
-    offers. Rows that lie apart are fetched ahead of their use, up to ``streams`` of them at a time;
-    0 is any number.
+    begins, in some cache, and nothing else is placed there. ``capacity`` is in whole units:
+    vectors for a level that is not addressable, ``capacity_unit`` bytes each for a cache; none is
+    unlimited. ``vectors`` are the vector widths, in bytes, that a register level offers. Rows that
+    lie apart are fetched ahead of their use, up to ``streams`` of them at a time; 0 is any number.
     """
 
     name: str

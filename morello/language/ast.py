@@ -231,7 +231,7 @@ class ForLoop(Node):
 
 @dataclass(frozen=True, slots=True)
 class Expanded(Node):
-    """``expanded d step t``: one for each step of a loop."""
+    """``expanded over d step t``: one for each step of a loop."""
 
     dimension: Expr
     step: Expr
@@ -239,7 +239,7 @@ class Expanded(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``with Y = X [expanded d step t] at level [dtype D] [layout L] [vector V] { body }``.
+    """``with Y = X [expanded over d step t] at level [dtype D] [layout L] [vector V] { body }``.
 
     Without a layout, ``Y`` is ``X`` itself, now held by a cache: no buffer, no code. Without a
     dtype it has that of ``X``. ``expanded``: the buffer has one ``X`` for each step of a loop.

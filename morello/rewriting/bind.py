@@ -8,10 +8,9 @@ with ``weight = count * volume(child) / volume(x)``. Arrays broadcast over the a
 in front of them one for the tile size where the alternative leaves that open. An array is never
 wider than what it depends on.
 
-Most of this does not depend on what most operands are, where, and how packed. A *form* is an
-alternative on a box with that left open of its operands which it does not ask for: it is the same
-for all variants, of all families, that differ in this alone. What it asks for is noted while it is
-evaluated (`morello.rewriting.tracked`).
+Most of this does not depend on what most operands are, where, and how packed. So an alternative is
+evaluated on tracked operands, which record what it reads of them (`morello.rewriting.tracked`). The
+result, a *shared binding*, is that of all variants, of all families, which agree in what was read.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedUse:
-    """A sub-Spec of every Spec of the box, with those packings open that its parent's are.
+    """A sub-Spec of every Spec of the box; a tracked packing in it is that of the parent's operand.
 
     ``place`` is that of its family in `RuleAlternative.below`. ``weight`` is float64 and 0 where
     the sub-Spec does not exist; ``coordinates`` are its own, arrays or numbers, in the order of a
@@ -68,7 +67,7 @@ class SharedUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedBinding:
-    """An alternative with arrays, whatever that is which it does not ask of its operands.
+    """An alternative with arrays, for all variants that agree in what it reads of them.
 
     ``mask``: where it applies. ``cost``: its own cycles, float64; divided by the volume of the
     Spec it is ``base``. ``tiles`` are the tile sizes along the first axis, or empty if there is no
@@ -87,7 +86,7 @@ NEVER_APPLIES = SharedBinding(np.asarray(False), np.asarray(0.0), (), ())
 
 @dataclass(frozen=True, slots=True)
 class BoundUse:
-    """A use of a form, with the variant known that it leads to."""
+    """A use of a shared binding, with the variant that it leads to."""
 
     variant: Variant
     weight: Array
@@ -96,7 +95,7 @@ class BoundUse:
 
 @dataclass(frozen=True)
 class Bound:
-    """An alternative of a variant, with arrays: a form, and which variants its uses lead to."""
+    """An alternative of a variant, with arrays: a shared binding, and the variants it leads to."""
 
     alternative: Alternative
     shared: SharedBinding
@@ -127,7 +126,7 @@ class Bound:
 
 
 def bound(alternative: Alternative, shared: SharedBinding, variant: Variant) -> Bound:
-    """A form of an alternative, for one of the variants that share it."""
+    """A shared binding of an alternative, for one of the variants that share it."""
     if isinstance(alternative, KernelAlternative):
         return Bound(alternative, shared, ())
     below = (use.variant(alternative, variant.packing) for use in shared.uses)
@@ -161,7 +160,7 @@ def shared_binding(
     grid: tuple[Array, ...],
     tiles: tuple[int, ...],
 ) -> tuple[SharedBinding, frozenset[Property]]:
-    """The form of an alternative on a box, and what it asks of the operands.
+    """The shared binding of an alternative on a box, and the properties that it reads.
 
     Arguments are those of `bind`.
     """
@@ -237,8 +236,8 @@ def _bind_rule(
 def _wider_than_panels(family: Family, at: Point) -> Iterator[Any]:
     """Where operands in panels are wider than one, of those that sums of dimensions index there.
 
-    Narrower ones are plain, and in the box for its other sizes only. Other operands are not asked:
-    an answer that differs is another form.
+    Narrower ones are plain, and in the box for its other sizes only. Panels of other operands are
+    not read: variants that differ in what is read share no binding.
     """
     for indices, operand, packing in zip(
         family.operation.operands, family.operands, at.packing, strict=True
@@ -286,7 +285,7 @@ def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:
 
 
 def _all(conditions: Iterable[Any]) -> Array | None:
-    """Where all of these hold; none if nowhere, and then those that remain are not asked for."""
+    """Where all of these hold; none if nowhere, and then the remaining ones are not evaluated."""
     result = np.asarray(True)
     for condition in conditions:
         if condition is True:

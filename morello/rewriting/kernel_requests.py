@@ -1,7 +1,7 @@
-"""What kernels want of an operand: the layouts and vectors that are worth a try.
+"""What kernels request of an operand: the layouts and vectors that are worth a try.
 
 A kernel for an operator that rules make of the matched one, such as a product of a convolution,
-wants something of views of its operands.
+requests something of views of its operands.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Applied = Callable[[SpecRef], Iterator[Leaf]]
 def requests(
     target: Target, applied: Applied, f: SpecRef, tensor: TensorRef, dtype: DType
 ) -> Iterator[LayoutRequest]:
-    """What kernels want of one tensor of an operation, of this element type.
+    """What kernels request of one tensor of an operation, in this element type.
 
-    Of kernels that may still match, see `wanted_patterns`; also those for operators that rules
-    make of this one, which want something of views of its operands. Of a graph, each of its
-    operations that the tensor is an operand of may come to be computed by a kernel.
+    These are kernels that may still match (`wanted_patterns`), and those for operators that rules
+    make of this one, which request something of views. In a graph, each operation that has the
+    tensor as an operand may come to be computed by a kernel.
     """
     axes = tuple(map(Axis, range(len(tensor.indices))))
     for use, position in _uses(target, f, tensor):
@@ -51,7 +51,7 @@ def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecR
 
 
 def _alone(target: Target, graph: Graph, node: Node) -> SpecRef:
-    """An operation of a graph for itself, whose operands may still come to be anywhere."""
+    """An operation of a graph by itself, whose operands may still come to be anywhere."""
     operands = (
         Operand(graph.dtype(tensor), target.farthest, row_major(len(indices)).order)
         for tensor, indices in zip(node.tensors, node.operation.operands, strict=True)

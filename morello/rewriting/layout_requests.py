@@ -1,4 +1,4 @@
-"""Requests: the layouts and vectors that kernels are written for, of one operand."""
+"""Layout requests: the layouts and vectors that kernels are written for, of one operand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morello.rewriting.patterns import pattern_order, refuses_plain
 
 @dataclass(frozen=True, slots=True)
 class LayoutRequest:
-    """What a kernel wants of an operand, or of a view of it along ``axes``.
+    """What a kernel requests of an operand, or of a view of it along ``axes``.
 
     ``reused``: no view is around it, or one that is read again for another value of what it leaves
     out. Otherwise nothing is gained by registers that hold it outside of the view. ``read``: the
@@ -40,7 +40,7 @@ class LayoutRequest:
 
     @property
     def plain(self) -> bool:
-        """Whether it is wanted without panels too."""
+        """Whether it is requested without panels too."""
         return not refuses_plain(self.kernel, self.name)
 
     def order(self, rank: int) -> Order:
@@ -53,7 +53,7 @@ class LayoutRequest:
         return (*(d for d in range(rank) if d not in along), *along)
 
     def in_panels(self, rank: int) -> Iterator[Layout]:
-        """The layouts in panels that are wanted of an operand of this rank.
+        """The layouts in panels that are requested of an operand of this rank.
 
         Those with a height take the place of those as wide without one, where they can be.
         """
@@ -71,13 +71,13 @@ class LayoutRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutRequests:
-    """All that kernels want of an operand, and what was concluded from it."""
+    """All that kernels request of an operand, and what was concluded from it."""
 
     of: tuple[LayoutRequest, ...]
     _concluded: dict[object, tuple[Any, ...]] = field(default_factory=dict)
 
     def once(self, question: object, conclude: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """What follows from the wishes, worked out when it is asked for the first time."""
+        """What follows from the requests, worked out at the first call for each question."""
         if question not in self._concluded:
             self._concluded[question] = conclude()
         return self._concluded[question]

@@ -1,12 +1,12 @@
-"""Operations and operands that are left open: what is worked out with them holds for all alike.
+"""Operations and operands that record what is read of them.
 
-An open operand, packing or operation answers what it is asked, and the question is noted. So what
-was worked out is the same for all that give the same answers to the questions noted. What is only
-handed on is not asked: the packing of a sub-Spec's operand may be open too, and is then that of
-each Spec by which the result is shared.
+A tracked operand, packing or operation stands for that of one variant, and records each property
+that is read. A result that was computed with it holds for all variants with the same values of the
+recorded properties. What is only handed on is not read: the packing of a sub-Spec's operand may be
+tracked too, and then stands for that of each variant which shares the result.
 
-How an operation's dimensions index its operands is never open (`Operation.structure`), but for
-their names, and those of its operands: whatever is worked out must be free of these.
+How dimensions index operands is not tracked (`Operation.structure`): variants that share a result
+have it in common. Names of dimensions and operands may differ, so a result must be free of them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from morello.ir.spec import Family, Operand, Variant
 from morello.ir.target import Level, Target
 
 Property = tuple[int, str]
-"""The position of an operand, and what of it is asked: one of `OF_OPERANDS`; or `OPERATION`, and
-one of `OF_OPERATIONS`."""
+"""The position of an operand, and the property read: one of `OF_OPERANDS`; or `OPERATION`, and one
+of `OF_OPERATIONS`."""
 
 OPERATION = -1
-"""Stands where the position of an operand is not asked about."""
+"""In the place of an operand's position: the property is one of the operation."""
 
 OF_OPERATIONS: dict[str, Callable[[Operation], object]] = {
     "accumulating": lambda operation: operation.accumulating,
     "partly_tileable": lambda operation: operation.partly_tileable,
     "itself": lambda operation: operation.key,
 }
-"""What an operation answers."""
+"""The properties of an operation, by name."""
 
 OF_OPERANDS: dict[str, Callable[[Target, Operand, int], object]] = {
     "dtype": lambda _, operand, __: operand.dtype.name,
@@ -50,13 +50,13 @@ OF_OPERANDS: dict[str, Callable[[Target, Operand, int], object]] = {
     "packing": lambda _, __, packing: packing,
     "panel": lambda _, __, packing: panel(packing),
 }
-"""What an operand of a target answers, packed in this way."""
+"""The properties of an operand of a target, packed in this way, by name."""
 
 
 def property_values(
     target: Target, variant: Variant, properties: Iterable[Property]
 ) -> tuple[object, ...]:
-    """What a variant's operation and operands answer."""
+    """The values of these properties for a variant's operation and operands."""
     family, packing = variant.family, variant.packing
     return tuple(
         OF_OPERATIONS[what](family.operation)
@@ -67,7 +67,7 @@ def property_values(
 
 
 class TrackedOperation(Operation):
-    """An operation of this structure."""
+    """An operation that records what is read of it, but for its structure."""
 
     _own: Operation
     _read: set[Property]
@@ -103,7 +103,10 @@ class TrackedOperation(Operation):
 
 
 class TrackedOperand(Operand):
-    """The operand at a position, or the same with some changes: as a part of it, or a view."""
+    """The operand at a position, or the same with some changes: as a part of it, or a view.
+
+    What was changed is known, so reading it records nothing.
+    """
 
     _position: int
     _own: Operand
@@ -163,7 +166,7 @@ class TrackedOperand(Operand):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackedPacking:
-    """The packing of the operand at a position."""
+    """The packing of the operand at a position; it records what is read of it."""
 
     position: int
     own: int
@@ -189,7 +192,7 @@ class TrackedPacking:
 
 
 def tracked(variant: Variant, read: set[Property]) -> Variant:
-    """A variant of which all is open; ``read`` is where it notes what it is asked."""
+    """A variant that records in ``read`` what is read of it."""
     family = variant.family
     operands = (TrackedOperand(p, own, read, {}) for p, own in enumerate(family.operands))
     packing: tuple[Any, ...] = tuple(

@@ -90,7 +90,8 @@ class CScope:
     ``tensors`` a tensor to its storage. ``stack`` counts the bytes of arrays on the stack,
     ``workspace`` those in use from ``base``, a C expression of type ``unsigned char *``;
     ``previous`` is the iteration before that of the innermost parallel loop; ``prepared`` says that
-    what kernels have to stand between is around this place; ``prepack`` is what loops here fetch.
+    what kernels have to stand between is around this place; ``prepack`` are the tiles that loops
+    here prefetch.
     """
 
     variables: Mapping[str, str | int] = field(default_factory=dict)

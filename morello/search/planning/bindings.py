@@ -1,7 +1,7 @@
-"""Alternatives bound to boxes, each form once for all the variants that share it.
+"""Alternatives bound to boxes, each binding once for all the variants that share it.
 
-With a form goes what can be said of it whatever the variant: whether it applies anywhere, which of
-its sub-Specs exist, and which coordinates these need.
+With a shared binding goes what follows from it for every variant: whether it applies anywhere,
+which of its sub-Specs exist, and which coordinates of these are asked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SORTED_BY_NUMPY_FROM = 500
 
 
 class Needed:
-    """A form that applies somewhere, without uses that exist nowhere, and what it needs."""
+    """A shared binding that applies somewhere, without uses that exist nowhere; its demand."""
 
     def __init__(self, shared: SharedBinding) -> None:
         there = [(use, shared.mask & (use.weight > 0)) for use in shared.uses]
@@ -42,12 +42,12 @@ class Needed:
 
 
 def needed(shared: SharedBinding) -> Needed | None:
-    """What a form needs; none if it never applies."""
+    """The demand of a shared binding; none if it never applies."""
     return Needed(shared) if shared.mask.any() else None
 
 
 class BindingCache:
-    """The forms of one search; its graph keeps the alternatives, so that identities tell them."""
+    """The shared bindings of one search, whose graph keeps alternatives: identities tell those."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -57,11 +57,11 @@ class BindingCache:
     def find(
         self, alternative: Alternative, variant: Variant, box: Box, tiles: tuple[int, ...]
     ) -> Needed | None:
-        """The form of an alternative on a box, if it applies anywhere.
+        """The shared binding of an alternative on a box, if it applies anywhere.
 
         Args:
             alternative: One of the variant's.
-            variant: One of those that the form may be shared by.
+            variant: One of those that may share it.
             box: Its box.
             tiles: Tile sizes to try, the same for all variants with this box.
         """
@@ -76,7 +76,7 @@ class BindingCache:
         return kind.found[key]
 
     def _kind(self, alternative: Alternative, family: Family) -> _Kind:
-        """What alternatives share that are alike."""
+        """What alike alternatives have in common."""
         found = self._own_kinds.get(id(alternative))
         if found is None:
             operation = family.operation
@@ -89,7 +89,7 @@ class BindingCache:
 class _Kind:
     """Alternatives of one rule, with the same choices, on operations of one structure.
 
-    ``properties``: what was read so far. ``found``: forms, by the lists of the box and the answers.
+    ``properties``: those read so far. ``found``: bindings, by the box and the properties' values.
     """
 
     properties: tuple[Property, ...] = ()

@@ -5,8 +5,8 @@ family's variants may add, and only programs that that one has too, so that its 
 the same or more. What goes first is what is missed least, as ``python -m benchmarks.coarsening``
 shows:
 
-1. capacity units of the bounded levels that loops may index (caches, buffers) are doubled, down to
-   `FEWEST_CAPACITY_UNITS`: a buffer is then counted as up to a unit larger than it is;
+1. the capacity units of bounded levels that loops may index (caches, buffers) are doubled, as long
+   as `FEWEST_CAPACITY_UNITS` are left: a buffer then counts as up to a unit larger than it is;
 2. tile sizes that are no powers of two, the smallest first, all but the largest of them: tiles of
    other sizes make up for a small one, while the largest is a shape of its own for registers;
 3. every second one of the powers of two beyond the lanes of a vector, the largest first: loops
@@ -28,7 +28,7 @@ from morello.ir.target import Level, Target
 from morello.language.sized import levels_asked
 
 FEWEST_CAPACITY_UNITS = 4
-"""Of a level's capacity: with fewer, hardly two buffers could stand side by side."""
+"""Units of a level that are left: in fewer, hardly two buffers could stand side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _with_many_units(target: Target, fixed: Collection[str]) -> list[Level]:
 
 
 def _doubled(level: Level) -> Level:
-    """The level in capacity units of twice the size; an odd one is lost."""
+    """The level in units of twice the size; an odd unit is lost."""
     return replace(
         level, capacity_unit=2 * level.capacity_unit, capacity=(level.capacity or 0) // 2
     )

@@ -1,15 +1,15 @@
-"""From the goal downwards: which cells of which variant have to be solved.
+"""Demand, from the goal downwards: which cells of which variant have to be solved.
 
 Families come in topological order, and of a family those variants first whose operands lie closer
-together: loops only take them apart. So all needs of a variant are known when its turn comes. Its
-alternatives are then bound to its box, and what they refer to is added to the needs of their
+together: loops only take them apart. So all that is asked of a variant is known when its turn
+comes. Its alternatives are then bound to its box, and what they refer to is asked of their
 children. Only what a mask lets through counts: an operand that must fit in a level bounds the box.
 What loops lead to is below the sizes that they begin with, so that all sizes of a family are known
 when its first variant's turn comes.
 
 Where later goals may be answered from what is solved, lists have all sizes that loops could lead
-to. Where a search is for its goal alone, they have those only along dimensions that loops divide
-without leaving the variant; along the others, what was asked for.
+to. In a search for a single goal, they have those only along dimensions that loops tile without
+leaving the variant; along the others, what was asked for.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ ALIKE = 9 / 8
 with the same box are bound and planned once; for products this adds 2 to 7% of Specs."""
 
 _Needs = dict[tuple[int, ...], list[set[int]]]
-"""For every packing of a family, the values that each coordinate must have."""
+"""The demand on a family: for every packing, the values that each coordinate must have."""
 
 
 def plan_tasks(
@@ -174,9 +174,9 @@ def _boxes(
 def _divided(
     context: Context, node: FamilyNode, variant: Variant, union: Sequence[Set[int]]
 ) -> Set[str]:
-    """Dimensions that loops may divide so that the parts are of the same variant.
+    """Dimensions that loops may tile so that the tiles are of the same variant.
 
-    ``union``: all sizes that are needed.
+    ``union``: all sizes that are asked for.
     """
     operation = node.family.operation
     packed = [
@@ -201,7 +201,7 @@ def _divided(
 
 
 def _box(context: Context, node: FamilyNode, need: list[set[int]], closed: Set[str]) -> Box:
-    """The box of what is needed, lists of the dimensions ``closed`` being closed under tiling."""
+    """The box of what is asked for; lists of the dimensions ``closed`` are closed under tiling."""
     dims = len(node.family.operation.dims)
     sizes: list[Set[int]] = [
         tiling_closure(frozenset(values), context.target.sizes) if dim in closed else values

@@ -23,7 +23,7 @@ class FamilyNode:
 
     @property
     def divided(self) -> frozenset[str]:
-        """Dimensions that loops divide so that the parts are of the same family."""
+        """Dimensions that loops tile so that the tiles are of the same family."""
         rules = (a for a in self.alternatives if isinstance(a, RuleAlternative))
         return frozenset(a.divides for a in rules if a.divides and self.family in a.children)
 

@@ -51,7 +51,7 @@ from morello.search.solving.one_spec import Application
 class Likeness(Protocol):
     """Which derivations of a Spec are as good as one.
 
-    Of derivations with equal codes only the first counts, for its own Spec and in those above. A
+    Of derivations with equal codes only the first counts, for its own Spec and in those above. An
     option is given up when ``max_repeats`` of its derivations in a row were not new, so that the
     number of those that are looked at stays in proportion to those that are found.
     """

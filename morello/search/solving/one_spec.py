@@ -27,8 +27,8 @@ class DoesNotApplyError(ValueError):
 class Application:
     """An option that applies to a Spec.
 
-    ``uses``: the sub-Specs, each with the weight that its cost expanded iteration has. ``base``:
-    the option's own cost per iteration.
+    ``uses``: the sub-Specs, each with the weight of its cost per iteration. ``base``: the option's
+    own cost per iteration.
     """
 
     option: Option

@@ -1,20 +1,42 @@
 """From the leaves upwards: the least cost of every Spec of a variant, and what attains it.
 
-In units of cycles per iteration the recurrence over the alternatives ``a`` of a Spec ``x`` is
+The recurrence, for every Spec ``x`` of a variant's box, in float32 and cycles per iteration:
 
-    I(x) = min over a of ( sum over uses u of weight_u(x) * I(child_u(x)) + base_a(x) )
+    costs[x]   = min over options a with mask_a[x] of
+                     ( sum over uses u of a of  weight_u[x] * costs[child_u(x)] ) + base_a[x]
+    choices[x] = the first a, in `Option.order`, that attains it; NOTHING where no mask holds
 
-evaluated for all x of a variant at once, in float32. Alternatives that lead to other variants are
-evaluated once, since those are solved. Tilings lead to smaller Specs of the same variant: for one
-dimension, tile sizes in increasing order see only cells that are final as far as that dimension
-is concerned; sweeps over the dimensions are repeated until each has changed nothing. That fixed
-point is unique, since every Spec depends on smaller ones only, and it is reached from above, so
-that the result does not depend on the order of anything.
+    base_a[x]   = cost_a[x] / volume(x)
+    weight_u[x] = count_u[x] * volume(child_u(x)) / volume(x); 0 where the sub-Spec is not there
 
-The choice of a Spec is the first of its options, in `Option.order`, that attains the least cost. It
-is taken together with the cost: steps come in the order of options at first, so that of equal costs
-the earlier stays. When they are repeated, a tie goes to the option that comes before. Costs only
-fall; an option that attains the final cost of a Spec is evaluated after its children are final.
+``mask``, ``cost`` and ``weight`` are those of a `Bound`. ``child_u(x)``, a Spec at the coordinates
+of the use, may be of another variant, with a table of its own. An option is an alternative with a
+tile size.
+
+An example with one dimension, in a box of n = 1, 2, 3, 4. A kernel ``one`` is for n = 1, at 2
+cycles, a kernel ``two`` for n = 2, at 3. A loop with tiles of t = 1 or t = 2 costs 1 cycle a step.
+It leads to the same variant, so it reads the rows above its own: n = t, and the remainder n = 1.
+
+     n | one    two    loop, t = 1    loop, t = 2                     | costs   choices
+     1 | 2/1                                                          | 2       one
+     2 |        3/2    1*2 + 2/2                                      | 1.5     two
+     3 |               1*2 + 3/3      2/3*1.5 + 1/3*2 + 2/3           | 2.333   loop, t = 2
+     4 |               1*2 + 4/4      1*1.5 + 2/4                     | 2       loop, t = 2
+
+So n = 3 takes 2.333 * 3 = 7 cycles: 3 of ``two``, 2 of ``one``, and 2 steps. Tiles that fill n have
+weight 1.
+
+All x are evaluated at once. Alternatives that lead to other variants are evaluated once, since
+those are solved. Tilings lead to smaller Specs of the same variant: for one dimension, tile sizes
+in increasing order see only cells that are final as far as that dimension is concerned; sweeps over
+the dimensions are repeated until each has changed nothing. That fixed point is unique, since every
+Spec depends on smaller ones only, and it is reached from above, so that the result does not depend
+on the order of anything.
+
+A choice is taken together with the cost: steps come in the order of options at first, so that of
+equal costs the earlier stays. When they are repeated, a tie goes to the option that comes before.
+Costs only fall; an option that attains the final cost of a Spec is evaluated after its children are
+final.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is done with a table, step by step: the steps of an alternative, ready to be evaluated.
 
-Steps are planned once for all alternatives whose forms have equal arrays, as long as their boxes
+Steps are planned once for all alternatives whose bindings have equal arrays, as long as their boxes
 and those of their children are the same: a loop over a dimension is much the same in most families.
 """
 
@@ -62,7 +62,7 @@ class StepPlanner:
         return tuple(Update(plan, bound.variants) for plan in plans)
 
     def _digest(self, shared: SharedBinding) -> bytes:
-        """The same for forms with equal arrays, whatever their families."""
+        """The same for bindings with equal arrays, whatever their families."""
         found = self._digests.get(shared)
         if found is None:
             found = self._digests[shared] = _digest(shared)
@@ -70,7 +70,7 @@ class StepPlanner:
 
 
 def _digest(shared: SharedBinding) -> bytes:
-    """A digest of all that plans take from a form: not of the families that it leads to."""
+    """A digest of all that plans take from a binding: not of the families that it leads to."""
     arrays = [shared.mask, shared.cost]
     for use in shared.uses:
         arrays += (use.weight, *map(np.asarray, use.coordinates))
