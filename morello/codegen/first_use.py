@@ -29,18 +29,18 @@ from morello.ir.programs.tree import (
 )
 
 
-def keeping(node: Node) -> Node:
+def copy_on_first_use(node: Node) -> Node:
     """The same program, in which kernels make the copies that they can."""
     match node:
         case Allocate(copied=View()) if begun := _begun(node):
-            return keeping(begun)
+            return copy_on_first_use(begun)
         case Block(steps=steps):
-            return Block(tuple(map(keeping, steps)))
+            return Block(tuple(map(copy_on_first_use, steps)))
         case ParallelLoop(body=body, tail=tail):
-            last = None if tail is None else keeping(tail)
-            return replace(node, body=keeping(body), tail=last)
+            last = None if tail is None else copy_on_first_use(tail)
+            return replace(node, body=copy_on_first_use(body), tail=last)
         case Loop(body=body) | Allocate(body=body) | Resident(body=body):
-            return replace(node, body=keeping(body))
+            return replace(node, body=copy_on_first_use(body))
         case _:
             return node
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
-from morello.codegen.first_use import keeping
+from morello.codegen.first_use import copy_on_first_use
 from morello.codegen.goals import arguments_of, lower_goal, title
 from morello.codegen.prepack import split_prepacking
 from morello.ir.goal import Goal
@@ -52,7 +52,7 @@ class Writer:
         for roots in plans:
             lowered = lower_goal(self.target, self.goal, tuple(roots))
             verify_tree(lowered, arguments)
-            filled = keeping(lowered)
+            filled = copy_on_first_use(lowered)
             if filled != lowered:
                 verify_tree(filled, arguments)
             body, packings = split_prepacking(filled)

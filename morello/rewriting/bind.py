@@ -149,7 +149,7 @@ def bind(
         grid: The coordinates of the box, an int64 array each, along its own axis.
         tiles: Tile sizes to try where the alternative leaves the tile size open.
     """
-    shared = _form(context, variant, alternative, grid, tiles)
+    shared = _shared_binding(context, variant, alternative, grid, tiles)
     return bound(alternative, shared, variant)
 
 
@@ -165,11 +165,11 @@ def shared_binding(
     Arguments are those of `bind`.
     """
     read: set[Property] = set()
-    shared = _form(context, tracked(variant, read), alternative, grid, tiles)
+    shared = _shared_binding(context, tracked(variant, read), alternative, grid, tiles)
     return shared, frozenset(read)
 
 
-def _form(
+def _shared_binding(
     context: Context,
     variant: Variant,
     alternative: Alternative,

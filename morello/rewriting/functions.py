@@ -284,7 +284,7 @@ def _margin(_: Scope, f: SpecRef) -> float | None:
     return elsewhere_of(f.family.operation, f.out.operand.dtype)
 
 
-def _in_turn(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
+def _first_to_move(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     """Whether it is this operation's turn to bring a tensor to a level.
 
     In an elementwise operation nothing is summed that would be read again, so that it is enough to
@@ -343,7 +343,7 @@ def _identity(_: Scope, f: SpecRef) -> float | None:
     return f.family.operation.identity
 
 
-def _lies_as(scope: Scope, tensor: TensorRef, layout: Layout) -> Any:
+def _has_layout(scope: Scope, tensor: TensorRef, layout: Layout) -> Any:
     panels = shortened(layout, tensor.extents(scope.sizes))
     return (tensor.operand.order == layout.order) & (panel(tensor.packing) == panels)
 
@@ -382,7 +382,7 @@ def _free(scope: Scope, level: Level) -> Size:
     return level.capacity - scope.used[level.name]
 
 
-def _stays(scope: Scope, bytes: Size) -> Any:
+def _fits_argument_cache(scope: Scope, bytes: Size) -> Any:
     """Whether a call would find them where arguments are, beside the farthest level."""
     return np.less_equal(bytes, max(level.arguments for level in scope.target.levels))
 
@@ -460,7 +460,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "slice": _slice,
     "frames": lambda _, f: framed(f.family.operation) is not None,
     "margin": _margin,
-    "first_to_move": _in_turn,
+    "first_to_move": _first_to_move,
     "reduces": _reduces,
     "splits": _splits,
     "identity": _identity,
@@ -471,7 +471,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "distance": lambda _, level: level.distance,
     "farthest": lambda scope, level: level == scope.target.farthest,
     "nearest": _nearest,
-    "fits_argument_cache": _stays,
+    "fits_argument_cache": _fits_argument_cache,
     "unrolled": lambda _, f, dim: is_unrolled(f, dim),
     "arithmetic": _arithmetic,
     "loads": _loads,
@@ -480,7 +480,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "size": _size,
     "steps": _steps,
     "share": _share,
-    "has_layout": _lies_as,
+    "has_layout": _has_layout,
     "volume": _volume,
     "elements": lambda scope, x: elements(x, scope.sizes),
     "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,

@@ -129,9 +129,9 @@ def _prepare(
     trials: list[Trial] = []
     ways = [False] if kernel.copied is None else [False, True]
     instances = kernel_instances(target, kernel, definitions.operators, budget)
-    for instance, keeping in product(instances, ways):
+    for instance, copy_on_first_use in product(instances, ways):
         name = f"{kernel.name}_{len(trials)}"
-        made = kernel_program(target, instance, name, keeping=keeping)
+        made = kernel_program(target, instance, name, copy_on_first_use=copy_on_first_use)
         try:
             source = emitter.emit(made.program, EmitOptions())
         except MorelloError as error:

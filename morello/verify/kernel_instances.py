@@ -87,7 +87,7 @@ def instances_of(
     target: Target, kernel: Microkernel, accepted: Sequence[KernelMatch], budget: int | None = None
 ) -> list[KernelInstance]:
     """The same, where the families that the kernel accepts are known."""
-    families = _in_turn(accepted, Random(kernel.name))
+    families = _first_to_move(accepted, Random(kernel.name))
     if budget is None:
         possible: set[Operation] = set()
         for match in families:
@@ -131,7 +131,7 @@ def _diagonals(target: Target, families: Sequence[KernelMatch]) -> Iterator[Kern
                 yield queue[(turn + i) % len(queue)]
 
 
-def _in_turn(matches: Sequence[KernelMatch], random: Random) -> list[KernelMatch]:
+def _first_to_move(matches: Sequence[KernelMatch], random: Random) -> list[KernelMatch]:
     """Shuffled, one of each operation after the other: first one of each operator."""
     groups: dict[Operation, list[KernelMatch]] = {}
     for match in random.sample(matches, len(matches)):

@@ -88,12 +88,12 @@ class KernelProgram:
 
 
 def kernel_program(
-    target: Target, instance: KernelInstance, name: str, *, keeping: bool = False
+    target: Target, instance: KernelInstance, name: str, *, copy_on_first_use: bool = False
 ) -> KernelProgram:
     """The program that calls a kernel once. Arguments are the operands, the output last.
 
-    Of a kernel that is ``keeping`` an operand, that is in no panels, and kept as the instance has
-    it.
+    Of a kernel that is ``copy_on_first_use`` an operand, that is in no panels, and kept as the
+    instance has it.
     """
     operation, kernel = instance.family.operation, instance.match.kernel
     kept, place = None, None
@@ -101,7 +101,7 @@ def kernel_program(
     for position, operand in enumerate(instance.family.operands):
         view = _argument(target, instance, position, operand)
         held = _operand_view(view, operand, name)
-        if keeping and operation.names[position] == kernel.copied:
+        if copy_on_first_use and operation.names[position] == kernel.copied:
             place = replace(view, tensor=replace(view.tensor, name="kept", role="output"))
             held = replace(place, level=held.level)
             view = _argument(target, instance, position, operand, panels=0)

@@ -187,8 +187,8 @@ def _strata(definitions: Definitions, rule: Rule, random: Random) -> Iterator[_S
         threads = (THREADS,) if match.parallel else (1, THREADS)
         kinds = list(product(contexts, forms, threads))
         random.shuffle(kinds)
-        queues.append(_in_turn([cycle(_placements(*kind, random)) for kind in kinds]))
-    return _in_turn(queues)
+        queues.append(_first_to_move([cycle(_placements(*kind, random)) for kind in kinds]))
+    return _first_to_move(queues)
 
 
 def _different(targets: Iterable[Target]) -> Iterable[Target]:
@@ -219,7 +219,7 @@ def _shuffled(count: int, random: Random) -> Iterator[int]:
         moved[chosen] = moved.get(last, last)
 
 
-def _in_turn(queues: Sequence[Iterator[_Stratum]]) -> Iterator[_Stratum]:
+def _first_to_move(queues: Sequence[Iterator[_Stratum]]) -> Iterator[_Stratum]:
     """The first of each, then the second of each, and so on."""
     for turn in zip_longest(*queues):
         yield from (stratum for stratum in turn if stratum is not None)

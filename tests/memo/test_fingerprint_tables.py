@@ -77,13 +77,13 @@ def test_coefficients_that_keep_it_are_in_no_table(name: str, goal: Wanted) -> N
     """Every coefficient by itself changes it, or all others together change no cost at all."""
     known = context(name)
     own = fingerprint(known, goal)
-    keeping = [
+    copy_on_first_use = [
         coefficient
         for coefficient in _coefficient_names(known.target)
         if own
         == fingerprint(replace(known, target=_coefficients(known.target, [coefficient])), goal)
     ]
-    other = replace(known, target=_coefficients(known.target, keeping))
+    other = replace(known, target=_coefficients(known.target, copy_on_first_use))
     assert own == fingerprint(other, goal)
     _same_tables(solved(name, goal), search(other, goal.spec(other.target)))
 

@@ -186,17 +186,17 @@ def test_threads_have_the_same_record_of_a_form(
     solver: CompiledSolver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever comes second while it is made does not take the first one's away."""
-    task, make = known(), compiled._form_record
+    task, make = known(), compiled._binding_record
     shared = task.bounds[0].shared
     others: list[int] = []
 
     def meanwhile(shared: SharedBinding, rank: int) -> Any:
         monkeypatch.setattr(compiled, "_form_record", make)
-        others.append(solver._form(shared, task.box))
+        others.append(solver._record(shared, task.box))
         return make(shared, rank)
 
     monkeypatch.setattr(compiled, "_form_record", meanwhile)
-    assert [solver._form(shared, task.box)] == others
+    assert [solver._record(shared, task.box)] == others
 
 
 def test_a_size_that_is_missing_is_seen(solver: CompiledSolver) -> None:

@@ -19,7 +19,7 @@ LEAST_VECTORS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class FusedRows:
     """Steps in order. The calls at the positions ``rows`` share a loop, where the last of them is.
 
     The first of them stores past the caches.
@@ -52,7 +52,7 @@ class _Row:
         return any(view is self.output for view in self.along)
 
 
-def beside(block: Block) -> Beside | None:
+def beside(block: Block) -> FusedRows | None:
     """Calls of a block that can share a loop with one that stores past the caches."""
     steps = tuple(_steps(block))
     for first, step in enumerate(steps):
@@ -60,7 +60,7 @@ def beside(block: Block) -> Beside | None:
         streamed = _row(step) if streams else None
         group = [] if streamed is None else _together(streamed, first, steps)
         if group:
-            return Beside(steps, (first, *group))
+            return FusedRows(steps, (first, *group))
     return None
 
 

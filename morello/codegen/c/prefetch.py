@@ -40,7 +40,7 @@ def next_tiles(loop: Loop, target: Target, scope: CScope) -> Iterator[NextTile]:
         steps = [dict(offset.terms).get(loop.variable, 0) * loop.step for offset in tile.offsets]
         if not any(steps) or not _waited_for(tile, target):
             continue
-        staying = (inner for inner in _loops(node) if _stays(tile, inner))
+        staying = (inner for inner in _loops(node) if _fits_argument_cache(tile, inner))
         longest = max(staying, key=lambda inner: inner.count, default=None)
         if longest is not None:
             moved = (o.plus(Affine(s)) for o, s in zip(tile.offsets, steps, strict=True))
@@ -91,7 +91,7 @@ def _loops(node: Node) -> Iterator[Loop]:
                 yield from _loops(step)
 
 
-def _stays(tile: View, loop: Loop) -> bool:
+def _fits_argument_cache(tile: View, loop: Loop) -> bool:
     """Whether the loop uses the tile, and the same part of it in each iteration."""
     calls = (node for node in walk(loop.body) if isinstance(node, KernelCall))
     used = [view for call in calls for view in call.operands if view.tensor == tile.tensor]

@@ -90,7 +90,7 @@ class CScope:
     ``tensors`` a tensor to its storage. ``stack`` counts the bytes of arrays on the stack,
     ``workspace`` those in use from ``base``, a C expression of type ``unsigned char *``;
     ``previous`` is the iteration before that of the innermost parallel loop; ``prepared`` says that
-    what kernels have to stand between is around this place; ``prepack`` are the tiles that loops
+    what kernels have to stand between is around this place; ``prefetched`` are the tiles that loops
     here prefetch.
     """
 
@@ -104,7 +104,7 @@ class CScope:
     base: str = "(unsigned char *)workspace"
     previous: str = ""
     prepared: bool = False
-    prepack: tuple[NextTile, ...] = ()
+    prefetched: tuple[NextTile, ...] = ()
 
     def fresh(self, text: str) -> str:
         """A C name that nothing visible here has."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from morello.codegen.c.calls import kernel_lines, writer_of_rows
-from morello.codegen.c.fused_rows import Beside, beside
+from morello.codegen.c.fused_rows import FusedRows, beside
 from morello.codegen.c.prefetch import fetching, next_tiles
 from morello.codegen.c.scope import ALIGNMENT, CScope, Registers, size_in_bytes
 from morello.codegen.c.semantics import PrimitiveTable
@@ -119,12 +119,12 @@ class StatementWriter:
         inner = scope.with_variable(loop.variable, name, loop.step, end)
         body = [
             line
-            for tile in scope.prepack
+            for tile in scope.prefetched
             if tile.loop is loop
             for line in fetching(tile, self._target, name, inner)
         ]
         following = next_tiles(loop, self._target, inner)
-        body += self.write(loop.body, replace(inner, prepack=(*scope.prepack, *following)))
+        body += self.write(loop.body, replace(inner, prefetched=(*scope.prefetched, *following)))
         head = _head(name, end, loop.step)
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]
 
@@ -209,7 +209,7 @@ class StatementWriter:
         what = f"{shape} of {node.view.tensor.name} held by {node.view.level}"
         return [self._origin(node.origin, what), *body]
 
-    def _beside(self, node: Beside, scope: CScope) -> list[str]:
+    def _beside(self, node: FusedRows, scope: CScope) -> list[str]:
         """Steps of which some share a loop, with what these begin with where they stand."""
         lines, writers = list[str](), list[RowWriter]()
         for position, step in enumerate(node.steps):

@@ -73,7 +73,7 @@ ALIKE = 9 / 8
 """How many times as long a list of sizes may become for being that of the whole family. Variants
 with the same box are bound and planned once; for products this adds 2 to 7% of Specs."""
 
-_Needs = dict[tuple[int, ...], list[set[int]]]
+_Demand = dict[tuple[int, ...], list[set[int]]]
 """The demand on a family: for every packing, the values that each coordinate must have."""
 
 
@@ -100,15 +100,15 @@ def plan_tasks(
     Raises:
         TooManySpecsError: There are more cells than the limit; nothing more is planned then.
     """
-    needs: dict[Family, _Needs] = {family: {} for family in graph.nodes}
-    needs[goal.family][goal.packing] = [{value} for value in goal.coordinates]
+    demand: dict[Family, _Demand] = {family: {} for family in graph.nodes}
+    demand[goal.family][goal.packing] = [{value} for value in goal.coordinates]
     bindings = BindingCache(context)
     ignored = {family: _ignored_axes(context, node) for family, node in graph.nodes.items()}
     tasks: list[Task] = []
     boxes: dict[tuple[bytes, ...], Box] = {}
     cells = 0
     for node in graph.nodes.values():
-        for variant, found_box in _boxes(context, node, needs[node.family], single_goal):
+        for variant, found_box in _boxes(context, node, demand[node.family], single_goal):
             box = boxes.setdefault(found_box.key, found_box)
             cells += box.cells
             if cells > limit:
@@ -118,7 +118,7 @@ def plan_tasks(
             applicable = _applicable(context, bindings, node, variant, box)
             for alternative, found in applicable if chosen is None else chosen:
                 bounds.append(bound(alternative, found.shared, variant))
-                _add_needs(needs, ignored, bounds[-1], found, variant)
+                _add_demand(demand, ignored, bounds[-1], found, variant)
             tasks.append(Task(variant, box, tuple(bounds), chosen is not None))
             report(len(tasks))
     return tasks
@@ -134,8 +134,8 @@ def _ignored_axes(context: Context, node: FamilyNode) -> frozenset[int]:
     )
 
 
-def _add_needs(
-    needs: dict[Family, _Needs],
+def _add_demand(
+    demand: dict[Family, _Demand],
     ignored: Mapping[Family, Set[int]],
     bounds: Bound,
     found: Needed,
@@ -145,7 +145,7 @@ def _add_needs(
         if variant == own:
             continue
         values = found.values(use, ignored[variant.family])
-        waiting = needs[variant.family]
+        waiting = demand[variant.family]
         if variant.packing not in waiting:
             waiting[variant.packing] = [set() for _ in values]
         for axis, more in zip(waiting[variant.packing], values, strict=True):
@@ -153,11 +153,11 @@ def _add_needs(
 
 
 def _boxes(
-    context: Context, node: FamilyNode, waiting: _Needs, single_goal: bool
+    context: Context, node: FamilyNode, waiting: _Demand, single_goal: bool
 ) -> Iterator[tuple[Variant, Box]]:
     """The variants of a family with their boxes; more may come to wait meanwhile."""
     operation = node.family.operation
-    dims = node.divided if operation.operator.partly_tileable else frozenset(operation.dims)
+    dims = node.tileable if operation.operator.partly_tileable else frozenset(operation.dims)
     if not waiting:
         return
     union = [set[int]().union(*values) for values in zip(*waiting.values(), strict=True)]
@@ -165,13 +165,13 @@ def _boxes(
     while waiting:
         packing = max(waiting, key=lambda p: (sum(map(contiguity, p)), p))
         variant = node.family.variant(packing)
-        closed = _divided(context, node, variant, union) if single_goal else dims
+        closed = _tileable(context, node, variant, union) if single_goal else dims
         own = _box(context, node, waiting.pop(packing), closed)
         least = _least_sizes(variant)
         yield variant, _like(_without_smaller(own, least), _without_smaller(family, least))
 
 
-def _divided(
+def _tileable(
     context: Context, node: FamilyNode, variant: Variant, union: Sequence[Set[int]]
 ) -> Set[str]:
     """Dimensions that loops may tile so that the tiles are of the same variant.
@@ -186,7 +186,7 @@ def _divided(
     ]
 
     def dividing(least: dict[str, int] | None) -> Set[str]:
-        return {d for d in node.divided if all(stays_packed(t, d, least) for t in packed)}
+        return {d for d in node.tileable if all(stays_packed(t, d, least) for t in packed)}
 
     if not operation.operator.partly_tileable:
         return dividing(None)

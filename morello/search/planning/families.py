@@ -22,7 +22,7 @@ class FamilyNode:
     consumes: frozenset[str]
 
     @property
-    def divided(self) -> frozenset[str]:
+    def tileable(self) -> frozenset[str]:
         """Dimensions that loops tile so that the tiles are of the same family."""
         rules = (a for a in self.alternatives if isinstance(a, RuleAlternative))
         return frozenset(a.divides for a in rules if a.divides and self.family in a.children)

@@ -125,7 +125,7 @@ class CompiledSolver:
         self._solve.argtypes = (ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 6)
         self._solve.restype = ctypes.c_int
         self._boxes: dict[Box, _Record] = {}
-        self._forms: dict[SharedBinding, _Record] = {}
+        self._records: dict[SharedBinding, _Record] = {}
 
     def solve(
         self,
@@ -142,7 +142,7 @@ class CompiledSolver:
         forms, firsts, below, read = [], [], [], []
         first = 0
         for bound in task.bounds:
-            forms.append(self._form(bound.shared, task.box))
+            forms.append(self._record(bound.shared, task.box))
             firsts.append(first)
             first += len(bound.tiles) or 1
             for variant in bound.variants:
@@ -169,10 +169,10 @@ class CompiledSolver:
             found = self._boxes.setdefault(box, _box_record(box))
         return found.address
 
-    def _form(self, shared: SharedBinding, box: Box) -> int:
-        found = self._forms.get(shared)
+    def _record(self, shared: SharedBinding, box: Box) -> int:
+        found = self._records.get(shared)
         if found is None:
-            found = self._forms.setdefault(shared, _form_record(shared, len(box.axes)))
+            found = self._records.setdefault(shared, _binding_record(shared, len(box.axes)))
         return found.address
 
 
@@ -200,7 +200,7 @@ def _box_record(box: Box) -> _Record:
     return _Record(words, arrays)
 
 
-def _form_record(shared: SharedBinding, rank: int) -> _Record:
+def _binding_record(shared: SharedBinding, rank: int) -> _Record:
     tiles = np.asarray(shared.tiles, dtype=np.int64)
     arrays: list[Array] = [tiles]
     words = [

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from morello.codegen.c.emitter import CEmitter
-from morello.codegen.first_use import keeping
+from morello.codegen.first_use import copy_on_first_use
 from morello.ir.layout import Axis, Layout
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Affine, Block, KernelCall, Node, Program, View, walk
@@ -112,7 +112,7 @@ def _inputs(made: Made) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float32]
 def test_keeping_changes_no_result(panels: int, tmp_path: Path) -> None:
     """By the interpreter, and as C."""
     made = Made(panels)
-    node = keeping(made.around(made.rows()))
+    node = copy_on_first_use(made.around(made.rows()))
     assert len(_kept(node)) == 2
     inputs = _inputs(made)
     expected = inputs[0].astype(np.float64) @ inputs[1][1 : K + 1, 2 : N + 2]
@@ -127,12 +127,12 @@ def test_keeping_changes_no_result(panels: int, tmp_path: Path) -> None:
 def test_the_first_rows_keep_all() -> None:
     """Those of the first tile of the first block, its tail of columns too; no other rows do."""
     made = Made()
-    node = keeping(made.around(made.rows()))
+    node = copy_on_first_use(made.around(made.rows()))
     first, rest = _kept(node)
     assert first == (("m", "i"), view(made.b, [1, at("n", 2)], [K, COLUMNS]))
     assert rest == (("m", "i"), view(made.b, [1, 2 + COLUMNS], [K, N - COLUMNS]))
     assert not [c for c in _calls(node) if c.operands[0].tensor == made.b]
-    assert keeping(node) == node
+    assert copy_on_first_use(node) == node
 
 
 def test_what_is_kept_is_in_the_workspace() -> None:
@@ -140,7 +140,7 @@ def test_what_is_kept_is_in_the_workspace() -> None:
     made = Made()
     for body, on_stack in (
         (made.around(made.rows()), True),
-        (keeping(made.around(made.rows())), False),
+        (copy_on_first_use(made.around(made.rows())), False),
     ):
         source = CEmitter().emit(made.program(body), EmitOptions()).source
         assert ("float b_l2[" in source) == on_stack
@@ -151,7 +151,9 @@ def test_unrolled_rows_keep_in_the_first() -> None:
     """No condition is left to be asked at run time."""
     made = Made()
     body = loop("m", 2, ROWS, made.row(at("m"), ROWS), unrolled=True)
-    source = CEmitter().emit(made.program(keeping(made.around(body))), EmitOptions()).source
+    source = (
+        CEmitter().emit(made.program(copy_on_first_use(made.around(body))), EmitOptions()).source
+    )
     assert source.count("kept_ =") == 2
     assert "if (m" not in source
 
@@ -160,7 +162,11 @@ def test_unrolled_rows_keep_in_the_first() -> None:
 def test_rows_that_share_sets_of_l1_are_fetched_to_l2(width: int, ahead: int, level: int) -> None:
     """There would be no room for them in L1, as there is for panels that were kept."""
     made = Made(width=width)
-    source = CEmitter().emit(made.program(keeping(made.around(made.rows()))), EmitOptions()).source
+    source = (
+        CEmitter()
+        .emit(made.program(copy_on_first_use(made.around(made.rows()))), EmitOptions())
+        .source
+    )
     found = set(re.findall(r"row_\) \+ (\d+)\), _MM_HINT_T(\d)\)", source))
     assert {("512", "0"), (str(ahead * 4 * width), str(level))} == found
 
@@ -168,14 +174,18 @@ def test_rows_that_share_sets_of_l1_are_fetched_to_l2(width: int, ahead: int, le
 def test_one_use_reads_and_keeps() -> None:
     """Without loops in which the copy stays there is nothing to begin with."""
     made = Made()
-    assert [first for first, _ in _kept(keeping(made.around(made.row(Affine(), ROWS))))] == [(), ()]
+    assert [
+        first for first, _ in _kept(copy_on_first_use(made.around(made.row(Affine(), ROWS))))
+    ] == [(), ()]
 
 
 def test_columns_before_rows() -> None:
     """Each strip of columns is kept as its own rows begin."""
     made = Made()
     strip = loop("m", 3, ROWS, made.product(at("m"), ROWS, at("n"), 8))
-    assert [first for first, _ in _kept(keeping(made.around(loop("n", 5, 8, strip))))] == [("m",)]
+    assert [
+        first for first, _ in _kept(copy_on_first_use(made.around(loop("n", 5, 8, strip))))
+    ] == [("m",)]
 
 
 def test_a_source_in_another_order() -> None:
@@ -183,10 +193,10 @@ def test_a_source_in_another_order() -> None:
     made = Made()
     turned = tensor("b", (N, K), layout=(1, 0), role="input")
     source = View(turned, (Affine(), Affine()), (K, N), "mem", (Axis(1), Axis(0)))
-    node = keeping(made.around(made.row(Affine(), ROWS), copied=source))
+    node = copy_on_first_use(made.around(made.row(Affine(), ROWS), copied=source))
     assert [kept.place((2, 3)) for _, kept in _kept(node)][1] == (Affine(35), Affine(2))
     source = replace(source, tensor=replace(turned, layout=Layout((0, 1))))
-    assert not _kept(keeping(made.around(made.row(Affine(), ROWS), copied=source)))
+    assert not _kept(copy_on_first_use(made.around(made.row(Affine(), ROWS), copied=source)))
 
 
 def _out(made: Made) -> Node:
@@ -215,5 +225,5 @@ COPIED_AHEAD: dict[str, Callable[[Made], Node]] = {
 @pytest.mark.parametrize("case", COPIED_AHEAD)
 def test_what_is_copied_ahead(case: str) -> None:
     node = COPIED_AHEAD[case](Made())
-    assert keeping(node) == node
-    assert _kept(keeping(Made().around(Made().rows())))
+    assert copy_on_first_use(node) == node
+    assert _kept(copy_on_first_use(Made().around(Made().rows())))
