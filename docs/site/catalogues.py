@@ -143,7 +143,7 @@ def _kernel(kernel: Microkernel) -> str:
     span = kernel.declaration.span
     text = _text(Span(span.source, span.start, kernel.cost.span.end))
     how = "its C is a template" if kernel.template is not None else "its C follows from the meaning"
-    flushes = " It takes subnormal numbers for 0." if kernel.flushes else ""
+    flushes = " It takes subnormal numbers for 0." if kernel.clauses.flushes else ""
     parts = [f"### {kernel.name}", f"{kernel.doc}{flushes}", _block(text, "mtarget")]
     return "\n\n".join([*parts, f"{_place(span)}; {how}."])
 

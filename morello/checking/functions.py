@@ -109,7 +109,7 @@ def _way_back(name: str, functions: Mapping[str, Function]) -> list[str]:
 
 
 def _between(kernel: ast.KernelDecl, known: Collection[str], collector: Collector) -> None:
-    for name in kernel.between or ():
+    for name in kernel.clauses.between or ():
         if name not in known:
             message = (
                 f"kernel '{kernel.name}' stands between calls of '{name}', which is no function"
@@ -124,7 +124,7 @@ def _callers(files: Sequence[ast.TargetFile]) -> Iterator[tuple[str, str, Span, 
         for f in file.functions:
             yield f"function '{f.name}'", f.target, f.name_span, f.text
         for k in file.kernels:
-            around = " ".join(f"{name}();" for name in k.between or ())
+            around = " ".join(f"{name}();" for name in k.clauses.between or ())
             yield f"kernel '{k.name}'", k.target, k.name_span, f"{around} {k.template or ''}"
         for p in file.primitives:
             body = max(p.span.start, p.span.source.text.find("{", p.span.start))

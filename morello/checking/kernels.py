@@ -58,7 +58,7 @@ def check_kernels(
             checker = _KernelChecker(node, targets[node.target], operators, collector)
             checker.check()
             checker.check_template(template_functions)
-            kernels.setdefault(node.target, []).append(_kernel(node))
+            kernels.setdefault(node.target, []).append(Microkernel.declared(node))
     return {name: tuple(own) for name, own in kernels.items()}
 
 
@@ -66,24 +66,6 @@ def _duplicate(node: ast.KernelDecl, first: ast.KernelDecl, collector: Collector
     message = f"kernel '{node.name}' is declared twice"
     help = f"the first one is at {first.name_span}; rename or remove one of them"
     collector.error("T040", message, node.name_span, "second declaration", help)
-
-
-def _kernel(node: ast.KernelDecl) -> Microkernel:
-    return Microkernel(
-        name=node.name,
-        doc=node.doc,
-        target=node.target,
-        match=node.match,
-        guards=node.guards,
-        cost=node.cost,
-        flushes=node.flushes,
-        direct=node.direct,
-        copied=node.copied,
-        between=node.between,
-        streamed=node.streamed,
-        template=node.template,
-        declaration=node,
-    )
 
 
 class _KernelChecker:
@@ -98,6 +80,7 @@ class _KernelChecker:
     ) -> None:
         self.node = node
         self.match = node.match
+        self.clauses = node.clauses
         self.target = target
         self.operators = operators
         self.operator = operators.get(node.match.operator or "")
@@ -116,8 +99,8 @@ class _KernelChecker:
             check_rows(self.node, self.collector)
         if self.node.streamed:
             self._streamed()
-        if self.node.copied is not None:
-            self._copied(self.node.copied)
+        if self.clauses.copied is not None:
+            self._copied(self.clauses.copied)
         for pattern in self.match.operands:
             along = rows and pattern is self.match.operands[0]
             check_pattern(pattern, self.target, self.collector, along=along)
@@ -128,7 +111,7 @@ class _KernelChecker:
             "what is said of coefficients",
             KnownNames({}, numbers=self.target.coefficients),
         )
-        for condition in self.node.direct or ():
+        for condition in self.clauses.direct or ():
             expect(condition, "truth", only, self.collector, code="T050", what=what)
         expect(self.node.cost, "number", cost_scope, self.collector, code="T052", what="a cost")
 
@@ -240,7 +223,7 @@ class _KernelChecker:
         elif any(name in traverse.names(guard) for guard in self.node.guards):
             why, help = "a guard speaks of it", "where it is read is not where it is kept"
         if why:
-            message = f"kernel '{self.node.name}' cannot keep '{name}': {why}"
+            message = f"kernel '{self.node.name}' cannot copy '{name}': {why}"
             self.collector.error("T056", message, place, help=help)
 
     def check_template(self, functions: Collection[str] | None) -> None:

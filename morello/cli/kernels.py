@@ -9,6 +9,7 @@ from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, require_known, show_table
 from morello.ir.target import Microkernel
+from morello.language.kernel_clauses import CLAUSES, shown_clauses
 from morello.language.places import text_of
 
 
@@ -33,9 +34,7 @@ def kernels(session: Session, /, target: str | None) -> None:
         "target",
         "matches",
         "cost",
-        "flushes",
-        "direct",
-        "copied",
+        *(clause.name for clause in CLAUSES),
         "meaning",
         "place",
     )
@@ -48,15 +47,7 @@ def _row(kernel: Microkernel) -> Row:
         "target": kernel.target,
         "matches": text_of(kernel.match.span),
         "cost": text_of(kernel.cost.span),
-        "flushes": "subnormals" if kernel.flushes else "",
-        "direct": _direct(kernel),
-        "copied": kernel.copied or "",
+        **shown_clauses(kernel.clauses),
         "meaning": kernel.doc,
         "place": place_of(kernel.declaration.name_span),
     }
-
-
-def _direct(kernel: Microkernel) -> str:
-    if kernel.direct is None:
-        return ""
-    return ", ".join(text_of(condition.span) for condition in kernel.direct) or "always"

@@ -154,13 +154,13 @@ class _FirstUse:
 
     def _keeps(self, call: KernelCall, position: int) -> FirstUseCopy | None:
         """The copy that a call can make of an operand, if it may read the source instead."""
-        if call.kernel.copied is None or call.kept is not None:
+        if call.kernel.clauses.copied is None or call.kept is not None:
             return None
         pattern, view = call.kernel.match.operands[position], call.operands[position]
         source = self.source.under(view)
         fits = source.level in pattern.levels and source.order == view.order
         panels = source.tensor.layout.panel or any(axis.runs_on for axis in source.every_axis)
-        if pattern.name != call.kernel.copied or panels or not fits:
+        if pattern.name != call.kernel.clauses.copied or panels or not fits:
             return None
         staying = (v for v in self.loops if not any(_moves(o, v) for o in view.offsets))
         return FirstUseCopy(position, source, tuple(staying))

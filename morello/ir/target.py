@@ -7,7 +7,7 @@ engine would understand.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import inf
 
@@ -71,13 +71,7 @@ class Primitives:
 class Microkernel:
     """A microkernel: a checked declaration. Its meaning is the operator that it matches.
 
-    ``flushes``: floating-point numbers below the smallest normal one may count as 0 to it, among
-    operands and results. ``direct``: the conditions under which nothing is gained by converting
-    what it takes; without any it is so always; none where it does not say so. ``copied``: the
-    operand that it can store elsewhere as it reads it, which may then be anywhere that its pattern
-    accepts, in panels or not. ``between``: functions of the target that are called before and after
-    what uses it, by each thread, such as those that set up registers. ``streamed``: it is written
-    so that the output is stored past the caches.
+    ``streamed``: it is written so that the output is stored past the caches.
     """
 
     name: str
@@ -86,13 +80,16 @@ class Microkernel:
     match: ast.KernelMatch
     guards: tuple[ast.Expr, ...]
     cost: ast.Expr
-    flushes: bool
-    direct: tuple[ast.Expr, ...] | None
-    copied: str | None
-    between: tuple[str, str] | None
+    clauses: ast.KernelClauses
     streamed: bool
     template: str | None
     declaration: ast.KernelDecl = field(compare=False, repr=False)
+
+    @classmethod
+    def declared(cls, node: ast.KernelDecl) -> Microkernel:
+        """A declaration that was checked."""
+        own = (f.name for f in fields(cls) if f.name != "declaration")
+        return cls(**{name: getattr(node, name) for name in own}, declaration=node)
 
 
 @dataclass(frozen=True)

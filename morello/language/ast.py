@@ -462,14 +462,32 @@ class KernelMatch(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class KernelClauses:
+    """What a kernel may say between its cost and ``emit``: see `morello.language.kernel_clauses`.
+
+    Attributes:
+        flushes: Floating-point numbers below the smallest normal one may count as 0 to it, among
+            operands and results.
+        direct: The conditions under which nothing is gained by converting what it takes; without
+            any it is so always; none where it does not say so.
+        copied: The operand that it can store elsewhere as it reads it, which may then be anywhere
+            that its pattern accepts, in panels or not.
+        between: Functions of the target that are called before and after what uses it, by each
+            thread, such as those that set up registers.
+    """
+
+    flushes: bool = False
+    direct: tuple[Expr, ...] | None = None
+    copied: str | None = None
+    between: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class KernelDecl(Node):
     """A microkernel.
 
     ``template`` is C with jinja2 in it; none means ``emit definition``: written by the emitter from
-    the operator's declaration with the target's primitives. ``flushes``: it says
-    ``flushes subnormals``. ``direct``: the conditions under which it is, if it says so at all.
-    ``copied``: the operand that it can store elsewhere as it reads it. ``between``: the functions
-    that are called before and after what uses it. ``streamed``: it says ``emit definition
+    the operator's declaration with the target's primitives. ``streamed``: it says ``emit definition
     streamed``, for an output that is stored past the caches.
     """
 
@@ -480,10 +498,7 @@ class KernelDecl(Node):
     match: KernelMatch
     guards: tuple[Expr, ...]
     cost: Expr
-    flushes: bool
-    direct: tuple[Expr, ...] | None
-    copied: str | None
-    between: tuple[str, str] | None
+    clauses: KernelClauses
     streamed: bool
     template: str | None
 

@@ -10,6 +10,7 @@ from lark import Token, Tree
 from morello.language import ast
 from morello.language.build_common import Builder, children, dotted, kind_of, names, text
 from morello.language.build_expressions import expression, expressions, order, panel
+from morello.language.kernel_clauses import build_clauses
 
 _FENCE = "```"
 
@@ -17,8 +18,9 @@ _FENCE = "```"
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
     parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, flushes, direct, copied, between, *emit = parts
-    emitted, *streamed = emit
+    name, target, doc, match, guards, cost, *rest = parts
+    clauses = [part for part in rest if isinstance(part, Tree)]
+    emitted, *streamed = (part for part in rest if isinstance(part, Token))
     return ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
@@ -27,11 +29,8 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
         match=_match(builder, match),
         guards=expressions(builder, children(guards)),
         cost=expression(builder, cost),
-        flushes=flushes is not None,
-        direct=_direct(builder, direct),
-        copied=None if copied is None else str(*children(copied)),
-        between=_between(between),
-        streamed=streamed not in ([], [None]),
+        clauses=build_clauses(builder, clauses),
+        streamed=bool(streamed),
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
         span=builder.span(tree),
     )
@@ -48,19 +47,6 @@ def function(builder: Builder, tree: Tree[Token]) -> ast.FunctionDecl:
         text=_template(emitted),
         span=builder.span(tree),
     )
-
-
-def _direct(builder: Builder, tree: Tree[Token] | None) -> tuple[ast.Expr, ...] | None:
-    if tree is None:
-        return None
-    return tuple(c for part in children(tree) for c in expressions(builder, children(part)))
-
-
-def _between(tree: Tree[Token] | None) -> tuple[str, str] | None:
-    if tree is None:
-        return None
-    before, _, after = children(tree)
-    return str(before), str(after)
 
 
 def _template(token: Token) -> str:

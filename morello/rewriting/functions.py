@@ -322,9 +322,10 @@ def takes_directly(target: Target, f: SpecRef) -> bool:
     """
     coefficients = Scope(target, {}, {}, {})
     return any(
-        _is_for(kernel, f) and all(evaluate(condition, coefficients) for condition in kernel.direct)
+        _is_for(kernel, f)
+        and all(evaluate(condition, coefficients) for condition in kernel.clauses.direct)
         for kernel in target.kernels
-        if kernel.direct is not None
+        if kernel.clauses.direct is not None
     )
 
 

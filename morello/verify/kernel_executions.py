@@ -127,7 +127,7 @@ def _prepare(
     """The kernel's instances as C, or why one of them cannot be written."""
     emitter = definitions.emitters[target.emitter]
     trials: list[Trial] = []
-    ways = [False] if kernel.copied is None else [False, True]
+    ways = [False] if kernel.clauses.copied is None else [False, True]
     instances = kernel_instances(target, kernel, definitions.operators, budget)
     for instance, copy_on_first_use in product(instances, ways):
         name = f"{kernel.name}_{len(trials)}"

@@ -30,7 +30,6 @@ from morello.ir.programs.tree import (
 )
 from morello.ir.spec import Operand
 from morello.ir.target import Microkernel, Target
-from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source
@@ -101,7 +100,7 @@ def kernel_program(
     for position, operand in enumerate(instance.family.operands):
         view = _argument(target, instance, position, operand)
         held = _operand_view(view, operand, name)
-        if copy_on_first_use and operation.names[position] == kernel.copied:
+        if copy_on_first_use and operation.names[position] == kernel.clauses.copied:
             place = replace(view, tensor=replace(view.tensor, name="kept", role="output"))
             held = replace(place, level=held.level)
             view = _argument(target, instance, position, operand, panels=0)
@@ -208,22 +207,4 @@ def _transfers() -> tuple[Operator, dict[str, Microkernel]]:
     operators = check_operators([parse_rules(Source("<transfer>", TRANSFER))], collector)
     collector.raise_if_any()
     declared = parse_target(Source("<transfers>", KERNELS)).kernels
-    return operators["transfer"], {d.name: _kernel(d) for d in declared}
-
-
-def _kernel(declared: ast.KernelDecl) -> Microkernel:
-    return Microkernel(
-        declared.name,
-        declared.doc,
-        declared.target,
-        declared.match,
-        declared.guards,
-        declared.cost,
-        declared.flushes,
-        declared.direct,
-        declared.copied,
-        declared.between,
-        declared.streamed,
-        declared.template,
-        declared,
-    )
+    return operators["transfer"], {d.name: Microkernel.declared(d) for d in declared}

@@ -75,7 +75,7 @@ class Trial:
             inputs,
             instance.family.operands[-1].dtype,
             old if operation.accumulating else None,
-            flushes=instance.match.kernel.flushes,
+            flushes=instance.match.kernel.clauses.flushes,
         )
         output = part(after[-1], region(views[-1]))
         check_close(output, expected, name=f"{operation.names[-1]} ({kind} inputs)")
@@ -91,7 +91,7 @@ class Trial:
     def _check_kept(self, kind: str, kept: View, old: Array, after: Sequence[Array]) -> None:
         """What is kept must be the operand, and what lies around it what it was."""
         instance = self.made.instance
-        name = instance.match.kernel.copied or ""
+        name = instance.match.kernel.clauses.copied or ""
         position = instance.family.operation.names.index(name)
         wanted = old.copy()
         own = region(self.made.views[position])

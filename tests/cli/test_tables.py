@@ -63,8 +63,8 @@ def test_what_kernels_promise(run: Run, definitions: Definitions) -> None:
     rows = json.loads(run("kernels", "--json").stdout)["kernels"]
     direct = {row["name"]: row["direct"] for row in rows}
     for kernel in (k for target in definitions.targets.values() for k in target.kernels):
-        assert (direct[kernel.name] == "") == (kernel.direct is None)
-        assert (direct[kernel.name] == "always") == (kernel.direct == ())
+        assert (direct[kernel.name] == "") == (kernel.clauses.direct is None)
+        assert (direct[kernel.name] == "always") == (kernel.clauses.direct == ())
         if direct[kernel.name] not in ("", "always"):
             text = kernel.declaration.span.source.text.split(f"kernel {kernel.name} ")[1]
             assert f"direct where {direct[kernel.name]}\n" in text

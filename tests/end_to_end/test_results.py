@@ -193,7 +193,7 @@ def test_rows_of_one_tensor_are_read_side_by_side() -> None:
 def test_what_flushes_says_so_and_is_held_to_no_more_than_that() -> None:
     """Whatever the program has beside it; the strict bound would refuse it."""
     kernel = to_run(compiled, "bf16", (5, 13, 35), "x86.avx512_bf16", installed=True)
-    assert [k.name for k in kernel.plan.kernels if k.flushes] == ["dot_rows_bf16_x16"]
+    assert [k.name for k in kernel.plan.kernels if k.clauses.flushes] == ["dot_rows_bf16_x16"]
     assert kernel.flushes_subnormals
     with pytest.raises(MismatchError, match=r"\((tiny|uneven) inputs\)"):
         verify_function(kernel.goal, kernel.signature, kernel.function)

@@ -168,6 +168,10 @@ def kernel(match: str, rest: str = "cost 1 emit definition") -> ast.KernelDecl:
     return found
 
 
+def clauses(match: str, rest: str = "cost n emit definition") -> ast.KernelClauses:
+    return kernel(match, rest).clauses
+
+
 def operand(text: str = "A: f32[n] at reg") -> ast.KernelOperand:
     return kernel(f"g({text})").match.operands[0]
 
@@ -226,10 +230,7 @@ def test_kernel() -> None:
         match,
         guards,
         binary(n, "*", name("fma_f32")),
-        False,
-        None,
-        None,
-        None,
+        ast.KernelClauses(),
         False,
         template,
         span=AT,
@@ -327,24 +328,24 @@ def test_a_definition_has_no_template() -> None:
 
 
 def test_what_counts_as_0_is_said_after_the_cost() -> None:
-    assert not kernel("g(A: f32[n] at reg)").flushes
-    assert kernel("g(A: f32[n] at reg)", "cost n flushes subnormals emit definition").flushes
+    assert not clauses("g(A: f32[n] at reg)").flushes
+    assert clauses("g(A: f32[n] at reg)", "cost n flushes subnormals emit definition").flushes
 
 
 def test_what_is_taken_directly_is_said_after_that() -> None:
     """And perhaps under which conditions; the word is a name elsewhere."""
-    assert kernel("g(A: f32[n] at reg)").direct is None
-    assert kernel("g(A: f32[direct] at reg)", "cost direct direct emit definition").direct == ()
+    assert clauses("g(A: f32[n] at reg)").direct is None
+    assert clauses("g(A: f32[direct] at reg)", "cost direct direct emit definition").direct == ()
     every = "cost n flushes subnormals direct where c < 2, d < c between a and b emit definition"
-    assert len(kernel("g(A: f32[n] at reg)", every).direct or ()) == 2
+    assert len(clauses("g(A: f32[n] at reg)", every).direct or ()) == 2
 
 
 def test_what_is_kept_is_said_after_that() -> None:
     """The word is a name elsewhere."""
-    assert kernel("g(A: f32[n] at reg)").copied is None
-    assert kernel("g(A: f32[n] at l1)", "cost n copy_on_first_use A emit ```;```").copied == "A"
+    assert clauses("g(A: f32[n] at reg)").copied is None
+    assert clauses("g(A: f32[n] at l1)", "cost n copy_on_first_use A emit ```;```").copied == "A"
     every = "cost n flushes subnormals direct copy_on_first_use A between a and b emit ```;```"
-    assert kernel("g(A: f32[n] at l1)", every).copied == "A"
+    assert clauses("g(A: f32[n] at l1)", every).copied == "A"
 
 
 def test_what_stands_around_is_said_after_that() -> None:
@@ -352,12 +353,12 @@ def test_what_stands_around_is_said_after_that() -> None:
     between = kernel(
         "g(A: f32[between] at reg)", "cost between between between and emit_ emit ```;```"
     )
-    assert between.between == ("between", "emit_")
+    assert between.clauses.between == ("between", "emit_")
     both = kernel(
         "g(A: f32[n] at reg)", "cost n flushes subnormals between a and b emit definition"
     )
-    assert (both.flushes, both.between) == (True, ("a", "b"))
-    assert kernel("g(A: f32[n] at reg)").between is None
+    assert (both.clauses.flushes, both.clauses.between) == (True, ("a", "b"))
+    assert clauses("g(A: f32[n] at reg)").between is None
 
 
 def test_what_passes_the_caches_is_said_last() -> None:

@@ -114,7 +114,7 @@ def test_every_run_of_an_allocation_is_a_new_buffer() -> None:
 def test_kernel_calls_and_notes_mean_their_operations(inputs: list[np.ndarray[Any, Any]]) -> None:
     apply = tile(0, 7)
     no: Any = None
-    kernel = Microkernel("k", "", "t", no, (), no, False, no, no, no, False, no, no)
+    kernel = Microkernel("k", "", "t", no, (), no, no, False, no, no)
     call = tree.KernelCall(kernel, apply.operation, apply.sizes, (), apply.operands)
     body = tree.Block((initialise(C), tree.Resident(whole(B), call, ORIGIN)))
     (c,) = run_program(program(body), inputs)

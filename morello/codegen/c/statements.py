@@ -55,7 +55,7 @@ class StatementWriter:
         """
         if scope.prepared or is_parallel(node):
             return self._node(node, scope)
-        calls = [n.kernel.between for n in walk(node) if isinstance(n, KernelCall)]
+        calls = [n.kernel.clauses.between for n in walk(node) if isinstance(n, KernelCall)]
         around = list(dict.fromkeys(filter(None, calls)))
         lines = self._node(node, replace(scope, prepared=True))
         before = [f"{name}();" for name, _ in around]

@@ -327,4 +327,4 @@ class Program:
     @property
     def flushes(self) -> bool:
         """Whether some kernel of it may take subnormal numbers as 0."""
-        return any(isinstance(n, KernelCall) and n.kernel.flushes for n in walk(self.body))
+        return any(isinstance(n, KernelCall) and n.kernel.clauses.flushes for n in walk(self.body))

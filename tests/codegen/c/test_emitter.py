@@ -27,6 +27,7 @@ from morello.ir.programs.tree import (
     Resident,
     View,
 )
+from morello.language import ast
 
 from . import golden
 from .build import at, buffer, call, loop, origin, program, tensor, view, whole
@@ -279,7 +280,8 @@ def _between(made: Program, *around: tuple[str, str] | None) -> list[str]:
     def changed(node: Node) -> Node:
         match node:
             case KernelCall():
-                return replace(node, kernel=replace(node.kernel, between=next(new, None)))
+                own = ast.KernelClauses(between=next(new, None))
+                return replace(node, kernel=replace(node.kernel, clauses=own))
             case Block(steps=steps):
                 return replace(node, steps=tuple(map(changed, steps)))
             case ParallelLoop(body=body, tail=tail):
