@@ -60,14 +60,14 @@ def picture(
 ) -> None:
     """Draw the boxes of equal choice of a family.
 
-    FILE is compiled, from the memo if it is known there. The picture shows what is chosen along two
-    coordinates of one family, sizes or capacity units of a level in use, and the others fixed:
-    unless --at says where, sizes at the largest, and nothing in use.
+    FILE is solved with all that is below it, as morello memo fill does. The picture shows what is
+    chosen along two coordinates of one family, sizes or units of a level in use, and the others
+    fixed: unless --at says where, sizes at the largest, and nothing in use.
     """
     path = None if listed else _picture_path(output, force)
     draw = None if path is None else _drawing()
     shown, fixed = _axes(axes), _fixed(at)
-    with memo_with_pages(session, request["memo"], off=request["no_memo"]) as memo:
+    with memo_with_pages(session, request["memo"], off=request["no_memo"], fill=True) as memo:
         kernel = compile_request(session, Request(**request), memo=memo)
         found = _pages(kernel, memo)
         pages = {variant: page for variant, (page, _) in found.items()}

@@ -15,32 +15,35 @@ from morello.memo.place import VARIABLE, default_path, is_off, named_path
 from morello.memo.store import Store
 
 
-def open_memo(session: Session, path: str | None, *, off: bool) -> Memo:
+def open_memo(session: Session, path: str | None, *, off: bool, fill: bool = False) -> Memo:
     """The memo for a search: never a reason not to compile; what is wrong with it is a warning.
 
     Args:
         session: Takes the warnings.
         path: What ``--memo`` names, if it is given.
         off: Whether ``--no-memo`` is given.
+        fill: Whether what other goals need is solved, too.
 
     Raises:
         UsageError: Both are given, or the path holds something that is no memo.
     """
     if off and path is not None:
         raise UsageError("--memo and --no-memo exclude each other", help="leave one of them out")
-    return Memo() if off else Memo.open(_named(path), warn=session.warn)
+    return Memo(fill=fill) if off else Memo.open(_named(path), warn=session.warn, fill=fill)
 
 
 @contextmanager
-def memo_with_pages(session: Session, path: str | None, *, off: bool) -> Iterator[Memo]:
+def memo_with_pages(
+    session: Session, path: str | None, *, off: bool, fill: bool = False
+) -> Iterator[Memo]:
     """The memo that is asked for, or one for this run where that keeps nothing."""
-    with open_memo(session, path, off=off) as memo:
+    with open_memo(session, path, off=off, fill=fill) as memo:
         if memo.store is not None and memo.store.writable:
             yield memo
             return
     with (
         TemporaryDirectory(prefix="morello-") as directory,
-        Memo.open(Path(directory, "memo.sqlite"), warn=session.warn) as memo,
+        Memo.open(Path(directory, "memo.sqlite"), warn=session.warn, fill=fill) as memo,
     ):
         yield memo
 

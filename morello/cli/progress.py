@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from morello.compiler import Progress as Step
 
-MAX_REPEATS = 1.0
+SHOWN_AFTER = 1.0
 """Seconds before anything is shown."""
 
 
@@ -56,7 +56,7 @@ class ProgressBar:
         )
 
     def _due(self) -> bool:
-        return time.monotonic() - self._start > MAX_REPEATS and self._console().is_terminal
+        return time.monotonic() - self._start > SHOWN_AFTER and self._console().is_terminal
 
     def _begin(self) -> tuple[Progress, TaskID]:
         from rich.progress import (  # noqa: PLC0415

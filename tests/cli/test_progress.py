@@ -12,8 +12,8 @@ from morello.cli.progress import ProgressBar
 from morello.compiler import Progress
 
 
-def _shown(terminal: bool, max_repeats: float, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(progress, "PATIENCE", max_repeats)
+def _shown(terminal: bool, seconds: float, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(progress, "SHOWN_AFTER", seconds)
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=100, _environ={"TERM": "xterm"})
     with ProgressBar(lambda: console) as bar:

@@ -73,7 +73,7 @@ def _written(case: Replayed, budget: str) -> str:
             case.text,
             defines=dict(case.defines),
             target=case.target,
-            memo=morello.Memo(),
+            memo=morello.Memo(fill=True),
             budget=budget or None,
         )
     except morello.MorelloError as error:
