@@ -21,7 +21,7 @@ from typing import Any
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 
-MAX_REPEATS = 60.0
+LONGEST_WAIT = 60.0
 """Seconds for one answer, on a machine that does much besides."""
 
 SWITCHES = (
@@ -74,7 +74,7 @@ class Page:
 
     def wait_until(self, expression: str) -> None:
         """Until a JavaScript expression is true: what an event starts may come a little later."""
-        ended = time.monotonic() + MAX_REPEATS
+        ended = time.monotonic() + LONGEST_WAIT
         while self.evaluate(expression) is not True:
             assert time.monotonic() < ended, expression
             time.sleep(0.01)
@@ -141,7 +141,7 @@ class _Connection:
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._reading], [], [], MAX_REPEATS)
+            ready, _, _ = select.select([self._reading], [], [], LONGEST_WAIT)
             part = os.read(self._reading, 1 << 16) if ready else b""
             if not part:
                 raise RuntimeError("the browser does not answer" if not ready else "it has ended")

@@ -19,7 +19,7 @@ from typing import Any
 from morello.errors import InternalError, MorelloError
 
 GIBIBYTE = 1 << 30
-MAX_REPEATS = 6
+SLOWER_BY = 6
 TURN = 500
 """Inputs that one process reads: what it keeps of them must not add up to a fault."""
 
@@ -33,7 +33,7 @@ Read = Callable[[int, Path], None]
 class Limits:
     """Of one input: seconds of a processor, and bytes beside what the process has at first.
 
-    An input that waits is given `MAX_REPEATS` times the seconds: other processes take their share.
+    An input that waits is given `SLOWER_BY` times the seconds: other processes take their share.
     """
 
     seconds: float = 10.0
@@ -93,7 +93,7 @@ def _lines(stream: int, child: int, limits: Limits) -> Iterator[bytes]:
     """
     rest = b""
     while True:
-        if not select.select([stream], [], [], 2 * MAX_REPEATS * limits.seconds + 5)[0]:
+        if not select.select([stream], [], [], 2 * SLOWER_BY * limits.seconds + 5)[0]:
             os.kill(child, signal.SIGKILL)
         part = os.read(stream, 1 << 16)
         if not part:
@@ -137,7 +137,7 @@ def _too_long(*_: object) -> None:
 
 def _set_alarms(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, MAX_REPEATS * seconds)
+    signal.setitimer(signal.ITIMER_REAL, SLOWER_BY * seconds)
 
 
 def _outcome(number: int, read: Read, directory: Path, limits: Limits) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from morello.search.results.solution import Solution
 from morello.search.solving.one_spec import Application
 
 
-class Likeness(Protocol):
+class Signature(Protocol):
     """Which derivations of a Spec are as good as one.
 
     Of derivations with equal codes only the first counts, for its own Spec and in those above. An
@@ -66,7 +66,7 @@ class Likeness(Protocol):
 
 
 def derivations(
-    solution: Solution, goal: Spec, likeness: Likeness | None = None
+    solution: Solution, goal: Spec, signature: Signature | None = None
 ) -> Iterator[Derivation]:
     """Derivations of a Spec that has an implementation, in increasing cost.
 
@@ -82,7 +82,7 @@ def derivations(
         goal: The Spec.
         likeness: Which derivations are left out; none gives all.
     """
-    enumeration = _Enumeration(solution, likeness)
+    enumeration = _Enumeration(solution, signature)
     for rank in count():
         found = enumeration.derivation(solution.canonical(goal), rank)
         if found is None:
@@ -156,9 +156,9 @@ class _Ranking:
 class _Enumeration:
     """Rankings of all Specs that were asked for."""
 
-    def __init__(self, solution: Solution, likeness: Likeness | None) -> None:
+    def __init__(self, solution: Solution, signature: Signature | None) -> None:
         self.solution = solution
-        self.likeness = likeness
+        self.signature = signature
         self.rankings: dict[Spec, _Ranking] = {}
 
     def derivation(self, spec: Spec, rank: int) -> Derivation | None:
@@ -194,8 +194,8 @@ class _Enumeration:
         if new:
             candidate.varies = self._varying(edge, plan)
         code: Hashable = len(ranking.found)
-        if self.likeness is not None:
-            code = self.likeness.code(plan, tuple(part.code for part in parts))
+        if self.signature is not None:
+            code = self.signature.code(plan, tuple(part.code for part in parts))
         if code in ranking.codes:
             candidate.alike += 1
             return
@@ -214,9 +214,9 @@ class _Enumeration:
         return [known[place] for place in edge.places]
 
     def _varying(self, edge: _Hyperedge, plan: PlanNode) -> tuple[int, ...]:
-        if self.likeness is None:
+        if self.signature is None:
             return tuple(range(len(edge.children)))
-        varies = zip(edge.places, self.likeness.varies(plan), strict=True)
+        varies = zip(edge.places, self.signature.varies(plan), strict=True)
         return tuple(sorted({place for place, does in varies if does}))
 
     def _hyperedge(self, spec: Spec, application: Application) -> _Hyperedge:
@@ -237,7 +237,7 @@ class _Enumeration:
         Only from the last rank that is not 0 onwards: so each is reached in one way.
         """
         ranking.taken = None
-        if self.likeness is not None and candidate.alike >= self.likeness.max_repeats:
+        if self.signature is not None and candidate.alike >= self.signature.max_repeats:
             return
         ranks, edge = candidate.ranks, candidate.edge
         assert edge is not None

@@ -70,7 +70,7 @@ class _Operands:
 
 
 class PlanSignature:
-    """Tells plans apart by their main parts: a `Likeness` for `morello.search.results.kbest`."""
+    """Tells plans apart by their main parts: a `Signature` for `morello.search.results.kbest`."""
 
     max_repeats = MAX_REPEATS
 
