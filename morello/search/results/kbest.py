@@ -80,7 +80,7 @@ def derivations(
     Args:
         solution: Solved tables that cover the goal.
         goal: The Spec.
-        likeness: Which derivations are left out; none gives all.
+        signature: Which derivations are left out; none gives all.
     """
     enumeration = _Enumeration(solution, signature)
     for rank in count():
