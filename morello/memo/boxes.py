@@ -77,8 +77,10 @@ def compress(table: Table) -> Boxes:
     """
     if table.size == 0:
         raise ValueError(f"a table of shape {table.shape} has no cells")
-    if table.ndim == 0:
-        return Boxes(*_whole(()), table.reshape(1))
+    if (table == table.reshape(-1)[0]).all():
+        return Boxes(*_whole(table.shape), table.reshape(-1)[:1].copy())
+    if 1 in table.shape:
+        return _with_single_cells(compress(table.squeeze()), table.shape)
     order = _merge_order(table)[::-1]
     runs = _runs(table.transpose(order))
     shape = [table.shape[axis] for axis in order]
@@ -234,6 +236,15 @@ def _without_rest(runs: _Runs) -> tuple[_Runs, int]:
     values, counts = np.unique(runs.value, return_counts=True)
     rest = values[counts.argmax()]
     return runs[runs.value != rest], int(rest)
+
+
+def _with_single_cells(boxes: Boxes, shape: Sequence[int]) -> Boxes:
+    """The same boxes in a table that has axes of one cell, too; most small tables have several."""
+    longer = [axis for axis, size in enumerate(shape) if size > 1]
+    low = np.zeros((len(boxes), len(shape)), boxes.low.dtype)
+    high = np.ones_like(low)
+    low[:, longer], high[:, longer] = boxes.low, boxes.high
+    return Boxes(low, high, boxes.value)
 
 
 def _whole(shape: Sequence[int]) -> tuple[Bounds, Bounds]:
