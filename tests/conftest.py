@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from zlib import crc32
@@ -21,6 +21,7 @@ from morello.resources import available_cores
 from morello.search.solving.compiled import compiled_solver
 from morello.startup.process import OBJECTS
 from morello.toolchain.build import STANDARD_FLAGS
+from morello.toolchain.compilers import Compiler, find_compiler
 
 SLOW = [HealthCheck.too_slow]  # other tests run beside these: nothing may depend on the clock
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=SLOW)
@@ -64,6 +65,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _checksum(case: pytest.Item) -> int:
     return crc32(case.nodeid.partition("[")[2].encode())
+
+
+@pytest.fixture(scope="session")
+def compiler() -> Compiler:
+    """The machine's."""
+    return find_compiler()
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Callable[[str, str], Path]:
+    """Writes a program that acts as a compiler: a shell script of that name."""
+
+    def write(name: str, script: str) -> Path:
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return program
+
+    return write
 
 
 @pytest.fixture(autouse=True)
