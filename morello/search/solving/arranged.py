@@ -35,8 +35,7 @@ class Arranged:
     """An alternative: its arrays over the box, with one more axis in front if it has tile sizes.
 
     ``cost`` is in cycles, ``volume`` in iterations. ``positions`` is the number of its options.
-    ``shape`` is that of the box in memory,
-    ``lists`` identify it.
+    ``shape`` is that of the box in memory; ``lists`` identify it.
     """
 
     shape: tuple[int, ...]

@@ -219,6 +219,7 @@ def _binding_record(shared: SharedBinding, rank: int) -> _Record:
             for step, length in zip(found.strides, found.shape, strict=True)
         ]
         words.append(address_of(found))
+        # Arrays broadcast from the last axis backwards: the axes that one lacks are the first.
         words.extend((0,) * (1 + rank - len(steps)))
         words.extend(steps)
 

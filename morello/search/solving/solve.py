@@ -84,12 +84,15 @@ def solve_variant(
         for step in planner.steps(bound, task.variant, boxes):
             step.improve(costs, choices, first, tables, scratch)
             if step.leads_to(task.variant):
+                # Kept after the step: its own changes need no second look. A tile size reads
+                # smaller sizes than it changes, and those are done.
                 again.append(_Repeated(first, step, costs.copy()))
         first += len(bound.tiles) or 1
     changes = bool(again)
     while changes:
         changes = False
         for repeated in again:
+            # Costs only fall: a cell that differs has changed since, and none changes back.
             changed = costs != repeated.seen
             if repeated.step.repeat(costs, choices, repeated.first, tables, scratch, changed):
                 np.copyto(repeated.seen, costs)

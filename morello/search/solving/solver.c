@@ -282,6 +282,7 @@ static int first_of_row(const Solver *s, const Form *f, const Groups *groups) {
   while (first > f->level + 1) {
     const int a = first - 1;
     const int64_t behind = from_axis(s, a);
+    // Volumes are there for sizes alone: a row over used memory would walk past their end.
     if (row * s->length[a] > ROW || (f->cost && a < s->used)) break;
     int same = !(axes_of(s, &f->stream[MASK]) & behind);
     same &= !f->cost || !(axes_of(s, &f->stream[COST]) & behind);
@@ -290,6 +291,7 @@ static int first_of_row(const Solver *s, const Form *f, const Groups *groups) {
       same &= !(axes_of(s, &f->stream[next_stream]) & behind);
       for (int g = 0; g < groups[c].count; g++) {
         const int64_t axes = groups[c].groups[g].axes;
+        // `join` makes one array of all that varies along a row. With no outer axis it stays small.
         same &= !(axes & behind) || !(axes & ~behind & ~(int64_t)TILE);
       }
       next_stream += 2 + groups[c].count;
@@ -351,6 +353,8 @@ static int make_child(Solver *s, Form *f, int64_t number, const int64_t *box, co
           f->level = a;
     if (!add_ranks(s, child, groups->groups, &groups->count, array, &from, axis, stride, f->tiles))
       return NO_MEMORY;
+    // Offsets are less than this product, so that it bounds them. Those made so far are not used
+    // then.
     stride *= axis.length;
     if (stride > INT32_MAX) return TOO_LARGE;
   }
@@ -366,6 +370,7 @@ static int make_form(Solver *s, Form *f, const int64_t *form, int64_t first,
   f->cost = (const double *)d.arrays[record];
   f->child = take(&s->chunks, d.uses * (int64_t)sizeof(Child));
   Groups *groups = take(&s->chunks, d.uses * (int64_t)sizeof(Groups));
+  // Of each child: the weight, what varies along a row, and at most AXES + 1 groups.
   const int64_t most = OWN_STREAMS + d.uses * (AXES + 3);
   f->stream = take(&s->chunks, most * (int64_t)sizeof(Stream));
   f->base = take(&s->chunks, most * (int64_t)sizeof(int64_t));
@@ -390,6 +395,8 @@ static int make_form(Solver *s, Form *f, const int64_t *form, int64_t first,
     streams += 2 + groups[c].count;
     arrays += record + 1 + arrays[record] * record;
   }
+  // A form without own children may be evaluated at any level. Of a large table it is done for one
+  // amount of used memory at a time: all options then find the same part in a cache.
   if (f->level < 0 && s->cells > LARGE) f->level = (s->used < s->axes ? s->used : s->axes - 1) - 1;
 
   f->outer = first_of_row(s, f, groups);
@@ -427,6 +434,8 @@ static void set(float *restrict r, float v, int64_t n) {
 }
 
 // A term of a row: set, or added to those before it.
+// A weight of 0 says that the sub-Spec is not there. What was read in its place may be infinite,
+// and infinity times 0 is no number: so 0 is put there.
 static void term(float *restrict r, const float *restrict v, const float *restrict w, float weight,
                  int64_t n, int first) {
   if (w && first)
@@ -454,6 +463,8 @@ static void add_base(float *restrict r, const double *cost, int64_t cost_step, c
 
 static int choose(const float *restrict r, float *restrict costs, int16_t *restrict choices,
                   int16_t option, int64_t n) {
+  // The first pass only reads: an option that improves nothing writes nothing. Where nothing
+  // applies, both costs are infinite, and the choice of -1 stays: no option comes before it.
   int any = 0;
   for (int64_t j = 0; j < n; j++)
     any |= (r[j] < costs[j]) | ((r[j] == costs[j]) & (choices[j] > option));
@@ -487,6 +498,8 @@ static void check_order(Solver *s, const Form *f, int64_t cell, int64_t n, int64
 
 static int evaluate_row(Solver *s, const Form *f, int64_t option) {
   const int64_t *at = f->at;
+  // What the mask refuses at both ends is cut off. What it refuses in between is evaluated with
+  // the rest, and made infinite at the end.
   const uint8_t *mask = f->mask + at[MASK];
   int64_t low = 0, high = f->row;
   if (!f->mask_step) {
@@ -497,6 +510,7 @@ static int evaluate_row(Solver *s, const Form *f, int64_t option) {
     if (low == high) return 0;
   }
   const int64_t n = high - low, cell = at[CELL] + low;
+  // An option before this one read cells that this one may still change.
   if (f->level == s->axes - 1 && cell <= s->read) s->again = 1;
   float *total = s->total;
   int first = 1;
@@ -587,6 +601,8 @@ static int evaluate(Solver *s, Form *f, int64_t tile, int depth) {
 static void solve_row(Solver *s) {
   for (int64_t i = 0; i < s->forms; i++)
     if (s->form[i].level == s->axes - 1) go_to(s, &s->form[i], s->axes - 1);
+  // A cell depends on earlier ones of its row alone. So each round makes one more final, at least,
+  // and this ends.
   int changed;
   do {
     s->read = -1;
@@ -653,6 +669,7 @@ static int make_table(Solver *s, const int64_t *box) {
     s->coordinate[s->axes] = axis.coordinate;
     s->length[s->axes++] = axis.length;
   }
+  // Rows need an axis. No array has a step along this one.
   if (!s->axes) s->length[s->axes++] = 1;
   for (int64_t a = s->axes - 1, stride = 1; a >= 0; stride *= s->length[a--]) s->stride[a] = stride;
 

@@ -55,6 +55,7 @@ class StepPlanner:
         if plans is None:
             arranged = arrange(bound.shared, boxes[variant], children, own)
             plans = self._sweeps.plan(arranged) or tuple(plan_updates(arranged))
+            # The cache raises an error for what is larger than all of it.
             if _bytes(plans) <= REMEMBERED:
                 self._plans[key] = plans
         if isinstance(plans, SweepPlan):

@@ -124,6 +124,7 @@ class Sweep:
         places = np.nonzero(columns)
         if not len(places[0]):
             return False
+        # Listed columns are copied one by one: from half of them on, slices of all are cheaper.
         all_ = 2 * len(places[0]) > columns.size
         cuts = _blocks(own.shape) if all_ else _listed(places, own.shape[0])
         self._run(cuts, own, choices, first, tables, True, scratch)
@@ -163,7 +164,9 @@ def _result(group: Group, sources: Sequence[Table], cut: _Cut, scratch: Scratch)
     for term in group.terms:
         value = sources[term.source][term.rows]
         if term.weight is not None:
+            # Columns that are listed have one axis, however many the plan has.
             weight = term.weight if value.ndim == term.weight.ndim else term.weight.reshape(-1, 1)
+            # Slot 0 has the sum so far, once there is one: products then go to the other.
             value = scratch.apply(np.multiply, value, weight, int(total is not None))
         total = value if total is None else scratch.apply(np.add, total, value, 0)
     if group.base is None:

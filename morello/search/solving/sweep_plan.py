@@ -37,6 +37,7 @@ class SweepPlanner:
         followed = [_follow(child, axis, rank) for child in arranged.children]
         found = [pair for pair in followed if pair is not None]
         wide = [a for a, n in enumerate(arranged.shape) if a != axis and n > 1]
+        # Blocks are cut along the first axis of the columns, so that there has to be one.
         if len(found) < len(followed) or not wide:
             return None
         ones = [a for a in range(rank) if a != axis and a not in wide]
@@ -86,6 +87,8 @@ def _follow(child: Child, axis: int, rank: int) -> tuple[Gather | None, Ints] | 
     gather = plan_gather(indices, child.shape, rank)
     if not child.own:
         return gather, moving
+    # A later tile size has to see what an earlier one of the same block changed: it reads the block
+    # itself, whose columns are those of the table.
     return (None, moving) if _is_identity(gather) else None
 
 

@@ -189,6 +189,7 @@ def _region(mask: Array, shape: tuple[int, ...]) -> Part:
         others = tuple(a for a in range(len(shape)) if a != axis)
         hit = np.flatnonzero(mask.any(axis=others))
         first, last = int(hit[0]), int(hit[-1]) + 1
+        # Of one axis the places may be listed. Two lists would be paired by numpy, not crossed.
         if sliced and len(hit) < last - first:
             region.append(hit)
             sliced = False
