@@ -69,6 +69,8 @@ class BindingCache:
         key = (box, property_values(self._context.target, variant, kind.properties))
         if key not in kind.found:
             shared, read = shared_binding(self._context, variant, alternative, box.open_grid, tiles)
+            # A variant that agrees in all that was read would have read the same. Earlier keys,
+            # with fewer values, are never met again: their bindings are evaluated anew.
             if not read <= set(kind.properties):
                 kind.properties = tuple(sorted({*kind.properties, *read}))
                 key = (box, property_values(self._context.target, variant, kind.properties))
@@ -105,6 +107,7 @@ def _distinct(values: Array, exists: Array) -> Collection[int]:
     exists = exists.reshape((1,) * (rank - exists.ndim) + exists.shape)
     others = tuple(a for a in range(rank) if values.shape[a] == 1 and exists.shape[a] > 1)
     here = exists.any(axis=others, keepdims=True) if others else exists
+    # What is left exists somewhere, so that a single place does.
     if here.size == 1:
         found = values
     elif here.shape == values.shape:

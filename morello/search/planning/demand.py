@@ -194,6 +194,7 @@ def _tileable(
     least = {d: min(values) for d, values in needed_sizes.items()}
     found, closed = dividing(least), None
     while found != closed:
+        # Smaller sizes only add dimensions: a round for each of them is enough.
         closed = found  # loops over these lead to smaller sizes, where more may stay packed
         least |= {d: min(tiling_closure(needed_sizes[d], context.target.sizes)) for d in closed}
         found = dividing(least)
@@ -233,6 +234,7 @@ def _least_sizes(variant: Variant) -> tuple[int, ...]:
             index = indices[dimension]
             if width and len(index.terms) == 1:
                 [(dim, factor)] = index.terms
+                # The least n with 1 + margins + factor * (n - 1) > width.
                 least[dim] = max((width - 1 - index.margins) // factor + 2, least[dim])
     return tuple(least.values())
 

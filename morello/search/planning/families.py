@@ -58,6 +58,8 @@ def discover(context: Context, goal: Family) -> FamilyGraph:
         nodes[family] = None
         # Reversed, so that the first child is explored first; order affects nothing but speed.
         children = dict.fromkeys(c for a in own for c in a.children)
+        # A child that waits further down in the stack comes again: it has to be finished before its
+        # parent is. The place further down then finds it done.
         stack += [(child, None) for child in reversed(children) if child not in nodes]
     live = [n for n in nodes.values() if n is not None]
     return FamilyGraph({n.family: n for n in _topological(live, goal)})
@@ -68,6 +70,7 @@ def _finish(
 ) -> FamilyNode | None:
     """The node of a family whose children are finished; none if it is dead."""
     kept = [a for a in found if all(c == family or nodes.get(c) is not None for c in a.children)]
+    # A family of which no alternative is left is dead, too: `all` of nothing is true.
     if all(family in a.children for a in kept):  # nothing but tilings: they lead nowhere
         return None
     consumes: frozenset[str] = frozenset()

@@ -153,6 +153,8 @@ class _Planner:
                 fitting = (i for i in range(first, last) if expected[i] <= most)
                 probe = next(fitting, last - 1)
             attempted = self.attempt(targets[probe])
+            # The range is halved after a guess that exceeds a limit or gains one target only. So
+            # few are planned even where guesses are bad.
             if isinstance(attempted, _Exceeded):
                 guess = not guess
                 first = probe + 1
@@ -206,6 +208,8 @@ class _Planner:
 
     def graph(self, target: Target) -> FamilyGraph:
         """The families of a target. They have its levels in them, but no tile sizes."""
+        # Levels with other units are other levels. So a graph is shared only by targets that differ
+        # in tile sizes, and by those only if no family depends on one.
         key = (target.levels, target.sizes if self._sized else ())
         if key not in self._graphs:
             self._report("finding families")

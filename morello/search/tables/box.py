@@ -124,7 +124,7 @@ class Box:
         return tuple(None if a[0] == IRRELEVANT else _rank_table(a) for a in self.axes)
 
     def rank(self, axis: int, values: int | Ints) -> Ints:
-        """Index of values in an axis' list; values that are not in it have index 0.
+        """Index of values in an axis' list; values that are not in it have that of some other.
 
         The caller masks those: they belong to Specs that do not exist.
         """

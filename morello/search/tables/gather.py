@@ -36,6 +36,7 @@ class Separable:
 
     def read(self, table: Table) -> Table:
         """Values for the region; a view where possible."""
+        # From the last one, as an index that drops its axis moves those behind it.
         for axis in range(len(self.indices) - 1, -1, -1):
             index = self.indices[axis]
             if isinstance(index, np.ndarray):
@@ -82,6 +83,7 @@ def plan_gather(indices: list[Ints], shape: tuple[int, ...], rank: int) -> Gathe
         followed.append(axis)
         parts.append(_part(index, axis, length))
     axes = [a for a in followed if a is not None]
+    # Two axes of the child that follow the same one are a diagonal: no slices give that.
     if len(set(axes)) < len(axes):
         return Scattered(_flat(indices, shape))
     order = tuple(sorted(range(len(axes)), key=lambda i: axes[i]))
