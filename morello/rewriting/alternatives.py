@@ -68,6 +68,7 @@ class RuleAlternative:
 
     def shape_on(self, operation: Operation) -> tuple[object, ...]:
         """The rule and its choices, of an operation's dimensions and operands their places."""
+        # A place is in a tuple, so that no chosen number is taken for one.
         place: dict[object, object] = {dim: (dim_at,) for dim_at, dim in enumerate(operation.dims)}
         chosen = tuple(
             value.key if isinstance(value, TensorRef) else place.get(value, value)
@@ -308,6 +309,7 @@ class _Enumeration:
             yield from self._finish(variables, axis)
             return
         choice = choices[position]
+        # One tile size is an axis of the box. Of a second one each value is an alternative.
         if choice.variable in self.rule.size_variables and axis is None:
             yield from self._choices(position + 1, variables, choice.variable)
             return

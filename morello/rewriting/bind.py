@@ -242,6 +242,7 @@ def _wider_than_panels(family: Family, at: Point) -> Iterator[Any]:
     for indices, operand, packing in zip(
         family.operation.operands, family.operands, at.packing, strict=True
     ):
+        # In this order: a panel that is read divides the variants that share a binding.
         if any(len(index.terms) > 1 for index in indices) and (panels := panel(packing)):
             for dimension, width in zip(operand.order[::-1], cuts(panels), strict=False):
                 if len(indices[dimension].terms) > 1:
@@ -259,6 +260,7 @@ def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[Shar
     for packing in product(*map(_packings, leaf.packing)):
         here = weight
         for own, value in zip(leaf.packing, packing, strict=True):
+            # Some cells have this packing, and others another one: each has a sub-Spec of its own.
             if isinstance(own, np.ndarray) and own.size > 1:
                 here = np.where(own == value, here, 0.0)
         if here is weight or here.any():

@@ -282,6 +282,7 @@ class Instantiation:
             taken = capacity_units(held, level, copied, state.sizes, self.target.page)
             total = state.used[level.name] + taken
             fits = fits & (total <= level.capacity)
+            # Where it does not fit, the result is masked: it need only be some valid coordinate.
             inside.used = {**state.used, level.name: np.minimum(total, level.capacity)}
         made = not self.structural and (source.intermediate or node.expanded is not None)
         shape = tensor.extents(state.sizes) if made else None
@@ -352,6 +353,8 @@ class Instantiation:
         size, tile = state.sizes[dim], self._value(node.step, state)
         count, remainder = size // tile, size % tile
         threads = self.f.family.threads if node.parallel else 1
+        # A chosen tile as large as the dimension would yield the Spec itself again. What a rule
+        # with a written step yields is smaller in another way (`progress`).
         guard = tile <= size if isinstance(node.step, ast.Number) else tile < size
         for tensor in state.tensors.values():
             guard = guard & can_be_cut(tensor, state.sizes, dim, tile)
@@ -363,6 +366,7 @@ class Instantiation:
             state = replace(state, sizes={**state.sizes, counting: 1})
         full = self._block(node.body, self._inside(state, parts, dim, tile))
         tail: Step = Sequence(())
+        # Where there is no remainder the tail has no weight: any size that can be will do.
         if not isinstance(remainder, np.ndarray) or np.any(guard & (remainder > 0)):
             tail = self._block(node.body, self._inside(state, parts, dim, np.maximum(remainder, 1)))
         return loop(

@@ -75,6 +75,7 @@ def _requests(
     read = f.family.operation.reads(position)
     for kernel, pattern in wanted_patterns(target, f, position, dtype, convertible=convertible):
         yield LayoutRequest(kernel, name, pattern, axes, reused, read, own)
+    # This ends: an operator on views is another one, of a lower rank (`progress`).
     for leaf in applied(f):
         below = spec_ref(leaf.family)
         for place, tensor in enumerate(leaf.tensors):

@@ -90,6 +90,8 @@ class _Lifetimes:
                     shown[tensor.key] = known[source.key]
                 return self._walk(body, shown)
             case Tiled(dim=dim, full=body):
+                # The tail has the same steps. A second round is enough: it begins with all that any
+                # iteration ends.
                 again = not self.out.indexed_by(dim)
                 return self._walk(body, known) or (self._walk(body, known) if again else None)
 

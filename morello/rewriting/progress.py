@@ -279,6 +279,8 @@ def _self_application(rule: Rule, leaf: Leaf, count: int) -> dict[str, str]:
     assert isinstance(leaf.step, ast.Apply)
     operands = leaf.step.arguments[:count]
     nearer = [_below_all(rule, leaf, operand) for operand in operands]
+    # The one that is left over is no farther than the farthest operand was. Each buffer is nearer
+    # than the operand whose place it takes, whichever that is.
     proven = sum(nearer) >= max(1, len(nearer) - 1)
     unknown = dict.fromkeys(COMPONENTS, "?")
     return {

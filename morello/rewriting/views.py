@@ -125,6 +125,7 @@ def _lies_together(source: TensorRef, view_map: ViewMap, target: Target, sizes: 
             together = together & (outer.step == inner.step * length)
         else:
             place = innermost_first.index(outer.dimension)
+            # At place 0, `place - 1` is the outermost dimension, which nothing follows.
             follows = innermost_first[place - 1] == inner.dimension and place and outer.step == 1
             row = shapes[0][inner.dimension]
             packed = np.greater(contiguity(source.packing), place) & bool(follows and known)
@@ -150,10 +151,12 @@ def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes)
     extents, margins = extents_in_memory(source, sizes), _margins(source, view_map)
     together: Any = np.True_
     inner: Any = 0
+    # Bytes from one element to the next along the dimension at hand.
     run: Any = source.operand.dtype.bytes
     for place, dimension in enumerate(reversed(order)):
         extent = extents[-1 - place]
         along = [p for p, axis in enumerate(view_map.axes) if axis.dimension == dimension]
+        # Elements along this dimension that the axes so far span without a gap.
         reach: Any = 1
         for position in sorted(along, key=lambda p: view_map.axes[p].step):
             step = view_map.axes[position].step

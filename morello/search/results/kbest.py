@@ -167,6 +167,7 @@ class _Enumeration:
         if ranking is None:
             ranking = self.rankings[spec] = self._ranking(spec)
         while len(ranking.found) <= rank:
+            # Only now: neighbours may need derivations of sub-Specs that nothing has asked for yet.
             if ranking.taken is not None:
                 self._neighbours(ranking, ranking.taken)
             if not ranking.queue:
@@ -193,6 +194,7 @@ class _Enumeration:
         plan = edge.plan(spec, parts)
         if new:
             candidate.varies = self._varying(edge, plan)
+        # Without a signature no two derivations are alike.
         code: Hashable = len(ranking.found)
         if self.signature is not None:
             code = self.signature.code(plan, tuple(part.code for part in parts))

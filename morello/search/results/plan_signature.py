@@ -190,6 +190,8 @@ def _tiled(step: Tiled, below: Iterator[Hashable], operands: _Operands) -> Hasha
 def _covered(step: Tiled, size: int, count: int, code: Hashable) -> dict[tuple[int, Hashable], int]:
     """How much of a loop's dimension is covered by which tiles, in ``count`` runs of a body."""
     match code:
+        # A loop directly around another one over the same dimension: its tiles are those of the
+        # inner one.
         case _Loop(dim=step.dim, unrolled=step.unrolled, covered=covered):
             return {tiles: extent * count for tiles, extent in covered.items()}
     return {(size, code): size * count}
