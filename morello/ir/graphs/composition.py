@@ -257,6 +257,7 @@ def _canonical_names(graph: Graph) -> dict[str, str]:
     def name(tensor: str, wanted: str) -> None:
         if tensor not in names:
             taken = set(names.values())
+            # One name more than are taken, so that one is free.
             numbered = (f"{wanted}{n}" for n in range(2, len(taken) + 3))
             names[tensor] = next(n for n in (wanted, *numbered) if n not in taken)
 

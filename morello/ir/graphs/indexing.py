@@ -125,6 +125,8 @@ class Indexing:
         The dimension of its producer is then that sum, and so of everything that the producer reads
         along it.
         """
+        # From the last one back: what reads through a window may itself be read through one, which
+        # `_in_own` has put in by then.
         for position, node in reversed(list(enumerate(self.graph.nodes[:-1]))):
             for place, index in enumerate(node.operation.operands[-1]):
                 (dim, _), *more = index.terms

@@ -40,6 +40,7 @@ def parts_for(
     network = _Network(tuple(nodes), dtypes, elements)
     results = dict.fromkeys([*outputs, *tensors_to_keep(network.nodes, outputs)])
     results |= dict.fromkeys(tensors_that_tell_sizes(network.nodes, results))
+    # Each round makes results of tensors that were none, so that this ends.
     while more := network.shared_sums(results) or network.cut(results):
         results |= dict.fromkeys(more)
     graphs = network.graphs(results)
@@ -122,6 +123,7 @@ class _Network:
         found = [(self.elements[n], -place, n) for place, n in enumerate(dividing(graph))]
         least, chosen = inf, None
         for size, _, name in sorted(found):
+            # What is computed again only adds to the size, and sizes rise from here.
             if size >= least:
                 break
             if (cost := size + self._again(graph, name)) < least:

@@ -112,6 +112,8 @@ def verify_tree(node: Node, arguments: Iterable[Tensor]) -> None:
     try:
         _verify(node, given, followed)
     except InternalError:
+        # Parts that are written in steps may fill a tensor only together, which regions cannot
+        # always say.
         if not in_steps:
             raise
         _verify(node, given, followed - in_steps)
@@ -349,6 +351,8 @@ class _Verifier:
         first = read.at(name, Affine())
         if count == 1:
             return [first]
+        # Only what the iteration right before wrote counts. What is older has to be in memory
+        # before the loop: that asks too much at worst.
         back = Affine(-step, ((name, 1),))
         bounds = {**self.bounds, name: (step, (count - 1) * step)}
         self.bounds, outer = bounds, self.bounds
@@ -362,6 +366,7 @@ class _Verifier:
         for part in rest:
             if part.version.at(name, Affine()) != part.version:
                 raise InternalError(f"{part.statement} reads {_text(part)}, which nothing wrote")
+            # A whole read, over all iterations, has the first one in it.
             over = replace(part, region=part.region.over(name, count, step))
             found = [over] if part.region == read.region else [*found, over]
         return found
@@ -377,6 +382,7 @@ class _Verifier:
 
     def _never_meet(self, loop: Loop | ParallelLoop, later: Region, earlier: Region) -> bool:
         """Whether what an iteration does to a region is apart from any before it."""
+        # Some pairs do not exist: their earlier iteration is before the first. More is asked then.
         back = Affine(0, ((loop.variable, 1), (DISTANCE, -loop.step)))
         bounds = {**self.bounds, DISTANCE: (1, loop.count - 1)}
         return disjoint(later, earlier.at(loop.variable, back), bounds)
