@@ -138,6 +138,8 @@ class _FirstUse:
             part = self._part(view)
             if not self.there[part].all():
                 kept = self._keeps(call, position)
+                # The copy is made while all loops in `first` are at 0. What is first used later on
+                # would never be stored.
                 if kept is None or len(used) > 1 or any(self.loops[name] for name in kept.first):
                     return False
                 self.kept[id(call)] = kept

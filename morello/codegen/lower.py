@@ -309,6 +309,8 @@ def _inside(step: Tiled, views: Mapping[str, View], variable: str = "") -> dict[
     count, tile, remainder = int(step.count), int(step.step), int(step.remainder)
     indices, stride = _indices(step), _stride(step)
     start = Affine(0, ((variable, 1),)) if variable else Affine(count * stride)
+    # Where the variable counts steps, a part begins that many tiles further on. A full tile is
+    # smaller than the whole by all but itself, the tail by all full tiles.
     at, less = Affine().plus(start, tile // stride), count * tile
     if variable:
         less += remainder - tile

@@ -104,6 +104,8 @@ def _together(streamed: _Row, first: int, steps: Sequence[Node]) -> list[int]:
     group: dict[int, _Row] = {}
     for position in range(first + 1, len(steps)):
         row = _row(steps[position])
+        # The loop stands where the last call does. So what comes before a call that cannot share
+        # it, or that needs all of an earlier one, stays where it is.
         if row is None or not _fits(streamed, row):
             group = {}
         elif any(_needs(row, before) for before in group.values()):

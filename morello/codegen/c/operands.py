@@ -119,7 +119,9 @@ class COperand:
             if width := cuts.get(dimension):
                 apart = storage.apart[dimension]
                 across, within, stays = self._scope.split(place, width)
+                # Panels are apart by whole rows of this width, gaps too: the quotient is exact.
                 total = total.plus(across, apart // width)
+                # C has to divide where the offset is known at run time only to be in some panel.
                 if not stays:
                     between.append(self._between_panels(within, width, apart, stride))
                     continue

@@ -53,6 +53,7 @@ def fetching(tile: NextTile, target: Target, variable: str, scope: CScope) -> li
     operand = COperand(tile.view.tensor.name, tile.view, scope, reads=True)
     count, apart = tile.pieces[tile.divided]
     per_step, rest = divmod(tile.share * apart, tile.loop.step)
+    # The variable is a multiple of the step: C need not divide where the share is one, too.
     along = f"{variable} * {per_step}"
     if rest:
         along = f"{variable} / {tile.loop.step} * {tile.share * apart}"

@@ -201,6 +201,7 @@ class CScope:
                 fits = factor * self.steps.get(variable, 1) % width == 0
                 (across if fits else within).append((variable, factor))
         rest = constant % width
+        # The largest rest: every variable has its last value.
         last = rest + sum(f * (self.ends.get(v, 1) - self.steps.get(v, 1)) for v, f in within)
         return Affine(constant - rest, tuple(across)), Affine(rest, tuple(within)), last < width
 

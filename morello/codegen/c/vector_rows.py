@@ -212,6 +212,8 @@ class RowWriter(MeaningWriter):
             f"const int {HEAD} = (int)((0 - {address}) % {lanes * element} / {element});"
         )
         self._if(f"{HEAD} > 0", Place(0, HEAD), body)
+        # The head has at most `lanes - 1` elements. So many whole vectors fit behind it, and less
+        # than two are left.
         whole = (size - lanes + 1) // lanes * lanes
         self._base, self._size = HEAD, whole
         self._vectors(unrolled, body)
@@ -293,6 +295,8 @@ class RowWriter(MeaningWriter):
         most = size // count // step * step
         parts = (
             part
+            # Within one page every distance from its ends comes up: to look further finds nothing
+            # more.
             for part in range(most, max(most - page // element, 0), -step)
             if SKEW_BYTES <= part * element % page <= page - SKEW_BYTES
         )
