@@ -103,6 +103,7 @@ def decompress(boxes: Boxes, shape: Sequence[int]) -> Table:
     extents = (boxes.high - boxes.low)[1:].astype(np.int64)
     strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
     cells, box = boxes.low[1:] @ strides, np.arange(len(boxes) - 1)
+    # The arrays grow with each axis, so that short ones come first.
     for axis in sorted(range(len(shape)), key=lambda axis: shape[axis]):
         if shape[axis] > 1:
             times = extents[box, axis]
@@ -196,6 +197,7 @@ def _runs(table: Table) -> _Runs:
     flat = table.reshape(-1)
     begins = np.empty(flat.size, bool)
     np.not_equal(flat[1:], flat[:-1], out=begins[1:])
+    # A run ends with its row, or it would be no box.
     begins[:: table.shape[-1] if table.ndim else 1] = True
     first = np.flatnonzero(begins)
     return _Runs(first, np.append(first[1:] - 1, flat.size - 1), flat[first])

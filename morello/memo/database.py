@@ -106,6 +106,7 @@ class Database:
         except FAILURES as error:
             if _is_damage(error):
                 self._replace(str(error))
+                # Once: what the new file takes for damage too would be so for ever.
                 return again and self.write(statements, again=False)
             self._stop_writing(str(error))
             self._say_unwritable()
@@ -330,4 +331,5 @@ def _transaction(connection: sqlite3.Connection, statements: Sequence[Statement]
 
 def _is_damage(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
+    # An extended result code has its primary one in the lowest byte.
     return isinstance(error, UnicodeError) or (code is not None and code & 0xFF in _DAMAGE)

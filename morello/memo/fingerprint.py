@@ -92,6 +92,7 @@ class Fingerprints:
                 continue
             found[own.name] = own = context.operators.get(own.name, own)
             for rule in usable:
+                # Which graphs arise below one is not known here: a pattern may be of any.
                 if rule.may_match(own) or (composition is not None and rule.pattern is not None):
                     yielded = self._rules[rule.name].yielded
                     pending += [context.operators[name] for name in yielded]

@@ -83,6 +83,8 @@ class Recalled:
             seen.add(spec)
             applied = self._application(spec, page)
             if applied is None:
+                # That nothing implements the goal is an answer. Of a Spec that a choice leads to,
+                # it is a contradiction.
                 if spec != self.canonical(goal) or page.choice_at(spec.coordinates) is not None:
                     self._pages.reject_page(self._context, spec.variant, page)
                 return False
