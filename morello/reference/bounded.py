@@ -150,6 +150,8 @@ def converted(tensor: Array | Bounded, dtype: DType) -> Bounded:
         return Bounded(values, error, NONE, dtype)
     specials = tensor.specials | kinds(ends[0]) | kinds(ends[1])
     finite, largest = np.isfinite(values), floating_limits(dtype).max
+    # An end beyond the range is an infinity, which is in `specials` already: numbers reach as far
+    # as the largest.
     inside = [np.where(finite, np.clip(end, -largest, largest), end) for end in ends]
     return Bounded(values, spread(values, *inside), specials & ~kinds(values), dtype)
 

@@ -98,6 +98,7 @@ class BoundedSum:
         error = self._products_error(products, wide, size)
         # A product of all factors but an infinite one may underflow to 0 if one is as small.
         vanishing = 2 * rounding.least + rounding.lost if len(factors) > 2 else 0.0
+        # One of so many factors is at most this if their product vanishes.
         vanishing **= 1 / max(1, len(factors) - 1)
         strange, nan = _special(products, total, vanishing)
         if len(factors) > 2:  # a product on the way may be beyond the range
@@ -145,6 +146,7 @@ class BoundedSum:
         """Infinities that partial sums in any order may be: those of all terms of one sign."""
         if not (self._size + error > self._rounding.largest).any():
             return NONE
+        # Of positive terms P and others N, the size is P + N and the value P - N.
         known, largest = np.isfinite(self._values), self._rounding.largest
         above, below = (
             np.where(known, (self._size + sign * self._values) / 2, self._size) + error > largest

@@ -78,6 +78,7 @@ class Truth:
 
     def both(self, other: Truth) -> Truth:
         """Where both conditions hold."""
+        # One that is certainly false decides, whatever the other one is.
         false = self.certain & ~self.value | other.certain & ~other.value
         return Truth(self.value & other.value, self.certain & other.certain | false)
 
@@ -268,6 +269,8 @@ class Errors:
             low, high = a.interval()
             begin = DOMAINS.get(name, -np.inf)
             undefined = low < begin
+            # The part of an interval that is in the domain counts. One that is all outside stays:
+            # both ends then give NaN.
             if undefined.any():
                 low = np.where(high < begin, low, np.maximum(low, begin))
             ends = function(low), function(high)
@@ -295,6 +298,7 @@ class Errors:
         if name in ("==", "!="):
             certain = (high < least) | (most < low) | (low == high) & (least == most)
         else:
+            # At these two corners the difference of both is least and largest.
             certain = OPERATIONS[name](low, most) == OPERATIONS[name](high, least)
         certain = decided(OPERATIONS[name], (a, b), value, certain, self.rounding.largest)
         return Truth(value, certain)
