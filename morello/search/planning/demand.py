@@ -284,6 +284,7 @@ def _chosen(
 
     What is known is believed if every choice applies where it was made.
     """
+    # A page that was rejected is not found again, so that this ends.
     while (chosen := memo.find(context, variant, box)) is not None:
         found: _Applicable = []
         applied = chosen.table < 0

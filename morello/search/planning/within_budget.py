@@ -82,6 +82,7 @@ def plan_within(
     full = planner.attempt(context.target)
     if not isinstance(full, _Exceeded):
         return Planned(context, planner.graph(context.target), full, None)
+    # The goal names these levels, and units in use. In other units it would be another Spec.
     fixed = {o.level.name for o in goal.family.operands}
     fixed |= {v.name for v, u in zip(context.target.bounded, goal.used, strict=True) if u}
     dtypes = {o.dtype for o in goal.family.operands}

@@ -87,6 +87,8 @@ class PlanSignature:
         if len(parts) == len(below) and _is_straight(plan.step):
             return _straight(frozenset().union(*(part.kernels for part in parts)), plan.cycles)
         own = tuple(str(i) for i in range(len(plan.spec.family.operands)))
+        # Full tiles and tail both count here: `_tiled` takes the one that covers more of the
+        # dimension.
         main = zip(below, _main_parts(plan, loop_share=0.0), strict=True)
         codes = [code if is_main else None for code, is_main in main]
         return _code(plan.step, iter(codes), _Operands(own, {}))

@@ -37,6 +37,7 @@ class Application:
 
     def intensity(self, below: Iterable[np.float32]) -> np.float32:
         """Cycles per iteration, given those of the sub-Specs."""
+        # Terms in their order, then the base: in another order it would not be the table's value.
         total: np.float32 | None = None
         for (_, weight), value in zip(self.uses, below, strict=True):
             term = value * weight

@@ -326,6 +326,7 @@ static Group *join(Solver *s, const Groups *from, int first, int64_t tiles) {
   return made;
 }
 
+// A joined group is dense over the axes of rows, which are its innermost ones.
 static int is_contiguous(const Solver *s, const Group *group, int64_t row, int64_t tiles) {
   int64_t size;
   dense(s, group->axes, tiles, &size);

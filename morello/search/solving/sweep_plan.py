@@ -116,6 +116,8 @@ def _groups(arranged: Arranged, rows: list[Ints], plan: SweepPlan) -> Iterator[G
     mask = grid(arranged.mask)
     weights = [grid(child.weight) for child in arranged.children]
     followed = [grid(r) for r in rows]
+    # A child that is not there has to be left out: a weight of 0 would make NaN of an infinite
+    # cost. So rows are grouped by the children that are there, a bit for each.
     code = np.zeros(shape, dtype=np.int64)
     for bit, weight in enumerate(weights):
         code |= (weight > 0).astype(np.int64) << bit
