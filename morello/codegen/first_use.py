@@ -81,6 +81,7 @@ def _kept(tensor: Tensor, source: View, node: Node) -> Mapping[int, FirstUseCopy
     Nothing if they cannot.
     """
     calls = [call for call in walk(node) if isinstance(call, KernelCall)]
+    # Neither may change before all is copied: the kernels read the original in place of the copy.
     changed = {call.operands[-1].tensor for call in calls}
     first = _FirstUse(tensor, source)
     return first.kept if not changed & {tensor, source.tensor} and first.reach(node) else {}

@@ -55,6 +55,7 @@ def pipelined(loop: Loop) -> Node:
         )
     )
     for buffer in reversed(buffers):
+        # It is filled again in each iteration, so that no one step fills it first.
         result = replace(buffer, body=result, copied=None)
     return result
 

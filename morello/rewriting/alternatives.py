@@ -344,6 +344,7 @@ class _Enumeration:
             below[places[id(use.leaf.node)]] = context.interned(use.leaf.family)
         children = tuple(dict.fromkeys(f for f in below if f is not None))
         consumed = self.rule.asked.union(*(u.consumed for u in uses)) & self.bounded
+        # What costs something, or holds for some sizes only, is more than another name.
         free = self.rule.declaration.cost is None and not self.rule.sized_guards
         renames = free and is_renaming(self.f, step)
         yield RuleAlternative(
@@ -410,6 +411,7 @@ def alternatives(
     found: list[Alternative] = []
     for rule in context.rules_for(family):
         found += _Enumeration(context, rule, _matched(rule, family), refusals).run()
+    # Kernels that cannot match are asked only where somebody wants to know why.
     kernels = context.kernels_for(family) if refusals is None else context.target.kernels
     for kernel in kernels:
         match = match_kernel(kernel, context.target, family)

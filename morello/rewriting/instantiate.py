@@ -273,8 +273,10 @@ class Instantiation:
             inside.places = {**state.places, tensor.key: place}
         inside.whole = state.whole and (source.intermediate or level == source.operand.level)
         taken: Size = 0
+        # An intermediate is nowhere yet that could be held.
         fits = fits & (copied or not source.intermediate)
         if not self.structural and layout is not None and layout.panel:
+            # What is no wider than a panel is plain: variants in panels have no such sizes.
             wide = tensor.extents(state.sizes)[layout.order[-1]] > width_of(layout.panel)
             fits = fits & (wide if node.expanded is None else False)
         if not self.structural and level.capacity is not None:

@@ -265,6 +265,8 @@ class RowWriter(MeaningWriter):
             self._block(starts, within, body)
         result, self._begun = self._combined(), totals
         assert self._update is not None
+        # A block adds to a total but once, so that one total is enough: the others stay as they
+        # began.
         value = self._apply(self._update, (totals[0], result))
         self._lines.append(f"{totals[0]} = {without_parentheses(value)};")
         self._enclose(outer, replace(over, step=length).head(block))
@@ -288,6 +290,7 @@ class RowWriter(MeaningWriter):
         """In how many parts side by side a row is done, and their elements; 0 if in none."""
         target, element = self._target, self._dtype.bytes
         size, operands = self._size, sum(self._is_along.values())
+        # Each part of each operand is a stream, and memory keeps up with so many.
         count = min(STREAMS, target.farthest.streams // operands, unrolled)
         if not self._in_memory or size * element < STREAMED_BYTES or count < 2:
             return 0, 0

@@ -196,6 +196,7 @@ class Indexing:
                 if len(seen) > 1:
                     yield from (d for index in seen for d, _ in index.terms)
                     if tensor not in self.graph.computed:
+                        # The dimension that the input has of its own there: see `access`.
                         yield f"{tensor}_{place}"
         yield from self._recomputing()
         for position, node in enumerate(self.graph.nodes):
@@ -204,6 +205,8 @@ class Indexing:
                 whole |= set(node.operation.dims).difference(node.operation.divisible_dims)
             for dim in whole:
                 yield from self._in_own(position, OperandIndex(((dim, 1),))).dims
+        # A part of what an earlier operation reduces would give the later ones a sum that is not
+        # done. What the last one reduces may be divided, if the output does not have it, too.
         outputs = {self._names[len(self.graph.nodes) - 1, d] for d in self._last.output_dims}
         for position, node in enumerate(self.graph.nodes):
             for dim in node.operation.reduced_dims:

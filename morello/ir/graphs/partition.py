@@ -90,6 +90,7 @@ def tensors_that_tell_sizes(nodes: Sequence[Node], kept: Collection[str]) -> lis
         if not dims_told(operation, [*tells, *output]).issuperset(operation.dims):
             more = [name for name in node.inputs if untold.pop(name, ())]
             found |= dict.fromkeys(more)
+            # With those kept, the operands of this one tell every size.
             told = frozenset(operation.dims)
         if node.output not in kept:
             untold[node.output] = frozenset(

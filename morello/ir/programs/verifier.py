@@ -438,6 +438,7 @@ def _add(writes: list[Access], write: Access, bounds: Bounds) -> None:
                 write = replace(write, region=both)
                 continue
         if not disjoint(before.region, write.region, bounds):
+            # Some of it is still to be seen. What is older must not come to stand behind it.
             if before.ordered != write.ordered or without(before.region, write.region, bounds):
                 break
             del writes[position]
