@@ -49,7 +49,7 @@ BY_NAME_HELP = (
     "put a buffer in the place of every operand, or of all but one of {matched}'s own, "
     "each at a level with the guard 'where distance(level) < nearest({matched})'"
 )
-"""Of an operator that is yielded by its own name: nothing else shrinks that is known to."""
+"""For an operator that is yielded by its own name: nothing else of it is known to shrink."""
 
 EXCHANGE_HELP = (
     "applied twice, it may give back what was matched; "

@@ -86,8 +86,8 @@ def is_seen_along_rows(source: TensorRef, view_map: ViewMap) -> bool:
 def _is_seen(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Any:
     """Whether there is one element along every dimension that a view leaves out.
 
-    Of what an operation only moves nothing is left out, but some has to lie together. Panels stay
-    whole: a view without the margins along them might have parts of some.
+    Where an operation only moves elements, nothing is left out, but some dimensions have to lie
+    together. Panels stay whole: a view without the margins along them might have parts of some.
     """
     result: Any = True
     if view_map.moving is None:
@@ -135,7 +135,7 @@ def _lies_together(source: TensorRef, view_map: ViewMap, target: Target, sizes: 
 
 
 def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Packing:
-    """How a view is packed: dimensions that it leaves out are no gap, steps and margins are one.
+    """How a view is packed. Dimensions that it leaves out make no gap, steps and margins do.
 
     From the fastest dimension on they are taken to lie together until there is a gap. What is
     beyond it is apart by as much as its step.

@@ -141,7 +141,7 @@ def _needs(later: _Row, earlier: _Row) -> bool:
 def _in_step(earlier: _Row, later: _Row) -> bool:
     """Whether both use what one of them writes along the row at the same places.
 
-    One element for the row the earlier one has read before the later one is done.
+    No tensor lies along the row for the one and is a single element for the other.
     """
     for mine in earlier.along:
         for other in later.along:

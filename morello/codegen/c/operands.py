@@ -73,8 +73,7 @@ class COperand:
     def pieces(self) -> tuple[tuple[int, int], ...]:
         """What it spans in memory: (how many, elements apart), those farthest apart first.
 
-        What touches is one. Of a part that begins within a panel, it is what one spans that begins
-        with it.
+        What touches is one. A part that begins within a panel counts as one that begins with it.
         """
         storage, layout = self._memory(), self.view.tensor.layout
         spans = [1] * len(storage.strides)

@@ -166,7 +166,7 @@ class StatementWriter:
         return [f"if ({name} < {end}) {{", *_indented(body), "} else {", *_indented(tail), "}"]
 
     def _ordered(self, body: Node, scope: CScope) -> list[str]:
-        """Between two pragmas, since a region may stand in a loop only once, and here is a tail."""
+        """Between two pragmas: a region may stand in a loop only once, and a tail has one, too."""
         inner = [*self.write(body, scope), *fence(self._target, body)]
         lines = ["{", *_indented(inner), "}"]
         wait, done = f"depend(sink: {scope.previous})", "depend(source)"
@@ -210,7 +210,7 @@ class StatementWriter:
         return [self._origin(node.origin, what), *body]
 
     def _beside(self, node: FusedRows, scope: CScope) -> list[str]:
-        """Steps of which some share a loop, with what these begin with where they stand."""
+        """Steps, some of which share a loop; what these begin with stands at their own places."""
         lines, writers = list[str](), list[RowWriter]()
         for position, step in enumerate(node.steps):
             if position in node.rows:

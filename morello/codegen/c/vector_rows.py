@@ -50,8 +50,8 @@ MOST_RESULTS = 8
 BLOCK_STEPS = 128
 """So many steps of a loop are added up by themselves, as are so many blocks of them, and so on.
 
-The error of a sum then grows with the number of levels, which a factor of 128 in length makes one
-more of. A step begins no more than 8 vectors, so that a block of 128 hides what its end takes.
+The error of a sum then grows with the number of levels: a row 128 times as long has one more. A
+step begins no more than 8 vectors, so that a block of 128 hides what its end takes.
 """
 
 WRAPPING = (ADD, "mul")
@@ -70,7 +70,7 @@ in L3, no slower in L2.
 """
 
 AHEAD_BYTES = 12 * 1024
-"""How far at least beyond a part of a row is fetched what comes next, in whole parts.
+"""How far ahead of a part of a row what comes next is fetched, at least: whole parts.
 
 Measured on a Zen 5: softmax of rows of 2 MiB in parts of 4 KiB is 1.1 to 1.2 times as fast with 8
 to 12 KiB as with 4; more is no faster.
@@ -339,9 +339,9 @@ class RowWriter(MeaningWriter):
     def _partial_type(self) -> str:
         """C type of a partial result: of an element, or of a vector of them.
 
-        A sum or product of single signed integers wraps around, and is held unsigned. To a signed
-        one belongs a conversion in each iteration. Of several such side by side, with arithmetic
-        behind the loop, gcc 12.2 makes vectors and forgets parts of them.
+        A sum or product of single signed integers wraps around, and is held unsigned. A signed one
+        would be converted in each iteration. Where several of these stand side by side, and
+        arithmetic behind the loop, gcc 12.2 makes vectors of them and forgets parts.
         """
         if self._lanes == 1 and self._update in WRAPPING and not self._dtype.floating:
             return f"uint{self._dtype.bytes * 8}_t"

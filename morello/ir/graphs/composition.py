@@ -96,14 +96,16 @@ class Composition:
     def intermediates(self) -> tuple[str, ...]:
         """Tensors that may be computed first, to be read by the rest.
 
-        Nothing is gained by keeping what elementwise operations hand to each other: they are one
-        expression, unless one leaves margins or merges rows, is read in several ways, reads in
-        another order what is read elsewhere, too, or some of them would evaluate it again and again
-        for elements of its own.
+        What elementwise operations hand to each other stays inside: they are one expression. It
+        does not if an operation leaves margins, merges rows, or reads in another order what is read
+        elsewhere, too. Nor does it if it is read in several ways, or would be evaluated again for
+        many elements of what reads it.
+
         A slice of an input costs nothing where it is read in place. Slices come before all else,
         one after the other: until then, every part of the graph would have the input's margins.
-        No sum is computed twice: what both parts need of one has to be there before. What serves
-        another tensor alone, that has to be kept, is computed with it where loops over that one
+
+        No sum is computed twice: what both parts need of one has to be there before. A tensor that
+        only serves another one, which has to be kept, is computed with that, if loops over that one
         divide all on the way.
         """
         slices = [name for name in self.graph.locals if self.is_slice(name)]

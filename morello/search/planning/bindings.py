@@ -22,7 +22,7 @@ SORTED_BY_NUMPY_FROM = 500
 
 
 class Needed:
-    """A shared binding that applies somewhere, without uses that exist nowhere; its demand."""
+    """A shared binding that applies somewhere, and its demand; uses that exist nowhere are gone."""
 
     def __init__(self, shared: SharedBinding) -> None:
         there = [(use, shared.mask & (use.weight > 0)) for use in shared.uses]

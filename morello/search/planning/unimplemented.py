@@ -79,7 +79,7 @@ def _another_type(target: Target, family: Family) -> str:
 
 
 def taken_apart(family: Family) -> str:
-    """Where an operation moves elements and computes, though statements do the one or the other."""
+    """Advice where one operation moves elements and computes: a statement may do one of these."""
     for operation, _ in _single(family):
         inputs = operation.operands[:-1]
         reads = any(index.margins for access in inputs for index in access)

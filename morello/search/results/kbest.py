@@ -73,8 +73,8 @@ def derivations(
     They are ordered by ``intensity``, float32; plans' ``cycles``, in float64, may disagree where
     costs are equal to seven digits.
 
-    The first is that of `reconstruct`. The next one needs the next one of no more Specs than one
-    plan has, beyond those that are known; a Spec that is new costs an evaluation of all that
+    The first is that of `reconstruct`. Each further one asks at most the Specs of one plan for a
+    derivation more. A Spec that is asked for the first time costs an evaluation of all that
     applies to it. Where many derivations are alike, many are looked at between two that are not.
 
     Args:

@@ -124,8 +124,8 @@ def concrete_step(
 def leaves(step: Step) -> list[tuple[Leaf, int]]:
     """Sub-Specs of a concrete step in program order, with how often the slowest thread runs each.
 
-    Tails that do not exist are left out. What is computed ahead of a call, it runs 0 times, and so
-    it does a tail for which another thread has time. What is done in order, it waits for.
+    Tails that do not exist are left out. What is prepacked runs 0 times in a call. So does a tail
+    for which another thread has time, unless it is done in order: then threads wait for it.
     """
     match step:
         case Leaf(prepack=ahead):
