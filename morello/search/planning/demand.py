@@ -109,6 +109,7 @@ def plan_tasks(
     cells = 0
     for node in graph.nodes.values():
         for variant, found_box in _boxes(context, node, demand[node.family], single_goal):
+            # A target's variants all have as many levels: equal lists have equal dimensions.
             box = boxes.setdefault(found_box.key, found_box)
             cells += box.cells
             if cells > limit:
@@ -142,6 +143,7 @@ def _add_demand(
     own: Variant,
 ) -> None:
     for use, variant in enumerate(bounds.variants):
+        # Tiles that stay in the variant are in its lists already: those are closed under tiling.
         if variant == own:
             continue
         values = found.values(use, ignored[variant.family])

@@ -146,6 +146,7 @@ class _Planner:
             raise self._too_large(targets[last], found)
         expected = [self._size(target) for target in targets]
         guess = True
+        # Whatever is before `first` exceeds a limit, and `last` does not.
         while first < last:
             probe = (first + last) // 2
             if guess:  # as many as the last one has, for its size

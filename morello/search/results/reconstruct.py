@@ -168,6 +168,7 @@ def own_features(target: Target, spec: Spec, option: Option) -> dict[str, float]
     values = np.array([target.every_coefficient[name].value for name in names])
     units = np.eye(len(names))
     counts = _own_costs(target, names, units, spec, option)
+    # Counts of a linear cost add up to it. If they do not, there is a maximum in it.
     if not np.isclose(counts @ values, own_cycles(target, spec, option), rtol=1e-9, atol=0):
         step = units * STEP
         above = _own_costs(target, names, values[:, None] + step, spec, option)

@@ -120,6 +120,7 @@ class Sweep:
             Whether they might.
         """
         own = self.plan.view(costs)
+        # Only the own table still changes, and of that a column reads no other one.
         columns = self.plan.view(changed).any(axis=0)
         places = np.nonzero(columns)
         if not len(places[0]):

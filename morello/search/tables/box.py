@@ -34,6 +34,7 @@ def tiling_closure(sizes: frozenset[int], tiles: tuple[int, ...]) -> frozenset[i
         if size in result:
             continue
         result.add(size)
+        # Whatever is added is smaller than the size that it comes from, so that this ends.
         below = [t for t in tiles if t < size]
         pending += below
         pending += [size % t for t in below if size % t]

@@ -91,6 +91,7 @@ def take_cheaper(
     chosen = choices[part.index]
     np.minimum(there, result, out=there)
     np.copyto(chosen, option, where=better)
+    # An index with a list gives copies, not views.
     if not part.sliced:
         costs[part.index], choices[part.index] = there, chosen
     return True
