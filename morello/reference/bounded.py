@@ -197,6 +197,7 @@ def covering(values: Array, choices: Sequence[tuple[Array, Bounded]], dtype: DTy
     error: Array = np.zeros(values.shape)
     specials: Array = np.zeros(values.shape, np.uint8)
     for possible, choice in choices:
+        # A choice that is special for certain has no interval. Its kind is in `specials`.
         numbers = np.isfinite(choice.values) | np.isinf(choice.error)
         ends = (np.where(numbers, end, values) for end in choice.interval())
         error = np.where(possible, np.maximum(error, spread(values, *ends)), error)

@@ -137,6 +137,7 @@ class BoundedSum:
         specials = self._specials | self._overflows(error)
         if not np.isfinite(error).all():
             error = np.where(np.isnan(error), np.inf, error)
+        # Infinities of both signs may meet in a sum.
         both = POSITIVE | NEGATIVE
         specials |= np.where((specials | kinds(values)) & both == both, NAN, NONE)
         error, specials = np.where(self._nan, 0.0, error), np.where(self._nan, NONE, specials)
@@ -194,6 +195,7 @@ def _special(products: Products, total: Array, vanishing: float) -> tuple[Array,
     for i, factor in enumerate(factors):
         if factor.specials.any():
             strange = strange | somewhere({i: factor.specials != 0})
+    # An infinite factor would show in the sum, if only as NaN where it meets a 0.
     if np.isfinite(total).all():
         return strange, nan
     for i, j in permutations(range(len(factors)), 2):

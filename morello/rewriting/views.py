@@ -144,6 +144,7 @@ def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes)
         return source.packing
     rank = len(source.operand.order)
     everything = packed_whole(len(view_map.axes), panel(source.packing))
+    # Nothing asks how rows lie at a level from which no lines are moved.
     if not source.operand.moves_lines(target):
         return everything
     order, page = source.operand.order, target.page

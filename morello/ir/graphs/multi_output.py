@@ -111,6 +111,7 @@ class _Network:
         while pending:
             graph = pending.pop()
             name = self._least(graph) if _sums(graph) > MOST_SUMS else None
+            # Some sums are on either side, so that both parts have fewer and this ends.
             if name is not None:
                 kept[name] = None
                 rest = (node for node in graph.nodes if node.output != name)
