@@ -94,6 +94,7 @@ class KernelAlternative:
     def shape_on(self, operation: Operation) -> tuple[object, ...]:
         """The kernel, and how its patterns match an operation of this structure."""
         match = self.match
+        # These objects are the kernel's own, which outlive the search.
         patterns = tuple(map(id, match.patterns.of))
         return (match.kernel.name, patterns, match.patterns.rows, match.fixed, match.variables)
 

@@ -210,8 +210,8 @@ class _Planner:
 
     def graph(self, target: Target) -> FamilyGraph:
         """The families of a target. They have its levels in them, but no tile sizes."""
-        # Levels with other units are other levels. So a graph is shared only by targets that differ
-        # in tile sizes, and by those only if no family depends on one.
+        # Levels with other units are other levels. So targets share a graph if only their tile
+        # sizes differ, unless families depend on these.
         key = (target.levels, target.sizes if self._sized else ())
         if key not in self._graphs:
             self._report("finding families")
