@@ -238,6 +238,7 @@ class _Lowering:
             threads = int(step.threads_used)
             return ParallelLoop(variable, step.dim, count, tile, threads, body, tail, self.origin)
         loop = Loop(variable, step.dim, count, _stride(step), body, step.unrolled, self.origin)
+        # Its step is 1, so that it has no tail: that is checked where the rule is declared.
         if step.pipelined:
             return pipelined(loop)
         return loop if tail is None else Block((loop, tail))
