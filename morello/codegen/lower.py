@@ -157,6 +157,8 @@ class _Lowering:
         self.leaf = leaf
         self.held: dict[str, Version] = {}
         """What lies in a tensor for now, by key, where that is not its own."""
+        self._joined: set[int] = set()
+        """Loops that become one with another: also of one tile they stay loops until then."""
 
     def node(self, step: Step, views: Mapping[str, View]) -> Node:
         match step:
@@ -229,7 +231,9 @@ class _Lowering:
 
     def _tiled(self, step: Tiled, views: Mapping[str, View]) -> Node:
         count, tile, remainder = int(step.count), int(step.step), int(step.remainder)
-        if count == 1 and not remainder and not step.parallel:
+        if step.pipelined:
+            self._joined |= set(map(id, _ends(step.full)))
+        if count == 1 and not remainder and not step.parallel and id(step) not in self._joined:
             return self.node(step.full, views)
         variable = self.names.fresh(step.dim)
         body = self.node(step.full, _inside(step, views, variable))
@@ -242,6 +246,14 @@ class _Lowering:
         if step.pipelined:
             return pipelined(loop)
         return loop if tail is None else Block((loop, tail))
+
+
+def _ends(step: Step) -> tuple[Step, Step]:
+    """The first and the last step of an iteration."""
+    while isinstance(step, Placed):
+        step = step.body
+    assert isinstance(step, Sequence), "an iteration of a pipelined loop has several steps"
+    return step.steps[0], step.steps[-1]
 
 
 def _reused(step: Step) -> frozenset[str]:

@@ -213,6 +213,24 @@ def test_an_error_names_the_rule_and_both_statements(call: Call) -> None:
     )
 
 
+@pytest.mark.parametrize("between", [False, True])
+def test_writes_that_are_joined_pass_no_other(call: Call, between: bool) -> None:
+    """Two halves of a value, and another one over a part of the first: before or after the second.
+
+    What was written over the first half is what is there, in either order.
+    """
+    first = call("copy", _view(X, 0, 4), _view(Y, 0, 4, "m"))
+    over = call("neg", _view(X, 2, 2), _view(Y, 2, 2, "v"))
+    second = call("copy", _view(X, 4, 8), _view(Y, 4, 8, "m"))
+    writes = (first, over, second) if between else (first, second, over)
+    all_of_it = call("add", _view(X), _view(Y, version="m"), _view(Y))
+    with pytest.raises(InternalError, match="has left 'y' for v there"):
+        verify_tree(Block((*writes, all_of_it)), (X, Y))
+    part = call("add", _view(X, 2, 2), _view(Y, 2, 2, "v"), _view(Y, 2, 2))
+    rest = (call("copy", _view(X, i, n), _view(Y, i, n)) for i, n in ((0, 2), (4, 8)))
+    verify_tree(Block((*writes, part, *rest)), (X, Y))
+
+
 def test_iterations_that_overlap_are_told_apart(call: Call) -> None:
     """The next iteration fills a buffer while this one reads it: part by part, or too early."""
 

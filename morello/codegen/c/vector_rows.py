@@ -290,8 +290,11 @@ class RowWriter(MeaningWriter):
         """In how many parts side by side a row is done, and their elements; 0 if in none."""
         target, element = self._target, self._dtype.bytes
         size, operands = self._size, sum(self._is_along.values())
-        # Each part of each operand is a stream, and memory keeps up with so many.
-        count = min(STREAMS, target.farthest.streams // operands, unrolled)
+        # Each part of each operand is a stream, and memory keeps up with so many. All parts have as
+        # many vectors of an iteration, or elements would be left out.
+        streams = target.farthest.streams or STREAMS * operands
+        most_parts = min(STREAMS, streams // operands, unrolled)
+        count = next((n for n in range(most_parts, 1, -1) if unrolled % n == 0), 0)
         if not self._in_memory or size * element < STREAMED_BYTES or count < 2:
             return 0, 0
         step, page = self._lanes * unrolled // count, target.page

@@ -427,13 +427,15 @@ def _left(loop: Loop | ParallelLoop, write: Access) -> Access:
 
 def _add(writes: list[Access], write: Access, bounds: Bounds) -> None:
     """Add what is written last; what it continues or hides goes."""
+    later: list[Region] = []  # of the same tensor, and still to be seen
     for position in reversed(range(len(writes))):
         before = writes[position]
         if before.tensor != write.tensor:
             continue
         if (before.version, before.ordered) == (write.version, write.ordered):
             both = joined(before.region, write.region)
-            if both is not None:
+            # Joined, the older one comes last. It must not pass what was written over it.
+            if both is not None and all(disjoint(before.region, r, bounds) for r in later):
                 del writes[position]
                 write = replace(write, region=both)
                 continue
@@ -442,6 +444,8 @@ def _add(writes: list[Access], write: Access, bounds: Bounds) -> None:
             if before.ordered != write.ordered or without(before.region, write.region, bounds):
                 break
             del writes[position]
+        else:
+            later.append(before.region)
     writes.append(write)
 
 

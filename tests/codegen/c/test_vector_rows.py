@@ -17,9 +17,17 @@ from .definitions import operation, targets
 TARGET = "x86.avx512"
 
 
-def _code(name: str, kernel: str, *shapes: tuple[int, ...], rank: int = 1) -> list[str]:
-    """The lines of one call between the arguments, the last shape being the output's."""
+def _code(
+    name: str, kernel: str, *shapes: tuple[int, ...], rank: int = 1, streams: int | None = None
+) -> list[str]:
+    """The lines of one call between the arguments, the last shape being the output's.
+
+    ``streams``: how many memory has, where that is not the target's.
+    """
     target = targets()[TARGET]
+    if streams is not None:
+        memory = replace(target.farthest, streams=streams)
+        target = replace(target, levels=(*target.levels[:-1], memory))
     roles = ["input"] * (len(shapes) - 1) + ["output"]
     arguments = [
         tensor(f"t{i}", shape, role=role)
@@ -77,6 +85,15 @@ def test_a_long_row_is_done_in_parts(
     (part, step, _), (rest, _, _) = _loops(_code(name, kernel, *shapes, rank=rank))
     assert step == 16 * 4 // parts
     assert 512 <= part * 4 % 4096 <= 4096 - 512
+    assert 32768 - 64 <= part * parts + rest <= 32768
+
+
+@pytest.mark.parametrize(("streams", "parts"), [(2, 2), (3, 2), (4, 4), (7, 4), (0, 4)])
+def test_parts_have_equally_many_vectors(streams: int, parts: int) -> None:
+    """Three parts of four vectors would leave one out; 0 streams are any number."""
+    code = _code("row_sum", "reduce_x16", (1, 32768), (1,), streams=streams)
+    (part, step, vectors), (rest, _, _) = _loops(code)
+    assert (step, vectors) == (16 * 4 // parts, 4)
     assert 32768 - 64 <= part * parts + rest <= 32768
 
 
