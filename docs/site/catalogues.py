@@ -141,10 +141,14 @@ def _kernels(definitions: Definitions) -> str:
 
 def _kernel(kernel: Microkernel) -> str:
     span = kernel.declaration.span
-    text = _text(Span(span.source, span.start, kernel.cost.span.end))
-    how = "its C is a template" if kernel.template is not None else "its C follows from the meaning"
-    flushes = " It takes subnormal numbers for 0." if kernel.clauses.flushes else ""
-    parts = [f"### {kernel.name}", f"{kernel.doc}{flushes}", _block(text, "mtarget")]
+    end = span.source.text.index("emit", kernel.cost.span.end)  # after what else is said
+    text = _text(Span(span.source, span.start, end)).rstrip()
+    how = (
+        "its C is a template"
+        if kernel.template is not None
+        else "its C follows from the definition"
+    )
+    parts = [f"### {kernel.name}", kernel.doc, _block(text, "mtarget")]
     return "\n\n".join([*parts, f"{_place(span)}; {how}."])
 
 

@@ -60,4 +60,7 @@ def require_known(kind: str, name: str, known: Iterable[str]) -> None:
     """Raise `MorelloError` with advice if there is no definition of this name."""
     names = sorted(known)
     if name not in names:
-        raise MorelloError(f"there is no {kind} '{name}'", help=suggestion(name, names))
+        raise MorelloError(
+            f"there is no {kind} '{name}'",
+            help=suggestion(name, names) or f"'morello {kind}s' lists them",
+        )

@@ -1,7 +1,8 @@
 """What a kernel may say between its cost and ``emit``: one row a clause.
 
-A new clause is a rule of ``grammar/target.lark``, a field of `ast.KernelClauses` and a row here.
-Lists of kernels show it then. Its checks are in `morello.checking.kernels`.
+A new clause is a rule of ``grammar/target.lark``, with its words in ``morello.tmLanguage.json``, a
+field of `ast.KernelClauses` and a row here. Lists of kernels show it then. Its checks are in
+`morello.checking.kernels`. What the search asks of it belongs in `morello.memo.fingerprint`.
 """
 
 from __future__ import annotations
