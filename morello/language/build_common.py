@@ -80,6 +80,11 @@ def kind_of(tree: Tree[Token]) -> str:
     return str(tree.data).rpartition("__")[2]
 
 
+def slots(tree: Tree[Token]) -> list[Any]:
+    """The places in a node: each a token, a tree or nothing, and which the grammar says."""
+    return tree.children
+
+
 def children(tree: Tree[Token] | None) -> list[Any]:
     """The parts of a node that are there; none of a node that is not."""
     return [] if tree is None else [child for child in tree.children if child is not None]
@@ -90,7 +95,7 @@ def text(token: Token | None) -> str:
     return "" if token is None else re.sub(r'\\(["\\])', r"\1", token[1:-1])
 
 
-def names(tokens: Iterable[Any]) -> tuple[str, ...]:
+def names(tokens: Iterable[object]) -> tuple[str, ...]:
     """Plain strings of tokens."""
     return tuple(str(token) for token in tokens)
 

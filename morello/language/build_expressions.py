@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from lark import Token, Tree
 
 from morello.language import ast
-from morello.language.build_common import Builder, children, kind_of
+from morello.language.build_common import Builder, children, kind_of, slots
 from morello.language.indices import with_scalars
 
 
 def expression(builder: Builder, tree: Tree[Token]) -> ast.Expr:
     """The node of any expression."""
     span = builder.span(tree)
-    parts: list[Any] = tree.children
+    parts = slots(tree)
     match kind_of(tree), parts:
         case "number", [value, unit]:
             return ast.Number(builder.number(value, unit), span=span)

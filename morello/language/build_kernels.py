@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from textwrap import dedent
-from typing import Any
 
 from lark import Token, Tree
 
 from morello.language import ast
-from morello.language.build_common import Builder, children, dotted, kind_of, names, text
+from morello.language.build_common import Builder, children, dotted, kind_of, names, slots, text
 from morello.language.build_expressions import expression, expressions, order, panel
 from morello.language.kernel_clauses import build_clauses
 
@@ -17,8 +16,7 @@ _FENCE = "```"
 
 def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     """A microkernel."""
-    parts: list[Any] = tree.children
-    name, target, doc, match, guards, cost, *rest = parts
+    name, target, doc, match, guards, cost, *rest = slots(tree)
     clauses = [part for part in rest if isinstance(part, Tree)]
     emitted, *streamed = (part for part in rest if isinstance(part, Token))
     return ast.KernelDecl(
@@ -59,7 +57,7 @@ def _template(token: Token) -> str:
 
 
 def _match(builder: Builder, tree: Tree[Token]) -> ast.KernelMatch:
-    parts: list[Any] = tree.children
+    parts = slots(tree)
     form = kind_of(tree)
     accumulating, operator, *rest = (None, *parts) if form == "row_match" else parts
     kinds = {"named_match": "named", "uniform_match": "op", "row_match": str(operator)}
@@ -78,8 +76,7 @@ def _match(builder: Builder, tree: Tree[Token]) -> ast.KernelMatch:
 def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
     """A pattern, with a name in front or without."""
     *name, pattern = children(tree) if kind_of(tree) == "named_pattern" else [tree]
-    parts: list[Any] = pattern.children
-    dtype, shape, levels, wanted, panels, vectors = parts
+    dtype, shape, levels, wanted, panels, vectors = slots(pattern)
     width = {kind_of(vectors): builder.integer(vectors.children[0])} if vectors else {}
     *named, farther = levels.children
     extents = children(shape)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from lark import Token, Tree
 
 from morello.language import ast
-from morello.language.build_common import Builder, children, kind_of, names, text
+from morello.language.build_common import Builder, children, kind_of, names, slots, text
 from morello.language.build_expressions import (
     element,
     expression,
@@ -30,8 +29,7 @@ def rules_file(builder: Builder, tree: Tree[Token]) -> ast.RulesFile:
 
 
 def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
-    parts: list[Any] = tree.children
-    _, name, inputs, scalars, output, tileable, doc, sizes, statements = parts
+    _, name, inputs, scalars, output, tileable, doc, sizes, statements = slots(tree)
     builder = replace(builder, scalars=frozenset(names(children(scalars))))
     return ast.OperatorDecl(
         name=str(name),
@@ -58,8 +56,7 @@ def _parameter(builder: Builder, tree: Tree[Token]) -> ast.TensorParameter:
 
 
 def _statement(builder: Builder, tree: Tree[Token]) -> ast.Statement:
-    parts: list[Any] = tree.children
-    target, update, value, elsewhere = parts
+    target, update, value, elsewhere = slots(tree)
     return ast.Statement(
         element(builder, target),
         str(update),
@@ -73,8 +70,7 @@ def _statement(builder: Builder, tree: Tree[Token]) -> ast.Statement:
 
 
 def _rule(builder: Builder, tree: Tree[Token]) -> ast.RuleDecl:
-    parts: list[Any] = tree.children
-    name, doc, matches, choices, guards, cost, result = parts
+    name, doc, matches, choices, guards, cost, result = slots(tree)
     operator, operands = _matches(builder, matches)
     return ast.RuleDecl(
         name=str(name),
@@ -145,8 +141,7 @@ def _step(builder: Builder, tree: Tree[Token]) -> ast.YieldNode:
 
 
 def _for_loop(builder: Builder, tree: Tree[Token]) -> ast.ForLoop:
-    parts: list[Any] = tree.children
-    kind, dimension, step, body = parts
+    kind, dimension, step, body = slots(tree)
     return ast.ForLoop(
         dimension=expression(builder, dimension),
         step=expression(builder, step),
@@ -158,8 +153,7 @@ def _for_loop(builder: Builder, tree: Tree[Token]) -> ast.ForLoop:
 
 
 def _with(builder: Builder, tree: Tree[Token]) -> ast.With:
-    parts: list[Any] = tree.children
-    variable, operand, expanded, level, dtype, layout, vector, body = parts
+    variable, operand, expanded, level, dtype, layout, vector, body = slots(tree)
     return ast.With(
         variable=str(variable),
         operand=str(operand),
@@ -181,8 +175,7 @@ def _expanded(builder: Builder, tree: Tree[Token]) -> ast.Expanded:
 
 
 def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
-    parts: list[Any] = tree.children
-    part, accumulating, serial, variable, substitutions, condition = parts
+    part, accumulating, serial, variable, substitutions, condition = slots(tree)
     pairs = (names(pair.children) for pair in children(substitutions))
     return ast.Reapply(
         variable=str(variable),
@@ -196,8 +189,7 @@ def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
 
 
 def _apply(builder: Builder, tree: Tree[Token]) -> ast.Apply:
-    parts: list[Any] = tree.children
-    when, accumulating, operator, arguments, condition = parts
+    when, accumulating, operator, arguments, condition = slots(tree)
     return ast.Apply(
         prepack=when == "prepack",
         ordered=when == "ordered",

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lark import Token, Tree
 
 from morello.language import ast, spec_ast
-from morello.language.build_common import Builder, children, dotted, kind_of
+from morello.language.build_common import Builder, children, dotted, kind_of, slots
 from morello.language.build_expressions import expression, expressions, optional, order, panel
 
 
 def spec_file(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecFile:
     """The whole file."""
-    parts: list[Any] = tree.children
-    target, *specs = parts
+    target, *specs = slots(tree)
     name = ast.Name(dotted(target), span=builder.span(target)) if target else None
     return spec_ast.SpecFile(name, tuple(_spec(builder, spec) for spec in specs))
 
 
 def _spec(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecDecl:
-    parts: list[Any] = tree.children
-    name, parameters, threads, body = parts
+    name, parameters, threads, body = slots(tree)
     items = children(body)
     return spec_ast.SpecDecl(
         name=str(name),
@@ -35,14 +31,12 @@ def _spec(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecDecl:
 
 
 def _parameter(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecParameter:
-    parts: list[Any] = tree.children
-    name, default = parts
+    name, default = slots(tree)
     return spec_ast.SpecParameter(str(name), optional(builder, default), span=builder.span(tree))
 
 
 def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
-    parts: list[Any] = tree.children
-    role, name, *declared = parts
+    role, name, *declared = slots(tree)
     dtype, shape, dimensions, panels = declared or (None, None, None, None)
     return spec_ast.TensorDecl(
         role=str(role),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from lark import Token, Tree
 
 from morello.language import ast
-from morello.language.build_common import Builder, children, dotted, kind_of, text
+from morello.language.build_common import Builder, children, dotted, kind_of, slots, text
 from morello.language.build_kernels import function, kernel
 
 _SOURCE = re.compile(r"[ \t]*;?[ \t]*#[ \t]*([^\n]*)")
@@ -26,8 +25,7 @@ def target_file(builder: Builder, tree: Tree[Token]) -> ast.TargetFile:
 
 
 def _target(builder: Builder, tree: Tree[Token]) -> ast.TargetDecl:
-    parts: list[Any] = tree.children
-    name, base, doc, body = parts
+    name, base, doc, body = slots(tree)
     items = children(body)
     single = {kind_of(i): i for i in items if kind_of(i) not in ("level", "coefficient")}
     builder.once((kind_of(i), i) for i in items if kind_of(i) in single)
@@ -53,8 +51,7 @@ def _integers(builder: Builder, tokens: Iterable[Token]) -> tuple[int, ...]:
 
 def _size(builder: Builder, tree: Tree[Token]) -> int:
     """``48 KiB`` or ``64``."""
-    parts: list[Any] = tree.children
-    return builder.integer(*parts)
+    return builder.integer(*slots(tree))
 
 
 # --------------------------------------------------------------------------- levels
@@ -84,7 +81,9 @@ def _property(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:
     return (_size(builder, amount),)
 
 
-def _coefficients(builder: Builder, items: Iterable[Any]) -> tuple[ast.CoefficientDecl, ...]:
+def _coefficients(
+    builder: Builder, items: Iterable[Tree[Token]]
+) -> tuple[ast.CoefficientDecl, ...]:
     chosen = [item for item in items if kind_of(item) == "coefficient"]
     return tuple(_coefficient(builder, item) for item in chosen)
 
