@@ -7,10 +7,11 @@ from math import prod
 
 import numpy as np
 
+from morello.ir.numeric import Ints
 from morello.ir.spec import Variant
 from morello.ir.target import Target
 from morello.search.results.solution import Solution
-from morello.search.tables.box import Box, Ints
+from morello.search.tables.box import Box
 
 
 def counts(solution: Solution) -> dict[str, int]:

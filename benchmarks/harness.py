@@ -12,9 +12,10 @@ from time import monotonic
 import numpy as np
 
 from benchmarks.machine import cache_bytes
+from morello.ir.numeric import Array
 from morello.reference.bounded import Bounded
 from morello.reference.compare import check_close
-from morello.runtime.signature import Array, aligned_bytes
+from morello.runtime.signature import aligned_bytes
 
 AWAKE = 0.05
 """Seconds after which threads that a call has started are on processors of their own."""

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from morello.codegen.goals import title
 from morello.errors import UsageError
 from morello.ir.goal import Goal
+from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
 from morello.ir.programs.tree import Program
 from morello.report.plan import Plan
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from morello.runtime.library import BoundCall, CompiledFunction, Out, Passed
     from morello.runtime.timing import Timing
     from morello.verify.program import VerificationReport
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True)

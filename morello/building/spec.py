@@ -26,7 +26,6 @@ from morello.building.nodes import declaration, site, target
 from morello.building.tensors import Operators, Tensor
 from morello.building.values import (
     NO_PLACE,
-    Array,
     DTypeLike,
     Extent,
     Scalar,
@@ -38,6 +37,7 @@ from morello.building.values import (
     scalar,
 )
 from morello.errors import UsageError
+from morello.ir.numeric import Array
 from morello.language import ast, spec_ast
 from morello.language.source import Source
 from morello.language.unparse_spec import unparse_specs

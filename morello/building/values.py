@@ -6,19 +6,17 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from morello.errors import UsageError
 from morello.ir.dtypes import DTYPES
 from morello.ir.layout import Order, row_major
+from morello.ir.numeric import Array
 from morello.language import ast
 from morello.language.signed_zero import is_negative_zero
 from morello.language.source import Source, Span
 from morello.language.unparse import unparse
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NO_PLACE = Span(Source("", ""), 0, 0)
 """The span of what has not been written yet."""
@@ -84,13 +82,13 @@ class Size:
         return f"<size {self}>"
 
 
-Extent = int | np.integer[Any] | Size
+Extent = int | np.integer | Size
 """A size of a tensor, in elements."""
 
-Scalar = float | np.integer[Any] | np.floating[Any] | Size
+Scalar = float | np.integer | np.floating | Size
 """The value of an operator's scalar. Python's whole numbers are floats too, to a type checker."""
 
-DTypeLike = str | np.dtype[Any] | type[Any]
+DTypeLike = str | np.dtype[np.generic] | type[object]
 """An element type: ``"f32"``, or what numpy calls it: ``np.float32``, ``"float32"``."""
 
 Shape = Extent | Sequence[Extent]

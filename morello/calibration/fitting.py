@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from morello.ir.numeric import Array
 
 STIFFNESS = 0.02
 """What leaving a coefficient costs, next to the error of one program."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from morello.ir.conversion import Array
+from morello.ir.numeric import Array
 from morello.ir.programs.tree import (
     Affine,
     Allocate,

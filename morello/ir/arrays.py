@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from morello.ir.layout import Layout
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from morello.ir.numeric import Array
 
 
 def to_memory(layout: Layout, array: Array) -> Array:

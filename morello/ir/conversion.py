@@ -8,13 +8,11 @@ integer: modulo 2^bits.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from morello.ir.dtypes import FLOATING_KINDS, DType
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from morello.ir.numeric import Array
 
 
 def convert(values: Array, dtype: DType) -> Array:

@@ -30,14 +30,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Table = npt.NDArray[np.signedinteger[Any]]
-Bounds = npt.NDArray[np.unsignedinteger[Any]]
+from morello.ir.numeric import Array, Ints
+
+Table = npt.NDArray[np.signedinteger]
+Bounds = npt.NDArray[np.unsignedinteger]
 
 _TESTS_AT_ONCE = 1 << 20
 """Containment tests of a vectorised look-up that are held in memory at a time."""
@@ -177,7 +177,7 @@ class _Runs:
     last: Ints
     value: Table
 
-    def __getitem__(self, chosen: npt.NDArray[Any]) -> _Runs:
+    def __getitem__(self, chosen: Array) -> _Runs:
         return _Runs(self.first[chosen], self.last[chosen], self.value[chosen])
 
 

@@ -24,9 +24,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from morello.errors import MorelloError
+from morello.ir.numeric import Array
 from morello.memo.boxes import Boxes
 from morello.memo.page import MAX_LENGTH, MAX_RANK, UNSOLVABLE, Axes, Choice, Page
 
@@ -212,7 +212,7 @@ class _Reader:
     def text(self) -> str:
         return self.take(self.number()).decode()
 
-    def column(self, count: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    def column(self, count: int, kind: np.dtype[Any]) -> Array:
         return np.frombuffer(self.take(count * kind.itemsize), kind)
 
     def end(self) -> None:

@@ -17,7 +17,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from morello.memo.boxes import Boxes, Ints, Table, compress, decompress, part, value_at
+from morello.ir.numeric import Ints
+from morello.memo.boxes import Boxes, Table, compress, decompress, part, value_at
 
 Axes = tuple[tuple[int, ...], ...]
 

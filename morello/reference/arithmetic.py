@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from morello.ir.conversion import Array, convert, convert_number
+from morello.ir.conversion import convert, convert_number
 from morello.ir.dtypes import DType
+from morello.ir.numeric import Array
 from morello.ir.operators import IDENTITIES
 from morello.language.evaluate import OPERATIONS, Operations, Value
 from morello.reference.views import part

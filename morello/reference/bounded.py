@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.ir.conversion import Array, convert
+from morello.ir.conversion import convert
 from morello.ir.dtypes import DType, floating_limits
+from morello.ir.numeric import Array
 
 EXACT: Array = np.zeros(())
 """The error of inputs and constants: none. Told by identity from an error that came out as 0."""

@@ -15,7 +15,8 @@ from itertools import permutations
 
 import numpy as np
 
-from morello.ir.conversion import Array, convert_number
+from morello.ir.conversion import convert_number
+from morello.ir.numeric import Array
 from morello.ir.operators import IDENTITIES
 from morello.reference.arithmetic import REDUCTIONS, Axes, Place, Products, Shape
 from morello.reference.bounded import (

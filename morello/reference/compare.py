@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.ir.conversion import Array
 from morello.ir.dtypes import FLOATING_KINDS, DType
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.reference.bounded import Bounded, kinds
 from morello.reference.composed import executable

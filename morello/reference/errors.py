@@ -32,8 +32,9 @@ from functools import partial
 
 import numpy as np
 
-from morello.ir.conversion import Array, convert_number
+from morello.ir.conversion import convert_number
 from morello.ir.dtypes import DType
+from morello.ir.numeric import Array
 from morello.ir.primitives import FUNCTION_ULPS
 from morello.language.evaluate import NEGATION, OPERATIONS, SELECTION, Operations, Value
 from morello.reference.arithmetic import Products, Shape, Total

@@ -11,8 +11,9 @@ from math import prod
 import numpy as np
 
 from morello.errors import UsageError
-from morello.ir.conversion import Array, convert
+from morello.ir.conversion import convert
 from morello.ir.dtypes import DType, floating_limits
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.language.diagnostics import suggestion
 from morello.reference.views import extents

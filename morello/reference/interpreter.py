@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.ir.conversion import Array, convert_number
+from morello.ir.conversion import convert_number
 from morello.ir.dtypes import DType
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.ir.programs import tree
 from morello.reference.composed import Executable, executable

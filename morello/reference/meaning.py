@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.ir.conversion import Array
 from morello.ir.dtypes import DType
 from morello.ir.graphs.constants import elsewhere_of, value_of
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate

@@ -15,7 +15,7 @@ from functools import partial as bind
 
 import numpy as np
 
-from morello.ir.conversion import Array
+from morello.ir.numeric import Array
 from morello.ir.operators import OperandIndex
 from morello.reference.bounded import Bounded, mapped
 from morello.reference.errors import Errors

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.ir.conversion import Array, convert
+from morello.ir.conversion import convert
 from morello.ir.dtypes import DType, floating_limits
+from morello.ir.numeric import Array
 from morello.reference.bounded import EXACT, NEGATIVE, NONE, POSITIVE, Bounded
 
 SLACK = 1 + 2.0**-20

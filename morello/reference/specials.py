@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from morello.ir.conversion import Array
+from morello.ir.numeric import Array
 from morello.reference.bounded import NAN, NEGATIVE, NONE, OUTWARD, POSITIVE, Bounded, kinds
 
 SPECIAL = ((POSITIVE, np.inf), (NEGATIVE, -np.inf), (NAN, np.nan))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.ir.conversion import Array
+from morello.ir.numeric import Array
 from morello.ir.operators import OperandIndex, Operation
 from morello.language import ast
 

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from morello.ir.layout import Packing, cuts, panel
+from morello.ir.numeric import Array
 from morello.ir.spec import Family, Variant
 from morello.language.evaluate import evaluate
 from morello.rewriting.alternatives import (
@@ -38,8 +39,6 @@ from morello.rewriting.alternatives import (
 from morello.rewriting.references import Point, Size, point
 from morello.rewriting.steps import Use, flatten
 from morello.rewriting.tracked import Property, TrackedPacking, tracked
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,10 @@ from typing import Any, Protocol, TypeVar
 
 from morello.codegen.generate import MOST_PROGRAMS
 from morello.errors import MorelloError, UsageError
+from morello.ir.numeric import Array
 from morello.reference.compare import MismatchError
 from morello.report.plan import Plan
 from morello.runtime.library import CompiledFunction
-from morello.runtime.signature import Array
 from morello.runtime.timing import Timing, contender, time_alternately
 from morello.search.search import Progress
 from morello.toolchain.compilers import find_compiler

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
 from morello.reference.inputs import make_all
 from morello.runtime.driver import repeat_driver
@@ -18,8 +16,6 @@ from morello.runtime.library import CompiledFunction, load
 from morello.runtime.signature import Signature, allocate
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def build_function(source: CSource, signature: Signature) -> CompiledFunction:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError, UsageError
+from morello.ir.numeric import Array
 from morello.runtime.driver import repeat_name
 from morello.runtime.passing import PackedWeight, Passing
 from morello.runtime.signature import (
     AnyArray,
     ArgumentInfo,
-    Array,
     Signature,
     aligned_bytes,
     allocate,

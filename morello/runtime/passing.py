@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from morello.runtime.signature import ArgumentInfo, Array, Signature
+from morello.ir.numeric import Array
+from morello.runtime.signature import ArgumentInfo, Signature
 from morello.toolchain.addresses import address_of
 
 

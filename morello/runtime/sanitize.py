@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from morello.errors import MorelloError, UsageError
+from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
 from morello.runtime.signature import (
     ALIGNMENT,
-    Array,
     PackingInfo,
     Signature,
     check_argument,

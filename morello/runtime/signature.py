@@ -20,12 +20,11 @@ from morello.errors import UsageError
 from morello.ir.arrays import from_memory, to_memory
 from morello.ir.dtypes import DType
 from morello.ir.layout import Layout, Order, row_major
+from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
 from morello.ir.programs.tree import Program, Tensor
 from morello.language.diagnostics import suggestion
 from morello.toolchain.addresses import address_of
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 PROCESSOR = 1
 """The processor's own memory, as DLPack numbers devices."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from morello.errors import MorelloError
 from morello.ir.arrays import from_memory, to_memory
+from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
 from morello.ir.programs.tree import Tensor, View
 from morello.reference.compare import check_close, reference
@@ -20,8 +20,6 @@ from morello.reference.views import part
 from morello.verify.families import region
 from morello.verify.kernel_programs import KernelProgram
 from morello.verify.sandbox import Case, Outcome
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)

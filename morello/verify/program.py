@@ -14,8 +14,8 @@ from math import prod
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.ir.conversion import Array
 from morello.ir.goal import Goal
+from morello.ir.numeric import Array
 from morello.ir.programs.tree import Loop, Node, ParallelLoop, walk
 from morello.reference.bounded import Bounded
 from morello.reference.compare import check_close

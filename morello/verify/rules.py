@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from morello.codegen.lower import Names, lower_step
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.layout import Layout, contiguity, panel, panel_of
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.ir.programs.tree import Apply, Block, KernelCall, Loop, Node, ParallelLoop, View
 from morello.ir.rule import Rule
@@ -36,8 +34,6 @@ from morello.verify.families import part_of_larger, region
 from morello.verify.measure import decreases
 from morello.verify.rule_instances import Instance, rule_instances
 from morello.verify.tried import Tried, tally
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 BUDGET = 200
 """Instances of a rule that are tried at least, unless the caller says otherwise."""

@@ -23,8 +23,8 @@ from benchmarks.runs import Measured, Setting, environment_of, measure
 from morello import MorelloError
 from morello.definitions import Definitions, load_definitions
 from morello.ir.dtypes import F32, S32
+from morello.ir.numeric import Array
 from morello.reference.bounded import bounded
-from morello.runtime.signature import Array
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.ir.conversion import Array, convert, convert_number
+from morello.ir.conversion import convert, convert_number
 from morello.ir.dtypes import BF16, DTYPES, F32, S8, S32, U8, DType
+from morello.ir.numeric import Array
 
 EVERY_BF16 = np.arange(1 << 16, dtype=np.uint16).view(BF16.numpy)
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from morello.ir.conversion import Array, convert
+from morello.ir.conversion import convert
 from morello.ir.dtypes import BF16, DTYPES, F32, S8, S32, U8, DType
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.language import ast
 from morello.language.evaluate import OPERATIONS

@@ -10,10 +10,10 @@ import pytest
 
 from morello.checking.operators import check_operators
 from morello.errors import MorelloError
-from morello.ir.conversion import Array
 from morello.ir.dtypes import BF16, F32, S8, S32, DType
 from morello.ir.graphs.composition import operation_of
 from morello.ir.graphs.graph import Node, expanded, graph_of
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation, Operator
 from morello.ir.sizes import sizes_from
 from morello.language.diagnostics import Collector

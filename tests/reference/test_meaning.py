@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from morello.errors import MorelloError
-from morello.ir.conversion import Array, convert, convert_number
+from morello.ir.conversion import convert, convert_number
 from morello.ir.dtypes import F32, S32, DType
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.language import ast
 from morello.reference import inputs as test_inputs

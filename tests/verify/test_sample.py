@@ -12,8 +12,8 @@ import pytest
 from morello.checking.specs import check_spec
 from morello.definitions import load_definitions
 from morello.errors import MorelloError
-from morello.ir.conversion import Array
 from morello.ir.goal import Goal
+from morello.ir.numeric import Array
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from morello.ir.numeric import Array
 from morello.ir.spec import Family, Variant
 from morello.rewriting.alternatives import Alternative, Context
-from morello.rewriting.bind import Array, SharedBinding, shared_binding
+from morello.rewriting.bind import SharedBinding, shared_binding
 from morello.rewriting.tracked import Property, property_values
 from morello.search.tables.box import Box
 

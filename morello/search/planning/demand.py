@@ -22,6 +22,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.ir.layout import contiguity, cuts, panel
+from morello.ir.numeric import Ints
 from morello.ir.spec import Family, Spec, Variant
 from morello.rewriting.alternatives import Alternative, Context, tiles_below
 from morello.rewriting.bind import Bound, bind, bound
@@ -29,7 +30,7 @@ from morello.rewriting.parts import stays_packed
 from morello.rewriting.references import spec_ref
 from morello.search.planning.bindings import BindingCache, Needed, needed
 from morello.search.planning.families import FamilyGraph, FamilyNode
-from morello.search.tables.box import IRRELEVANT, Box, Ints, tiling_closure
+from morello.search.tables.box import IRRELEVANT, Box, tiling_closure
 from morello.search.tables.memo_backend import Chosen, MemoBackend
 from morello.search.tables.options import Option
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.numeric import Array
 from morello.ir.spec import Spec
 from morello.ir.target import Coefficient, Target
 from morello.language.evaluate import evaluate
@@ -23,8 +24,6 @@ from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.results.solved_view import SolvedView
 from morello.search.solving.one_spec import Application, applications
 from morello.search.tables.options import Option
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 STEP = 2.0**-12
 """Cycles to both sides, over which slopes are taken: near to a bend, and far above rounding."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from morello.rewriting.bind import Array, SharedBinding
-from morello.search.tables.box import Box, Ints
+from morello.ir.numeric import Array, Ints
+from morello.rewriting.bind import SharedBinding
+from morello.search.tables.box import Box
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,12 @@ from zlib import crc32
 import numpy as np
 
 from morello.errors import MorelloError, UsageError
+from morello.ir.numeric import Array, Ints
 from morello.ir.spec import Variant
 from morello.resources import features
-from morello.rewriting.bind import Array, Bound, SharedBinding, SharedUse
+from morello.rewriting.bind import Bound, SharedBinding, SharedUse
 from morello.search.planning.demand import Task
-from morello.search.tables.box import Box, Ints
+from morello.search.tables.box import Box
 from morello.search.tables.gather import Table
 from morello.search.tables.scratch import Choices
 from morello.startup.cache import entry
@@ -36,8 +37,6 @@ SWITCH = "MORELLO_SOLVER"
 
 FLAGS = ("-O2", "-ftree-vectorize", "-ffp-contract=off")
 """Each product and each sum is rounded, as numpy does it. More of an optimiser gains nothing."""
-
-Words = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def compiled_solver() -> CompiledSolver | None:
@@ -180,7 +179,7 @@ class _Record:
     """Words that stay where they are, with the arrays that they have addresses of."""
 
     def __init__(self, words: list[int], arrays: list[Array]) -> None:
-        self._words: Words = np.asarray(words, dtype=np.int64)
+        self._words: Ints = np.asarray(words, dtype=np.int64)
         self._arrays = arrays
         self.address = address_of(self._words)
 

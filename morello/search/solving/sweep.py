@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.numeric import Array
 from morello.ir.spec import Variant
-from morello.rewriting.bind import Array
 from morello.search.tables.gather import Gather, Table
 from morello.search.tables.scratch import Choices, Part, Scratch, take_cheaper
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.rewriting.bind import Array
+from morello.ir.numeric import Array, Ints
 from morello.search.solving.arranged import Arranged, Child
 from morello.search.solving.sweep import Group, SweepPlan, Term
-from morello.search.tables.box import Ints
 from morello.search.tables.gather import Gather, Separable, Table, plan_gather
 from morello.search.tables.scratch import Part
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.numeric import Array
 from morello.ir.spec import Variant
-from morello.rewriting.bind import Array
 from morello.search.solving.arranged import Arranged, Child
 from morello.search.tables.gather import Gather, Table, plan_gather
 from morello.search.tables.scratch import Choices, Part, Scratch, take_cheaper

@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from morello.ir.numeric import Array, Ints
 from morello.ir.spec import Spec
-
-Ints = npt.NDArray[np.int64]
 
 IRRELEVANT = -1
 """The one value in the list of a level that is no coordinate of the family."""
@@ -85,7 +83,7 @@ class Box:
     def _storage_behind_one(self) -> tuple[int, ...]:
         return (0, *(1 + axis for axis in self.storage))
 
-    def stored(self, array: npt.ArrayLike) -> npt.NDArray[Any]:
+    def stored(self, array: npt.ArrayLike) -> Array:
         """An array over the box, with its axes in the order of memory.
 
         An axis before those of the box stays where it is.
@@ -97,11 +95,11 @@ class Box:
         front = array.ndim - rank
         return array.transpose(self._storage_behind_one if front else self.storage)
 
-    def in_memory(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def in_memory(self, memory: Array) -> Array:
         """A vector of as many cells as an array with the axes in the order of memory."""
         return memory.reshape([len(self.axes[a]) for a in self.storage])
 
-    def table(self, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def table(self, stored: Array) -> Array:
         """Such an array with the axes in the order of coordinates."""
         return stored.transpose(np.argsort(self.storage))
 

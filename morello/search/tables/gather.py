@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from morello.search.tables.box import Ints
+from morello.ir.numeric import Ints
 
 Table = npt.NDArray[np.float32]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from morello.ir.numeric import Array
 from morello.ir.spec import Variant
 from morello.rewriting.alternatives import Context
-from morello.rewriting.bind import Array
 from morello.search.tables.box import Box
 from morello.search.tables.options import Option
 
@@ -29,7 +29,7 @@ class Chosen:
     """The choices of every Spec of a box: ``table`` holds places in ``names``, or -1 for none."""
 
     names: tuple[Name, ...]
-    table: npt.NDArray[np.signedinteger[Any]]
+    table: npt.NDArray[np.signedinteger]
 
     @cached_property
     def _places(self) -> dict[Name, int]:
