@@ -11,6 +11,9 @@ import numpy as np
 FLOATING_KINDS = "fV"
 """Kinds of numpy's floating types; to numpy, a type of `ml_dtypes` is of kind V."""
 
+NumpyType = np.dtype[Any]
+"""What holds elements in numpy; of which scalars is known when a program runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class DType:
@@ -21,7 +24,7 @@ class DType:
     floating: bool
 
     @property
-    def numpy(self) -> np.dtype[Any]:
+    def numpy(self) -> NumpyType:
         """The dtype that holds it in numpy."""
         return _numpy_dtype(self.name)
 
@@ -69,7 +72,7 @@ def floating_limits(dtype: DType) -> FloatingLimits:
     )
 
 
-_STANDARD: dict[str, np.dtype[Any]] = {
+_STANDARD: dict[str, NumpyType] = {
     "f32": np.dtype(np.float32),
     "s32": np.dtype(np.int32),
     "s8": np.dtype(np.int8),
@@ -78,10 +81,10 @@ _STANDARD: dict[str, np.dtype[Any]] = {
 
 
 @cache
-def _numpy_dtype(name: str) -> np.dtype[Any]:
+def _numpy_dtype(name: str) -> NumpyType:
     if name == "bf16":
         import ml_dtypes  # noqa: PLC0415  (the start most often does without)
 
-        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        bfloat16: NumpyType = np.dtype(ml_dtypes.bfloat16)
         return bfloat16
     return _STANDARD[name]

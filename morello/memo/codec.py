@@ -21,7 +21,6 @@ import zlib
 from collections.abc import Iterable
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -169,7 +168,9 @@ def _boxes_out(page: Page) -> Iterable[bytes]:
         yield bounds[1:].T.astype(bound).tobytes()
 
 
-def _column_types(choices: int, shape: tuple[int, ...]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+def _column_types(
+    choices: int, shape: tuple[int, ...]
+) -> tuple[np.dtype[np.generic], np.dtype[np.generic]]:
     """Types of the columns of values and of bounds."""
     types = (np.min_scalar_type(largest) for largest in (choices, max(shape, default=1)))
     value, bound = (t.newbyteorder("<") for t in types)
@@ -212,7 +213,7 @@ class _Reader:
     def text(self) -> str:
         return self.take(self.number()).decode()
 
-    def column(self, count: int, kind: np.dtype[Any]) -> Array:
+    def column(self, count: int, kind: np.dtype[np.generic]) -> Array:
         return np.frombuffer(self.take(count * kind.itemsize), kind)
 
     def end(self) -> None:

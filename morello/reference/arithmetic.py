@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -34,11 +34,11 @@ class Products:
 
     factors: Sequence[tuple[Value, list[int]]]
     outputs: list[int]
-    order: Any
+    order: tuple[str, int] | bool
 
     def sum(self, arrays: Sequence[Array]) -> Array:
         """The sum with an array in place of each factor."""
-        arguments: list[Any] = []
+        arguments: list[Array | list[int]] = []
         for array, (_, axes) in zip(arrays, self.factors, strict=True):
             arguments += [array, axes]
         return np.asarray(np.einsum(*arguments, self.outputs, optimize=self.order))
@@ -62,7 +62,7 @@ class Arithmetic(Protocol):
     def constant(self, value: float) -> Value:
         """A number of the meaning, or a scalar, in the type that is computed in."""
 
-    def operand(self, tensor: Any) -> Value:
+    def operand(self, tensor: Value) -> Value:
         """What is read of a tensor, as elements of the type that is computed in."""
 
     def value(self, value: Value) -> Value:
@@ -96,7 +96,7 @@ class Numbers:
         """See `Arithmetic`; in numpy's type, so that 1 / 0 is infinite, and integers wrap."""
         return self._wide.type(convert_number(value, self._dtype))
 
-    def operand(self, tensor: Any) -> Array:
+    def operand(self, tensor: Array) -> Array:
         """See `Arithmetic`."""
         elements: Array = convert(tensor, self._dtype).astype(self._wide, copy=False)
         return elements

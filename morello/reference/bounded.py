@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -104,7 +103,7 @@ class Bounded:
         return np.where(anything, least, low), np.where(anything, most, high)
 
 
-def mapped(function: Callable[[Array], Array], tensor: Array | Bounded) -> Any:
+def mapped(function: Callable[[Array], Array], tensor: Array | Bounded) -> Array | Bounded:
     """See `Bounded.map`; an array is exact."""
     return tensor.map(function) if isinstance(tensor, Bounded) else function(tensor)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -111,7 +110,7 @@ def check_close(
     raise MismatchError(name, place, pair, bound, count)
 
 
-def _number(element: Any) -> int | float:
+def _number(element: np.generic) -> int | float:
     return float(element) if element.dtype.kind in FLOATING_KINDS else int(element)
 
 

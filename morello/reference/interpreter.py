@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
 
@@ -234,7 +234,7 @@ class _ViewMap:
     reach: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
-    first: tuple[Any, ...] = ()
+    first: tuple[int | EllipsisType, ...] = ()
 
 
 def _sight_of(view: tree.View) -> _ViewMap:
@@ -247,7 +247,7 @@ def _sight_of(view: tree.View) -> _ViewMap:
         steps[axis.dimension] = axis.step
     along = [axis.dimension for axis in view.every_axis]
     others = [d for d in range(rank) if d not in along]
-    first = (..., *(0 for _ in others))
+    first: tuple[int | EllipsisType, ...] = (..., *(0 for _ in others))
     return _ViewMap(view, False, tuple(reach), tuple(steps), (*along, *others), first)
 
 

@@ -20,7 +20,6 @@ from functools import partial
 from itertools import product
 from math import prod
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -269,7 +268,7 @@ class Meaning:
         )
 
 
-def _with_constants(expr: ast.Expr, convert: Callable[[float], Any]) -> ast.Expr:
+def _with_constants(expr: ast.Expr, convert: Callable[[float], Value]) -> ast.Expr:
     """The expression of an operator's meaning with every constant converted."""
     match expr:
         case ast.Number(value=value, span=span):

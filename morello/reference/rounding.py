@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from morello.ir.conversion import convert
-from morello.ir.dtypes import DType, floating_limits
+from morello.ir.dtypes import DType, NumpyType, floating_limits
 from morello.ir.numeric import Array
 from morello.reference.bounded import EXACT, NEGATIVE, NONE, POSITIVE, Bounded
 
@@ -38,7 +37,7 @@ class Rounding:
     largest: float
 
     @property
-    def wide(self) -> np.dtype[Any]:
+    def wide(self) -> NumpyType:
         """What numpy computes in: float64 where the type is floating."""
         return np.dtype(np.float64) if self.dtype.floating else self.dtype.numpy
 

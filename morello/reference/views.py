@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class ElementView:
 
 def part(array: Array, slices: Iterable[slice]) -> Array:
     """A rectangular part of an array, as a view even at rank 0."""
-    index: tuple[Any, ...] = (*slices, ...)
+    index: tuple[slice | EllipsisType, ...] = (*slices, ...)
     view: Array = array[index]
     return view
 

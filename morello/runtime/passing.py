@@ -77,7 +77,7 @@ class Passing:
 
 def _fitting(
     argument: ArgumentInfo,
-) -> tuple[ArgumentInfo, np.dtype[Any] | None, tuple[int, ...], tuple[int, ...], int]:
+) -> tuple[ArgumentInfo, np.dtype[np.generic] | None, tuple[int, ...], tuple[int, ...], int]:
     """An argument, and element type, shape, strides and alignment of an array that fits.
 
     None does where C code packs a weight in every call.
