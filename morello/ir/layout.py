@@ -25,19 +25,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any
 
 import numpy as np
+
+from morello.ir.numeric import AnySize, Size, Truth
 
 Order = tuple[int, ...]
 """Logical dimensions, the slowest first."""
 
-Packing = Any
-"""An int, or an int64 array that broadcasts over a box."""
+Packing = Size
+"""See `pack`: paged in bit 0, contiguity in bits 1 to 7, the panel in those above."""
 
-Panel = Any
-"""Width and height of panels as one number, or an array: width + 4096 * height; 0 for what is not
-cut."""
+Panel = Size
+"""Width and height of panels as one number: width + 4096 * height; 0 for what is not cut."""
 
 PANEL_SHIFT = 8
 """A packing is paged + 2 * contiguity + 256 * panel."""
@@ -57,17 +57,17 @@ def panel_of(written: int | tuple[int, int]) -> int:
     return width + (height << _HEIGHT_SHIFT)
 
 
-def width_of(panel: Panel) -> Panel:
+def width_of(panel: AnySize) -> AnySize:
     """Extent along the fastest dimension; 0 if that is not cut."""
     return panel & ((1 << _HEIGHT_SHIFT) - 1)
 
 
-def height_of(panel: Panel) -> Panel:
+def height_of(panel: AnySize) -> AnySize:
     """Extent along the dimension next to the fastest; 0 if that is not cut."""
     return panel >> _HEIGHT_SHIFT
 
 
-def cuts(panel: Panel) -> tuple[Panel, Panel]:
+def cuts(panel: AnySize) -> tuple[AnySize, AnySize]:
     """Extents of a panel, from the fastest dimension on; 0 along what is not cut."""
     return width_of(panel), height_of(panel)
 
@@ -77,7 +77,7 @@ def panel_text(panel: int) -> str:
     return f"({height_of(panel)}, {width_of(panel)})" if height_of(panel) else str(panel)
 
 
-def _layers(panel: Panel) -> Any:
+def _layers(panel: Panel) -> Size:
     """How many dimensions there are more in memory."""
     return (width_of(panel) > 0) + 0 + (height_of(panel) > 0)
 
@@ -215,32 +215,32 @@ def packed_whole(rank: int, panel: Panel) -> Packing:
     return pack(rank + _layers(panel), panel=panel)
 
 
-def pack(contiguity: Any, paged: Any = 0, panel: Any = 0) -> Packing:
+def pack(contiguity: AnySize, paged: AnySize = 0, panel: AnySize = 0) -> AnySize:
     """The packing of these parts."""
     return (panel << PANEL_SHIFT) + 2 * contiguity + paged
 
 
-def contiguity(packing: Packing) -> Packing:
+def contiguity(packing: AnySize) -> AnySize:
     """Number of innermost dimensions in memory that are packed together."""
     return (packing >> 1) & ((1 << (PANEL_SHIFT - 1)) - 1)
 
 
-def in_one_piece(packing: Packing, rank: int) -> Any:
+def in_one_piece(packing: Packing, rank: int) -> Truth:
     """Whether all of a view of this rank is packed together."""
     return contiguity(packing) == rank + _layers(panel(packing))
 
 
-def paged(packing: Packing) -> Packing:
+def paged(packing: AnySize) -> AnySize:
     """1 where rows are a multiple of the page apart, else 0."""
     return packing & 1
 
 
-def panel(packing: Packing) -> Panel:
+def panel(packing: AnySize) -> AnySize:
     """The panels, 0 where there are none."""
     return packing >> PANEL_SHIFT
 
 
-def shortened(layout: Layout, extents: Sequence[Any]) -> Panel:
+def shortened(layout: Layout, extents: Sequence[Size]) -> Panel:
     """Panels of a whole tensor of this shape: without a height that it does not go beyond."""
     width, height = cuts(layout.panel)
     if not height:
@@ -262,7 +262,7 @@ def cut_at(order: Order, packing: Packing, dimension: int) -> Packing:
     return np.where(height > 0, rank + 1 + (width > 0), 2)
 
 
-def narrowed(packing: Packing, extents: Sequence[Any], page: int = 0) -> Packing:
+def narrowed(packing: Packing, extents: Sequence[Size], page: int = 0) -> Packing:
     """Packing of a part: along what does not go beyond a panel, it is not cut any more.
 
     Its rows are then as far apart as the panel is wide.

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from morello.ir.numeric import AnySize
 from morello.language import ast
 from morello.language.signed_zero import is_negative_zero
 from morello.language.source import Span
@@ -180,7 +181,7 @@ LARGEST_SCALAR = 1 << 24
 """Of those that are whole numbers, in indices or sizes: what a tensor can have elements."""
 
 
-def is_whole(value: Any, least: int) -> bool:
+def is_whole(value: float, least: int) -> bool:
     """Whether a scalar may stand in an index or be a size."""
     return bool(least <= value <= LARGEST_SCALAR and value == int(value))
 
@@ -229,7 +230,7 @@ class OperandIndex:
         """How many elements it does not reach at both ends."""
         return self.low + self.high
 
-    def extent(self, sizes: Mapping[str, Any]) -> Any:
+    def extent(self, sizes: Mapping[str, AnySize]) -> AnySize:
         """How many elements there are where dimensions have these sizes, numbers or arrays."""
         if self.alone is not None:
             return sizes[self.alone]

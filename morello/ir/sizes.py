@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from morello.ir.numeric import AnySize
 from morello.ir.operators import OperandIndex, Operation
 
 
-def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[str, Any]:
+def sizes_from(operation: Operation, extents: Sequence[Sequence[AnySize]]) -> dict[str, AnySize]:
     """Sizes of an operation's dimensions from the shapes of its operands, inputs first.
 
     That of the output may be left out.
@@ -18,7 +18,7 @@ def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[s
         for access, shape in zip(operation.operands, extents, strict=False)
         for index, extent in zip(access, shape, strict=True)
     ]
-    found: dict[str, Any] = {}
+    found: dict[str, AnySize] = {}
     for index, extent in indexed:
         if (plain := index.alone) is not None:
             found.setdefault(plain, extent)
@@ -32,12 +32,12 @@ def sizes_from(operation: Operation, extents: Sequence[Sequence[Any]]) -> dict[s
 
 def dims_told(operation: Operation, indices: Iterable[OperandIndex]) -> frozenset[str]:
     """Dimensions whose sizes follow from the extents of what these index, and what is stated."""
-    found: dict[str, Any] = dict(operation.stated)
+    found = dict(operation.stated)
     _follow_sums([(index, 1) for index in indices], found)
     return frozenset(found)
 
 
-def with_hidden(operation: Operation, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_hidden(operation: Operation, sizes: Mapping[str, AnySize]) -> Mapping[str, AnySize]:
     """With the sizes of dimensions that index only what a graph computes on the way.
 
     Those are never divided, so that what is stated of one holds in every part, too.
@@ -59,7 +59,9 @@ def with_hidden(operation: Operation, sizes: Mapping[str, Any]) -> Mapping[str, 
     return found
 
 
-def _follow_sums(indexed: Sequence[tuple[OperandIndex, Any]], found: dict[str, Any]) -> None:
+def _follow_sums(
+    indexed: Sequence[tuple[OperandIndex, AnySize]], found: dict[str, AnySize]
+) -> None:
     """Add the sizes of what is the only unknown dimension of a sum."""
     changed = True
     while changed:

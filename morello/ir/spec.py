@@ -13,12 +13,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TypedDict, Unpack
 
 from morello.ir.dtypes import DType
 from morello.ir.layout import Order, contiguity, packed, paged, panel, panel_text
 from morello.ir.operators import Operation
 from morello.ir.target import Level, Target
+
+
+class OperandChanges(TypedDict, total=False):
+    """Fields of an operand that are to be others."""
+
+    dtype: DType
+    level: Level
+    order: Order
+    vector: int
+    weight: bool
+    aliased: bool
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ class Operand:
         """Whether anything asks how it lies in memory."""
         return target.moves_lines_from(self.level)
 
-    def changed(self, **changes: Any) -> Operand:
+    def changed(self, **changes: Unpack[OperandChanges]) -> Operand:
         """The same with some fields changed, itself where they are as they were."""
         if all(getattr(self, name) == value for name, value in changes.items()):
             return self

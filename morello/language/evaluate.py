@@ -19,6 +19,7 @@ import numpy as np
 from morello.language import ast
 
 Value = Any
+"""A number, an array, a text, a list to choose from, or what an environment or operations make."""
 
 Operations = Mapping[str, Callable[..., Value]]
 """What operators and functions do, by name: unary minus is `NEGATION`, ``if else`` `SELECTION`."""

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from morello.ir.dtypes import DType
 from morello.ir.layout import Packing
+from morello.ir.numeric import Size
 from morello.ir.operators import Operation, Operator
 from morello.ir.rule import Rule
 from morello.ir.spec import Family
 from morello.ir.target import Level, Microkernel, Target
 from morello.ir.views import ViewMap
 from morello.language import ast
-from morello.language.evaluate import evaluate
+from morello.language.evaluate import Value, evaluate
 from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope
@@ -28,7 +28,7 @@ from morello.rewriting.kernel_requests import requests
 from morello.rewriting.layout_requests import LayoutRequests
 from morello.rewriting.lifetimes import read_too_late
 from morello.rewriting.matching import KernelMatch, match_kernel, operation_refusal
-from morello.rewriting.references import Point, Size, SpecRef, TensorRef, spec_ref
+from morello.rewriting.references import Point, SpecRef, TensorRef, Variables, spec_ref
 from morello.rewriting.renaming import is_renaming
 from morello.rewriting.steps import Leaf, Step, flatten
 
@@ -58,7 +58,7 @@ class RuleAlternative:
     """
 
     rule: Rule
-    choices: tuple[tuple[str, Any], ...]
+    choices: tuple[tuple[str, Value], ...]
     axis: str | None
     children: tuple[Family, ...]
     consumes: frozenset[str]
@@ -121,7 +121,7 @@ def tiles_below(
 
 
 def scope_at(
-    target: Target, family: Family, alternative: Alternative, at: Point, tile: Size = None
+    target: Target, family: Family, alternative: Alternative, at: Point, tile: Size | None = None
 ) -> Scope:
     """What the expressions of an alternative stand for at these coordinates."""
     if isinstance(alternative, KernelAlternative):
@@ -153,7 +153,7 @@ def result_in(context: Context, alternative: RuleAlternative, scope: Scope) -> S
     )
 
 
-def choice_text(value: Any) -> str:
+def choice_text(value: Value) -> str:
     """A chosen value as it is recorded and shown."""
     return value.name if isinstance(value, TensorRef | Level) else str(value)
 
@@ -267,11 +267,11 @@ class _Enumeration:
 
     def run(self) -> Iterator[RuleAlternative]:
         """All alternatives of the rule."""
-        variables: dict[str, Any] = {self.rule.declaration.match.variable: self.f}
+        variables: Variables = {self.rule.declaration.match.variable: self.f}
         if self._allowed(0, variables):
             yield from self._operands(0, variables)
 
-    def _allowed(self, bound: int, variables: dict[str, Any]) -> bool:
+    def _allowed(self, bound: int, variables: Variables) -> bool:
         """Whether the guards hold that the variables bound so far decide."""
         scope = Scope(self.context.target, variables, {}, {}, view_maps=self.context.view_maps)
         for guard in self.rule.decided[bound]:
@@ -280,7 +280,7 @@ class _Enumeration:
                 return False
         return True
 
-    def _operands(self, position: int, variables: dict[str, Any]) -> Iterator[RuleAlternative]:
+    def _operands(self, position: int, variables: Variables) -> Iterator[RuleAlternative]:
         operands = self.rule.declaration.operands
         if position == len(operands):
             yield from self._choices(0, variables, None)
@@ -303,7 +303,7 @@ class _Enumeration:
                 yield from (t for t in self.f.tensors if kind != "weight" or t.operand.weight)
 
     def _choices(
-        self, position: int, variables: dict[str, Any], axis: str | None
+        self, position: int, variables: Variables, axis: str | None
     ) -> Iterator[RuleAlternative]:
         choices = self.rule.declaration.choices
         if position == len(choices):
@@ -321,7 +321,7 @@ class _Enumeration:
             if self._allowed(depth, bound):
                 yield from self._choices(position + 1, bound, axis)
 
-    def _finish(self, variables: dict[str, Any], axis: str | None) -> Iterator[RuleAlternative]:
+    def _finish(self, variables: Variables, axis: str | None) -> Iterator[RuleAlternative]:
         context = self.context
         step = instantiate(
             context.target,
@@ -359,18 +359,18 @@ class _Enumeration:
             divides="" if axis is None else self._divided(axis, variables),
         )
 
-    def _divided(self, axis: str, variables: dict[str, Any]) -> str:
+    def _divided(self, axis: str, variables: Variables) -> str:
         """The dimension that a tile size is of."""
         domain = self.rule.domain(axis)
         assert isinstance(domain, ast.Call)
         scope = Scope(self.context.target, variables, {}, {})
         return str(evaluate(domain.args[0], scope))
 
-    def _chosen(self, variables: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    def _chosen(self, variables: Variables) -> tuple[tuple[str, Value], ...]:
         order = (*self.rule.operand_variables, *self.rule.choice_variables)
         return tuple((n, variables[n]) for n in order if n in variables)
 
-    def _refuse(self, variables: dict[str, Any], reason: str) -> None:
+    def _refuse(self, variables: Variables, reason: str) -> None:
         if self.refusals is not None:
             shown = tuple((n, choice_text(v)) for n, v in self._chosen(variables))
             self.refusals.append(Refusal(self.rule.name, shown, reason))

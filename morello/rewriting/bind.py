@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from morello.ir.layout import Packing, cuts, panel
-from morello.ir.numeric import Array
+from morello.ir.numeric import Array, Number, Size, Truth
 from morello.ir.spec import Family, Variant
 from morello.language.evaluate import evaluate
 from morello.rewriting.alternatives import (
@@ -36,7 +35,7 @@ from morello.rewriting.alternatives import (
     result_in,
     scope_at,
 )
-from morello.rewriting.references import Point, Size, point
+from morello.rewriting.references import Point, point
 from morello.rewriting.steps import Use, flatten
 from morello.rewriting.tracked import Property, TrackedPacking, tracked
 
@@ -51,7 +50,7 @@ class SharedUse:
     """
 
     place: int
-    packing: tuple[Packing, ...]
+    packing: tuple[int | TrackedPacking, ...]
     weight: Array
     coordinates: tuple[Size, ...]
 
@@ -232,7 +231,7 @@ def _bind_rule(
     )
 
 
-def _wider_than_panels(family: Family, at: Point) -> Iterator[Any]:
+def _wider_than_panels(family: Family, at: Point) -> Iterator[Truth]:
     """Where operands in panels are wider than one, of those that sums of dimensions index there.
 
     Narrower ones are plain, and in the box for its other sizes only. Panels of other operands are
@@ -266,12 +265,12 @@ def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[Shar
             yield SharedUse(place, packing, here, coordinates)
 
 
-def _packings(packing: Packing) -> list[Packing]:
+def _packings(packing: Packing) -> list[int | TrackedPacking]:
     """The different ones among those of a box."""
     return [packing] if isinstance(packing, int | TrackedPacking) else np.unique(packing).tolist()
 
 
-def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:
+def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Number:
     """Volume of a sub-Spec over the Spec's, without the sizes that they share: those cancel."""
     over = list(child)
     under: list[Size] = []
@@ -285,7 +284,7 @@ def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Size:
     return prod(over, start=np.float64(1)) / prod(under, start=np.float64(1))
 
 
-def _all(conditions: Iterable[Any]) -> Array | None:
+def _all(conditions: Iterable[Truth]) -> Array | None:
     """Where all of these hold; none if nowhere, and then the remaining ones are not evaluated."""
     result = np.asarray(True)
     for condition in conditions:

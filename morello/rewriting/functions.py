@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,11 @@ from morello.ir.dtypes import DType
 from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, panel, row_major, shortened, width_of
+from morello.ir.numeric import Number, Size, Truth
 from morello.ir.target import Level, Microkernel, Target
 from morello.ir.views import ViewMap
 from morello.language import ast
-from morello.language.evaluate import evaluate
+from morello.language.evaluate import Value, evaluate
 from morello.rewriting.layout_requests import LayoutRequest, LayoutRequests
 from morello.rewriting.matching import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
@@ -33,10 +33,10 @@ from morello.rewriting.patterns import (
     patterns_for,
 )
 from morello.rewriting.references import (
-    Size,
     Sizes,
     SpecRef,
     TensorRef,
+    Variables,
     elements,
     lines,
     registers,
@@ -60,14 +60,14 @@ class Scope:
     """
 
     target: Target
-    variables: Mapping[str, Any]
+    variables: Variables
     sizes: Sizes
     used: Mapping[str, Size]
     match: KernelMatch | None = None
     requests: Callable[[SpecRef, TensorRef, DType], LayoutRequests] | None = None
     view_maps: Callable[[SpecRef, TensorRef], Iterable[ViewMap]] | None = None
 
-    def name(self, node: ast.Name) -> Any:
+    def name(self, node: ast.Name) -> Value:
         """A variable, a coefficient or a level."""
         if node.id in self.variables:
             return self.variables[node.id]
@@ -75,7 +75,7 @@ class Scope:
             return self.target.coefficients[node.id].value
         return self.target.level_by_name[node.id]
 
-    def attribute(self, base: Any, node: ast.Attribute) -> Any:
+    def attribute(self, base: Value, node: ast.Attribute) -> Value:
         """``X.level``, ``X.dtype``, ``f.out``, and ``f``'s operands and scalars by their names."""
         match base, node.name:
             case SpecRef(), "out":
@@ -87,11 +87,11 @@ class Scope:
             case _:
                 return base.operand.dtype
 
-    def element(self, node: ast.Element) -> Any:
+    def element(self, node: ast.Element) -> Value:
         """Elements occur in operators' meanings only."""
         raise AssertionError(f"an element of '{node.tensor}' outside of an operator's meaning")
 
-    def call(self, node: ast.Call, args: tuple[Any, ...]) -> Any:
+    def call(self, node: ast.Call, args: tuple[Value, ...]) -> Value:
         """A function of the rule language."""
         return SPEC_FUNCTIONS[node.function](self, *args)
 
@@ -344,7 +344,7 @@ def _identity(_: Scope, f: SpecRef) -> float | None:
     return f.family.operation.identity
 
 
-def _has_layout(scope: Scope, tensor: TensorRef, layout: Layout) -> Any:
+def _has_layout(scope: Scope, tensor: TensorRef, layout: Layout) -> Truth:
     panels = shortened(layout, tensor.extents(scope.sizes))
     return (tensor.operand.order == layout.order) & (panel(tensor.packing) == panels)
 
@@ -366,7 +366,7 @@ def _steps(scope: Scope, dim: str, tile: Size) -> Size:
     return -(-scope.sizes[dim] // tile)
 
 
-def _share(scope: Scope, dim: str, number: Size) -> Size:
+def _share(scope: Scope, dim: str, number: Number) -> Size:
     """At least 1 and at most the size, whatever the number is."""
     size = scope.sizes[dim]
     if isinstance(number, int):
@@ -383,13 +383,13 @@ def _free(scope: Scope, level: Level) -> Size:
     return level.capacity - scope.used[level.name]
 
 
-def _fits_argument_cache(scope: Scope, bytes: Size) -> Any:
+def _fits_argument_cache(scope: Scope, bytes: Size) -> Truth:
     """Whether a call would find them where arguments are, beside the farthest level."""
     return np.less_equal(bytes, max(level.arguments for level in scope.target.levels))
 
 
-def _transfer(kind: str, *, by_rows: bool = False) -> Callable[[Scope, TensorRef, Level], Size]:
-    def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Size:
+def _transfer(kind: str, *, by_rows: bool = False) -> Callable[[Scope, TensorRef, Level], Number]:
+    def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Number:
         return transfer_cycles(scope.target, tensor, scope.sizes, level, kind, by_rows=by_rows)
 
     return cycles
@@ -399,9 +399,9 @@ _FETCH, _STORE = _transfer("fetch"), _transfer("store")
 _FETCH_ROWS, _STORE_ROWS = (_transfer(kind, by_rows=True) for kind in ("fetch", "store"))
 
 
-def _traffic(scope: Scope, f: SpecRef, level: Level) -> Size:
+def _traffic(scope: Scope, f: SpecRef, level: Level) -> Number:
     operation = f.family.operation
-    total: Size = 0.0
+    total: Number = 0.0
     in_memory = ((p, t) for p, t in enumerate(f.tensors) if t.operand.addressable)
     for position, tensor in in_memory:
         if operation.reads(position):
@@ -438,7 +438,7 @@ def _broadcasts(scope: Scope, f: SpecRef) -> int:
     return sum(not operation.writes(p) for p in _row_operands(scope, f, False))
 
 
-SPEC_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "output_dims": _output_dims,
     "reduced_dims": _reduced_dims,
     "tile_sizes": _tile_sizes,

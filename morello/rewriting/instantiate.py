@@ -14,29 +14,30 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
 from morello.ir.graphs.data_movement import rearranged
 from morello.ir.layout import Axis, Layout, Packing, packed_whole, panel, shortened, width_of
+from morello.ir.numeric import Size, Truth
 from morello.ir.operators import OperandIndex, Operation, Operator, is_whole
 from morello.ir.spec import Family, Operand
 from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap, view_map
 from morello.language import ast
-from morello.language.evaluate import evaluate
+from morello.language.evaluate import Value, evaluate
 from morello.language.unparse import unparse
 from morello.rewriting.functions import Scope, is_unrolled
 from morello.rewriting.lifetimes import places_of
 from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed
 from morello.rewriting.references import (
+    ABSENT,
     INTERMEDIATE,
     OperandView,
-    Size,
     Sizes,
     SpecRef,
     TensorRef,
+    Variables,
     capacity_units,
     operation_sizes,
 )
@@ -76,7 +77,7 @@ class Instantiation:
         self.sizes: Sizes = sizes or {}
         self.used: Mapping[str, Size] = used or {}
 
-    def run(self, block: ast.Block, variables: Mapping[str, Any]) -> Step:
+    def run(self, block: ast.Block, variables: Variables) -> Step:
         """The tree for a block, with the rule's variables bound."""
         bound = {n: v for n, v in variables.items() if isinstance(v, TensorRef)}
         tensors = {t.key: t for t in (*self.f.tensors, *bound.values())}
@@ -85,7 +86,7 @@ class Instantiation:
         state = _State(self.f, tensors, aliases, dict(variables), self.sizes, self.used, places)
         return self._block(block, state)
 
-    def applied(self, node: ast.Apply, variables: Mapping[str, Any]) -> Leaf:
+    def applied(self, node: ast.Apply, variables: Variables) -> Leaf:
         """What one application in the result becomes, outside of loops and buffers."""
         tensors = {t.key: t for t in self.f.tensors}
         return self._apply(node, _State(self.f, tensors, {}, dict(variables), {}, {}, {}))
@@ -108,7 +109,7 @@ class Instantiation:
     def _wanted(self, node: ast.Reapply | ast.Apply, state: _State) -> bool:
         return node.condition is None or bool(self._value(node.condition, state))
 
-    def _value(self, expr: ast.Expr, state: _State) -> Any:
+    def _value(self, expr: ast.Expr, state: _State) -> Value:
         return evaluate(expr, Scope(self.target, state.variables, state.sizes, state.used))
 
     # ------------------------------------------------------------------ leaves
@@ -163,7 +164,7 @@ class Instantiation:
         known[name] = renamed[intermediate]
         found = {own: state.tensors[known[own]] for own in part.tensors}
         shared = {*producer.tensors} & {*consumer.tensors}
-        required: Any = True
+        required: Truth = True
         if known[name] in {t.key for t in self.f.tensors}:
             found[name], required = self._rearranged(name, found[name], state)
             shared = set()  # the other part is not done
@@ -183,7 +184,7 @@ class Instantiation:
         required = required & possible
         return leaf(sizes, self._used(state), required=required, intermediate=place)
 
-    def _rearranged(self, name: str, operand: TensorRef, state: _State) -> tuple[TensorRef, Any]:
+    def _rearranged(self, name: str, operand: TensorRef, state: _State) -> tuple[TensorRef, Truth]:
         """An intermediate as it is seen in an operand, and what must hold for that."""
         whole = self.f.family.operation.operator
         composition = whole.composition
@@ -219,7 +220,7 @@ class Instantiation:
         assert rank is not None, f"'{operator.name}' cannot take operands of these ranks"
         values = (float(self._value(e, state)) for e in _numbers(node.arguments[count:]))
         scalars = tuple(zip(operator.scalars, values, strict=True))
-        required: Any = all(
+        required: Truth = all(
             is_whole(dict(scalars)[n], least) for n, least in operator.least.items()
         )
         operation = operation_at(operator, rank, node.accumulating, scalars)
@@ -234,7 +235,7 @@ class Instantiation:
             required = required & condition
         return Leaf(node, child, tensors, sizes, used, node.prepack, node.ordered, required)
 
-    def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Any]:
+    def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Truth]:
         """An operand, and what must hold for it to be what is asked for."""
         if isinstance(argument, ast.Call):
             sources = [_not_prepacked(state.tensors[own.key]) for own in self.f.tensors]
@@ -252,7 +253,8 @@ class Instantiation:
 
     def _with(self, node: ast.With, state: _State) -> Step:
         source = state.tensors[state.aliases[node.operand]]
-        indices, fits = source.indices, True
+        fits: Truth = True
+        indices = source.indices
         if node.expanded is not None:
             indices, fits, state = self._for_each_step(node.expanded, source, state)
         copied = node.layout is not None
@@ -292,14 +294,15 @@ class Instantiation:
 
     def _for_each_step(
         self, expanded: ast.Expanded, source: TensorRef, state: _State
-    ) -> tuple[tuple[OperandIndex, ...], Any, _State]:
+    ) -> tuple[tuple[OperandIndex, ...], Truth, _State]:
         """Indices of one tensor for each step of a loop, what must hold for that, and their scope.
 
         Each part is one element, so that all of them are a row, and any of them lies together.
         """
         dim, counting = self._value(expanded.dimension, state), self._counting(expanded, state)
         indices = (*source.indices, OperandIndex(((counting, 1),)))
-        sizes, alone = state.sizes, True
+        alone: Truth = True
+        sizes = state.sizes
         if not self.structural:
             steps = -(-sizes[dim] // self._value(expanded.step, state))
             for extent in source.extents(sizes):
@@ -317,7 +320,7 @@ class Instantiation:
     ) -> Packing:
         """Of a tensor at another level. Contiguity is forgotten where nothing asks for it."""
         if self.structural:
-            return None
+            return ABSENT
         rank = len(operand.order)
         if layout is not None:
             return packed_whole(rank, shortened(layout, source.extents(sizes)))
@@ -388,7 +391,7 @@ class Instantiation:
         rank = len(tensor.indices) - 1
         seen = ViewMap(tensor.indices[:-1], tuple(map(Axis, range(rank))), (0,) * (rank + 1))
         order = tuple(d for d in tensor.operand.order if d < rank)
-        packing = None if self.structural else packed_whole(rank, 0)
+        packing = ABSENT if self.structural else packed_whole(rank, 0)
         operand = tensor.operand.changed(order=order)
         return replace(
             tensor,
@@ -438,7 +441,7 @@ class _State:
     f: SpecRef
     tensors: dict[str, TensorRef]
     aliases: dict[str, str]
-    variables: dict[str, Any]
+    variables: Variables
     sizes: Sizes
     used: Mapping[str, Size]
     places: Mapping[str, str]
@@ -479,7 +482,7 @@ def instantiate(
     operators: Mapping[str, Operator],
     f: SpecRef,
     block: ast.Block,
-    variables: Mapping[str, Any],
+    variables: Variables,
     sizes: Sizes | None = None,
     used: Mapping[str, Size] | None = None,
 ) -> Step:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from morello.ir.layout import Axis, Layout, Order, height_of, panel_of, width_of
 from morello.ir.target import Microkernel
 from morello.language import ast
 from morello.rewriting.patterns import pattern_order, refuses_plain
+
+Conclusion = TypeVar("Conclusion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,11 @@ class LayoutRequests:
     """All that kernels request of an operand, and what was concluded from it."""
 
     of: tuple[LayoutRequest, ...]
-    _concluded: dict[object, tuple[Any, ...]] = field(default_factory=dict)
+    _concluded: dict[object, Any] = field(default_factory=dict)
 
-    def once(self, question: object, conclude: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def once(self, question: object, conclude: Callable[[], Conclusion]) -> Conclusion:
         """What follows from the requests, worked out at the first call for each question."""
         if question not in self._concluded:
             self._concluded[question] = conclude()
-        return self._concluded[question]
+        known: Conclusion = self._concluded[question]
+        return known

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from morello.ir.layout import Packing, panel, panel_of, panel_text
+from morello.ir.layout import panel, panel_of, panel_text
+from morello.ir.numeric import Size, Truth
 from morello.ir.spec import Family
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import REDUCTION, ROW_KINDS
 from morello.language import ast
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
 from morello.rewriting.patterns import ANY, Patterns, has_registers, pattern_order, patterns_for
-from morello.rewriting.references import Point, Sizes, SpecRef, TensorRef, spec_ref
+from morello.rewriting.references import (
+    Point,
+    Sizes,
+    SpecRef,
+    TensorRef,
+    Variables,
+    spec_ref,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +46,26 @@ class KernelMatch:
         """Lanes that the meaning is evaluated in, if the kernel is written from it."""
         return meaning_lanes(self.kernel, self.f.family)
 
-    def bindings(self, sizes: Sizes) -> dict[str, Any]:
+    def bindings(self, sizes: Sizes) -> dict[str, Size]:
         """Pattern variables at these sizes."""
         return {
             name: self.f.tensors[places[0][0]].extents(sizes)[places[0][1]]
             for name, places in self.variables
         }
 
-    def conditions(self, at: Point) -> list[tuple[str, Any]]:
+    def conditions(self, at: Point) -> list[tuple[str, Truth]]:
         """What sizes and packing must satisfy, each with its description."""
         return [*self._panel_conditions(at.packing), *self._shape_conditions(at.sizes)]
 
-    def _panel_conditions(self, packing: Sequence[Packing]) -> Iterator[tuple[str, bool]]:
+    def _panel_conditions(self, packing: Sequence[int]) -> Iterator[tuple[str, bool]]:
         names = self.f.family.operation.names
         for name, pattern, own in zip(names, self.patterns.of, packing, strict=True):
             if panels := panel(own):
                 text = f"{name} is not in panels of {panel_text(panels)}"
                 yield text, panels in map(panel_of, pattern.panels)
 
-    def _shape_conditions(self, sizes: Sizes) -> list[tuple[str, Any]]:
-        conditions: list[tuple[str, Any]] = []
+    def _shape_conditions(self, sizes: Sizes) -> list[tuple[str, Truth]]:
+        conditions: list[tuple[str, Truth]] = []
         names = self.f.family.operation.names
         for position, dimension, wanted in self.fixed:
             extent = self.f.tensors[position].extents(sizes)[dimension]
@@ -71,7 +78,7 @@ class KernelMatch:
                 conditions.append((f"every '{name}' is the same size", extent == first))
         return conditions
 
-    def scope_variables(self, at: Point) -> dict[str, Any]:
+    def scope_variables(self, at: Point) -> Variables:
         """What the kernel's guards and cost may name."""
         f = spec_ref(self.f.family, at.packing)
         tensors = dict(zip(f.family.operation.names, f.tensors, strict=True))

@@ -7,16 +7,16 @@ here: that is `morello.rewriting.instantiate`.
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
 from morello.ir import layout
 from morello.ir.layout import Packing, contiguity, cut_at, cuts, pack, packed_whole, paged, panel
-from morello.rewriting.references import Size, Sizes, TensorRef, inner_and_outer
+from morello.ir.numeric import Size, Truth
+from morello.rewriting.references import Sizes, TensorRef, inner_and_outer
 
 
-def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
+def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Truth:
     """Whether tiles of this size are parts that a tensor's registers or panels can be cut into.
 
     Panels with a height are taken apart along it first. Until then loops leave more of the width
@@ -27,7 +27,7 @@ def can_be_cut(tensor: TensorRef, sizes: Sizes, dim: str, tile: Size) -> Any:
         return True
     if tensor.operand.vector:
         return order[-1] not in along or tile % tensor.operand.lanes == 0
-    result: Any = True
+    result: Truth = True
     size = cuts(panel(tensor.packing))
     for dimension, width in zip(order[::-1], size, strict=False):
         if dimension not in along or not np.any(width):
@@ -95,7 +95,7 @@ def _ones_outside(tensor: TensorRef, sizes: Sizes, dimensions: list[int]) -> Siz
     order, extents = tensor.operand.order, tensor.extents(sizes)
 
     def outside(cut: tuple[int, ...]) -> Size:
-        ones: Any = True
+        ones: Truth = True
         count: Size = 0
         tiled = [order.index(d) for d in dimensions if d not in cut]
         for position in reversed(range(max(tiled, default=0))):

@@ -9,22 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from morello.ir.graphs.subgraphs import Match
 from morello.ir.layout import Packing, contiguity, cuts, packed, paged, panel
+from morello.ir.numeric import AnySize, Size, Truth
 from morello.ir.operators import OperandIndex, Operation
 from morello.ir.sizes import sizes_from, with_hidden
 from morello.ir.spec import Family, Operand, Variant
 from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap
-
-Size = Any
-"""An int, or an int64 array that broadcasts over the axes of a box."""
+from morello.language.evaluate import Value
 
 Sizes = Mapping[str, Size]
+
+Variables = Mapping[str, Value]
+"""What the variables of a rule or kernel stand for, by name."""
+
+ABSENT = cast(Packing, None)
+"""The packing of tensors while only the structure of a family is looked at: it is not read."""
 
 INTERMEDIATE = "on the way: "
 """How keys of tensors begin that are no operands; no variable of a rule does."""
@@ -40,7 +45,7 @@ class Point:
 
     sizes: Sizes
     used: Mapping[str, Size]
-    packing: tuple[Packing, ...]
+    packing: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class TensorRef:
     name: str
     operand: Operand
     indices: tuple[OperandIndex, ...]
-    packing: Packing = None
+    packing: Packing = ABSENT
     view: OperandView | None = None
 
     @property
@@ -81,7 +86,7 @@ class TensorRef:
         """Positions of its logical dimensions that move with an iteration dimension."""
         return [p for p, index in enumerate(self.indices) if dim in index.dims]
 
-    def extents(self, sizes: Sizes) -> tuple[Size, ...]:
+    def extents(self, sizes: Mapping[str, AnySize]) -> tuple[AnySize, ...]:
         """Its shape when the iteration dimensions have these sizes."""
         return tuple([index.extent(sizes) for index in self.indices])
 
@@ -146,7 +151,7 @@ class SpecRef:
         indices = composition.locals[name]
         rank = len(indices)
         operand = Operand(composition.graph.dtype(name), target.farthest, tuple(range(rank)))
-        packing = None if self.tensors[0].packing is None else packed(rank)
+        packing = ABSENT if self.tensors[0].packing is ABSENT else packed(rank)
         return TensorRef(f"{INTERMEDIATE}{name}", name, operand, indices, packing)
 
 
@@ -155,7 +160,7 @@ def spec_ref(
 ) -> SpecRef:
     """``f`` for a family, its operands packed like this."""
     operation = family.operation
-    packings = (None,) * len(family.operands) if packing is None else packing
+    packings = (ABSENT,) * len(family.operands) if packing is None else packing
     parts = zip(operation.names, family.operands, operation.operands, packings, strict=True)
     return SpecRef(family, tuple(TensorRef(str(p), *part) for p, part in enumerate(parts)), match)
 
@@ -176,7 +181,7 @@ def point(target: Target, variant: Variant, coordinates: Sequence[Size]) -> Poin
 
 def operation_sizes(
     operation: Operation, tensors: tuple[TensorRef, ...], sizes: Sizes
-) -> tuple[tuple[Size, ...], Any]:
+) -> tuple[tuple[Size, ...], Truth]:
     """Sizes of an operation's dimensions: from the shapes of its operands, or from like sums.
 
     Where an index is a sum, that of the operand is the same sum of the matched one's dimensions.
@@ -189,7 +194,7 @@ def operation_sizes(
             if len(index.terms) == len(own.terms):
                 for (dim, _), (matched, _) in zip(index.terms, own.terms, strict=True):
                     found.setdefault(dim, sizes[matched])
-    possible: Any = True
+    possible: Truth = True
     for dim in (d for d in operation.dims if np.any(np.less(found[d], 1))):
         possible = possible & np.greater_equal(found[dim], 1)
         found[dim] = np.maximum(found[dim], 1)
@@ -247,7 +252,7 @@ def lines(tensor: TensorRef, sizes: Sizes) -> Size:
     return outer * -(-inner * tensor.operand.dtype.bytes // line)
 
 
-def registers(tensor: TensorRef, sizes: Sizes) -> Size:
+def registers(tensor: TensorRef, sizes: Mapping[str, AnySize]) -> AnySize:
     """Registers that it fills: every row along its fastest dimension begins a new one."""
     extents = tensor.extents(sizes)
     order = tensor.operand.order

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from morello.ir.layout import Packing
+from morello.ir.numeric import Number, Size, Truth
 from morello.ir.spec import Family
 from morello.language import ast
-from morello.rewriting.references import Size, TensorRef
+from morello.rewriting.references import TensorRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Leaf:
     used: tuple[Size, ...] | None
     prepack: bool = False
     ordered: bool = False
-    required: Any = True
+    required: Truth = True
     intermediate: int | None = None
 
     @property
@@ -73,7 +73,7 @@ class Tiled:
     remainder: Size
     parallel: bool
     unrolled: bool
-    guard: Any
+    guard: Truth
     full: Step
     tail: Step
     inner: bool = False
@@ -99,7 +99,7 @@ class Tiled:
         return 1 if self.inner else -(-self.tiles // self.threads)
 
     @property
-    def idle(self) -> Any:
+    def idle(self) -> Truth:
         """Whether the tail takes no time: some thread has one full tile less than others.
 
         The tails of a grid count as full tiles.
@@ -120,7 +120,7 @@ class Tiled:
         """How often the time passes that a leaf of the full tile takes; in order, threads wait."""
         return self.count if leaf.ordered else self.runs
 
-    def tail_share(self, leaf: Leaf) -> Any:
+    def tail_share(self, leaf: Leaf) -> Number:
         """What part of it passes for a leaf of the tail."""
         if leaf.ordered or not self.parallel:
             return 1
@@ -140,7 +140,7 @@ class Placed:
     source: TensorRef
     copied: bool
     taken: Size
-    fits: Any
+    fits: Truth
     body: Step
     shape: tuple[Size, ...] | None = None
 
@@ -170,8 +170,8 @@ class Use:
     """
 
     leaf: Leaf
-    count: Size
-    active: Any
+    count: Number
+    active: Truth
     consumed: frozenset[str]
 
 
@@ -180,14 +180,14 @@ class Flattened:
     """Every leaf below a step, and what must hold for the whole to be legal."""
 
     uses: list[Use]
-    required: list[Any]
+    required: list[Truth]
 
-    def _require(self, active: Any, condition: Any) -> None:
+    def _require(self, active: Truth, condition: Truth) -> None:
         if condition is True:
             return
-        self.required.append(condition if active is True else condition | ~active)
+        self.required.append(condition if active is True else condition | np.logical_not(active))
 
-    def _add(self, step: Step, count: Size, active: Any, consumed: frozenset[str]) -> None:
+    def _add(self, step: Step, count: Number, active: Truth, consumed: frozenset[str]) -> None:
         match step:
             case Leaf():
                 self._require(active, step.required)
@@ -209,7 +209,7 @@ class Flattened:
                 self._add(step.tail, count, _both(active, step.remainder > 0), consumed)
                 self._repeat(first, step.tail_share)
 
-    def _repeat(self, first: int, times: Callable[[Leaf], Size]) -> None:
+    def _repeat(self, first: int, times: Callable[[Leaf], Number]) -> None:
         """Multiply the counts of uses from ``first`` on."""
         self.uses[first:] = [
             Use(use.leaf, use.count * times(use.leaf), use.active, use.consumed)
@@ -224,11 +224,11 @@ def flatten(step: Step) -> Flattened:
     return flat
 
 
-def _both(left: Any, right: Any) -> Any:
+def _both(left: Truth, right: Truth) -> Truth:
     if left is True or left is None:
         return right
     return left if right is True or right is None else _plain(left & right)
 
 
-def _plain(condition: Any) -> Any:
+def _plain(condition: Truth) -> Truth:
     return bool(condition) if np.ndim(condition) == 0 else condition

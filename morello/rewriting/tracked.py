@@ -11,17 +11,18 @@ have it in common. Names of dimensions and operands may differ, so a result must
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from morello.ir.dtypes import DType
 from morello.ir.layout import PANEL_SHIFT, Order, panel
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation, Operator
-from morello.ir.spec import Family, Operand, Variant
+from morello.ir.spec import Family, Operand, OperandChanges, Variant
 from morello.ir.target import Level, Target
 
 Property = tuple[int, str]
@@ -111,10 +112,10 @@ class TrackedOperand(Operand):
     _position: int
     _own: Operand
     _read: set[Property]
-    _changes: dict[str, Any]
+    _changes: dict[str, object]
 
     def __init__(
-        self, position: int, own: Operand, read: set[Property], changes: dict[str, Any]
+        self, position: int, own: Operand, read: set[Property], changes: dict[str, object]
     ) -> None:
         self.__dict__.update(_position=position, _own=own, _read=read, _changes=changes)
 
@@ -160,7 +161,7 @@ class TrackedOperand(Operand):
             return self._own.moves_lines(target)
         return target.moves_lines_from(self.level)
 
-    def changed(self, **changes: Any) -> Self:
+    def changed(self, **changes: Unpack[OperandChanges]) -> Self:
         return type(self)(self._position, self._own, self._read, {**self._changes, **changes})
 
 
@@ -182,10 +183,10 @@ class TrackedPacking:
     def __and__(self, bits: int) -> int:
         return self._value() & bits
 
-    def __eq__(self, other: object) -> Any:
-        return operator.eq(self._value(), other)
+    def __eq__(self, other: object) -> bool:
+        return self._value() == other
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.asarray(self._value(), dtype)
 
     __hash__ = None  # type: ignore[assignment]
@@ -195,8 +196,7 @@ def tracked(variant: Variant, read: set[Property]) -> Variant:
     """A variant that records in ``read`` what is read of it."""
     family = variant.family
     operands = (TrackedOperand(p, own, read, {}) for p, own in enumerate(family.operands))
-    packing: tuple[Any, ...] = tuple(
-        TrackedPacking(p, own, read) for p, own in enumerate(variant.packing)
-    )
+    packing = (TrackedPacking(p, own, read) for p, own in enumerate(variant.packing))
     operation = TrackedOperation(family.operation, read)
-    return Variant(Family(operation, tuple(operands), family.threads), packing)
+    family = Family(operation, tuple(operands), family.threads)
+    return Variant(family, cast(tuple[int, ...], tuple(packing)))

@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 
 from morello.ir.layout import in_one_piece, paged, panel
+from morello.ir.numeric import Number, Size
 from morello.ir.target import Level, Target
 from morello.rewriting.references import (
-    Size,
     Sizes,
     TensorRef,
     extents_in_memory,
@@ -26,7 +26,7 @@ def transfer_cycles(
     kind: str,
     *,
     by_rows: bool = False,
-) -> Size:
+) -> Number:
     """Lines times the cost of a line, and of rows that lie apart the cost of each.
 
     Summed over every level on the way. A row that is all of a view lies apart from the next one if

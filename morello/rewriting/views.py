@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -26,15 +25,23 @@ from morello.ir.layout import (
     paged,
     panel,
 )
+from morello.ir.numeric import Size, Truth
 from morello.ir.sizes import sizes_from
 from morello.ir.target import Target
 from morello.ir.views import ViewMap
-from morello.rewriting.references import OperandView, Sizes, SpecRef, TensorRef, extents_in_memory
+from morello.rewriting.references import (
+    ABSENT,
+    OperandView,
+    Sizes,
+    SpecRef,
+    TensorRef,
+    extents_in_memory,
+)
 
 
 def view_of(
     source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes | None
-) -> tuple[TensorRef, Any]:
+) -> tuple[TensorRef, Truth]:
     """A view of a tensor, and what must hold for it to be one.
 
     Args:
@@ -47,7 +54,7 @@ def view_of(
     operand = source.operand.changed(order=order_of(view_map.axes, source.operand.order))
     if not seen.all:
         operand = operand.changed(weight=False)
-    packing = None if sizes is None else _packing(source, view_map, target, sizes)
+    packing = ABSENT if sizes is None else _packing(source, view_map, target, sizes)
     view = replace(source, operand=operand, indices=view_map.indices, packing=packing, view=seen)
     if sizes is None:
         return view, is_seen_along_rows(source, view_map)
@@ -56,7 +63,7 @@ def view_of(
 
 def slice_of(
     tensors: Sequence[TensorRef], f: SpecRef, target: Target, sizes: Sizes | None
-) -> tuple[TensorRef, Any]:
+) -> tuple[TensorRef, Truth]:
     """What is between margins of the input, or else of the output, and what must hold for that.
 
     Args:
@@ -83,13 +90,13 @@ def is_seen_along_rows(source: TensorRef, view_map: ViewMap) -> bool:
     return begins and (not view_map.axes or Axis(order[-1]) in view_map.axes)
 
 
-def _is_seen(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Any:
+def _is_seen(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Truth:
     """Whether there is one element along every dimension that a view leaves out.
 
     Where an operation only moves elements, nothing is left out, but some dimensions have to lie
     together. Panels stay whole: a view without the margins along them might have parts of some.
     """
-    result: Any = True
+    result: Truth = True
     if view_map.moving is None:
         kept = {dim for index in view_map.indices for dim, _ in index.terms}
         for dim in dict.fromkeys(d for i in source.indices for d, _ in i.terms if d not in kept):
@@ -103,7 +110,7 @@ def _is_seen(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes)
     return result
 
 
-def _lies_together(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Any:
+def _lies_together(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Truth:
     """Whether every dimension that goes through two has steps of one length.
 
     Rows follow each other where their tensor is packed that far; of levels that no lines are moved
@@ -116,7 +123,7 @@ def _lies_together(source: TensorRef, view_map: ViewMap, target: Target, sizes: 
     inside = sizes_from(view_map.moving, shapes if view_map.position == 0 else shapes[::-1])
     innermost_first = source.operand.order[::-1]
     known = source.operand.moves_lines(target)
-    result: Any = True
+    result: Truth = True
     for join in view_map.joins:
         outer, inner = join.outer_axis, join.inner_axis
         length = inside[join.inner]
@@ -150,15 +157,15 @@ def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes)
     order, page = source.operand.order, target.page
     before, rows = contiguity(source.packing), paged(source.packing)
     extents, margins = extents_in_memory(source, sizes), _margins(source, view_map)
-    together: Any = np.True_
-    inner: Any = 0
+    together: Truth = True
+    inner: Size = 0
     # Bytes from one element to the next along the dimension at hand.
-    run: Any = source.operand.dtype.bytes
+    run: Size = source.operand.dtype.bytes
     for place, dimension in enumerate(reversed(order)):
         extent = extents[-1 - place]
         along = [p for p, axis in enumerate(view_map.axes) if axis.dimension == dimension]
         # Elements along this dimension that the axes so far span without a gap.
-        reach: Any = 1
+        reach: Size = 1
         for position in sorted(along, key=lambda p: view_map.axes[p].step):
             step = view_map.axes[position].step
             held = together & np.greater(before, place)

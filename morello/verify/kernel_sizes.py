@@ -190,7 +190,9 @@ def _sizes_of_rows(lanes: int) -> list[int]:
     return sorted({*_sizes_around([lanes]), *(n * lanes + 1 for n in ROWS), ROWS[-1] * lanes})
 
 
-def _accepted(target: Target, match: KernelMatch, sizes: Sizes, packing: tuple[int, ...]) -> bool:
+def _accepted(
+    target: Target, match: KernelMatch, sizes: Mapping[str, int], packing: tuple[int, ...]
+) -> bool:
     used = {level.name: 0 for level in target.bounded}
     for tensor in match.f.tensors:
         if tensor.operand.vector:

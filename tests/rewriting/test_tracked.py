@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def test_a_packing_is_noted_when_it_is_asked_for_and_not_when_it_is_handed_on() 
     """The width of panels is a question of its own."""
     own = packed(2, 16)
     read: set[Property] = set()
-    packing = TrackedPacking(1, own, read)
+    packing = cast(int, TrackedPacking(1, own, read))
     assert not read
     assert panel(packing) == 16
     assert read == {(1, "panel")}

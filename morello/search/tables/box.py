@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from morello.ir.numeric import Array, Ints
+from morello.ir.numeric import Array, Ints, Size
 from morello.ir.spec import Spec
 
 IRRELEVANT = -1
@@ -122,7 +122,7 @@ class Box:
         """For each axis the index of every value up to the last; none if it is no coordinate."""
         return tuple(None if a[0] == IRRELEVANT else _rank_table(a) for a in self.axes)
 
-    def rank(self, axis: int, values: int | Ints) -> Ints:
+    def rank(self, axis: int, values: Size) -> Ints:
         """Index of values in an axis' list; values that are not in it have that of some other.
 
         The caller masks those: they belong to Specs that do not exist.
