@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Spec
 from morello.ir.target import Coefficient, Target
-from morello.language.evaluate import evaluate
+from morello.language.evaluate import Value, evaluate
 from morello.rewriting.alternatives import (
     Context,
     KernelAlternative,
@@ -190,7 +189,7 @@ def _own_costs(
     return np.broadcast_to(np.asarray(cost, dtype=np.float64), (values.shape[1],))
 
 
-def _own_cost(target: Target, spec: Spec, option: Option) -> Any:
+def _own_cost(target: Target, spec: Spec, option: Option) -> Value:
     alternative = option.alternative
     at = point(target, spec.variant, spec.coordinates)
     scope = scope_at(target, spec.family, alternative, at, option.tile)

@@ -19,6 +19,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 
 from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array, Ints
@@ -209,7 +210,7 @@ def _binding_record(shared: SharedBinding, rank: int) -> _Record:
         len(shared.uses),
     ]
 
-    def add(array: Any, dtype: Any) -> None:
+    def add(array: npt.ArrayLike, dtype: npt.DTypeLike) -> None:
         found = np.asarray(array, dtype=dtype)
         arrays.append(found)
         size = found.itemsize

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -99,8 +98,9 @@ def _child(use: BoundUse, position: int, spec: Spec) -> Spec:
     return Spec(use.variant.family, tuple(values[:dims]), tuple(values[dims:]), use.variant.packing)
 
 
-def _at(array: Array, position: int, shape: tuple[int, ...]) -> Any:
+def _at(array: Array, position: int, shape: tuple[int, ...]) -> float:
     """What an array over (tile, box of one cell) holds for one tile size."""
     if array.ndim > len(shape) and array.shape[0] > 1:
         array = array[position]
-    return array.reshape(-1)[0]
+    held: float = array.reshape(-1)[0]
+    return held

@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Variant
-from morello.search.tables.gather import Gather, Table
+from morello.search.tables.gather import Gather, Index, Table
 from morello.search.tables.scratch import Choices, Part, Scratch, take_cheaper
 
 BLOCK = 1 << 17
@@ -36,7 +35,7 @@ class Term:
     """Rows of a source, with a weight for each, the same for all columns; no weight is 1."""
 
     source: int
-    rows: Any
+    rows: Index
     weight: Table | None
 
 
@@ -69,7 +68,7 @@ class SweepPlan:
 
     def view(self, array: Array) -> Array:
         """What broadcasts over a table of the variant, as rows of columns: never a copy."""
-        ones: tuple[Any, ...] = (0,) * (len(self.axes) - 1 - self.columns)
+        ones: tuple[Index, ...] = (0,) * (len(self.axes) - 1 - self.columns)
         seen: Array = array.transpose(self.axes)[(slice(None),) * (1 + self.columns) + ones]
         return seen
 
@@ -133,7 +132,7 @@ class Sweep:
 
     def _run(
         self,
-        cuts: Iterator[tuple[Any, _Cut]],
+        cuts: Iterator[tuple[tuple[Index, ...], _Cut]],
         own: Table,
         choices: Choices,
         first: int,
@@ -177,7 +176,7 @@ def _result(group: Group, sources: Sequence[Table], cut: _Cut, scratch: Scratch)
     return base if total is None else scratch.apply(np.add, total, base, 0)
 
 
-def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[Any, _Cut]]:
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[tuple[Index, ...], _Cut]]:
     """All columns: slices of their first axis."""
     length = max(1, BLOCK // (shape[0] * prod(shape[2:])))
     for start in range(0, shape[1], length):
@@ -189,7 +188,7 @@ def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[Any, _Cut]]:
         yield (slice(None), part), cut
 
 
-def _listed(places: tuple[Array, ...], rows: int) -> Iterator[tuple[Any, _Cut]]:
+def _listed(places: tuple[Array, ...], rows: int) -> Iterator[tuple[tuple[Index, ...], _Cut]]:
     """Some columns, listed one by one."""
     length = max(1, BLOCK // rows)
     for start in range(0, len(places[0]), length):

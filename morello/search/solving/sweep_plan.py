@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from morello.ir.numeric import Array, Ints
 from morello.search.solving.arranged import Arranged, Child
 from morello.search.solving.sweep import Group, SweepPlan, Term
-from morello.search.tables.gather import Gather, Separable, Table, plan_gather
+from morello.search.tables.gather import Gather, Index, Separable, Table, plan_gather
 from morello.search.tables.scratch import Part
 
 
@@ -99,7 +98,7 @@ def _is_identity(gather: Gather) -> bool:
     return False
 
 
-def _is_all(index: Any) -> bool:
+def _is_all(index: Index) -> bool:
     return isinstance(index, slice) and index == slice(None)
 
 
@@ -148,7 +147,7 @@ def _base(cost: Array, volume: Array) -> Table:
 
 
 def _term(source: int, rows: Ints, weights: Array, columns: int) -> Term:
-    chosen: Any = rows
+    chosen: Index = rows
     if (rows == rows[0]).all():
         chosen = slice(int(rows[0]), int(rows[0]) + 1)
     weight = weights.astype(np.float32)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Variant
 from morello.search.solving.arranged import Arranged, Child
-from morello.search.tables.gather import Gather, Table, plan_gather
+from morello.search.tables.gather import Gather, Index, Table, plan_gather
 from morello.search.tables.scratch import Choices, Part, Scratch, take_cheaper
 
 
@@ -119,7 +118,7 @@ def plan_updates(arranged: Arranged) -> Iterator[UpdatePlan]:
     rank = len(arranged.shape)
     for position in range(arranged.positions):
 
-        def at(array: Any, position: int = position) -> Array:
+        def at(array: Array, position: int = position) -> Array:
             """What holds for this tile size: the axis of tile sizes comes before the box's."""
             found: Array = array
             if found.ndim > rank:
@@ -152,6 +151,7 @@ def _update(
     position: int, mask: Array, cost: Array, children: list[Child], arranged: Arranged
 ) -> UpdatePlan:
     part = _region(mask, arranged.shape)
+    assert isinstance(part.index, tuple)
     cuts = [
         (axis, (slice(None),) * axis + (where,))
         for axis, (where, length) in enumerate(zip(part.index, arranged.shape, strict=True))
@@ -180,7 +180,7 @@ def _term(child: Child, cut: Callable[[Array], Array]) -> _Term:
 
 def _region(mask: Array, shape: tuple[int, ...]) -> Part:
     """The smallest part of the box that holds the mask."""
-    region: list[Any] = []
+    region: list[Index] = []
     sliced = True
     for axis, length in enumerate(shape):
         if mask.shape[axis] == 1:

@@ -7,7 +7,6 @@ an axis; only where memory in use depends on several sizes at once is every cell
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,9 @@ import numpy.typing as npt
 from morello.ir.numeric import Ints
 
 Table = npt.NDArray[np.float32]
+
+Index = int | slice | Ints
+"""What numpy takes of one axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Separable:
     bring what is left into the parent's axes.
     """
 
-    indices: tuple[Any, ...]
+    indices: tuple[Index, ...]
     order: tuple[int, ...]
     shape: tuple[int, ...]
 
@@ -74,7 +76,7 @@ def plan_gather(indices: list[Ints], shape: tuple[int, ...], rank: int) -> Gathe
         rank: Number of axes of the parent.
     """
     followed: list[int | None] = []
-    parts: list[Any] = []
+    parts: list[Index] = []
     for index, length in zip(indices, shape, strict=True):
         wide = [a for a, n in enumerate(index.shape) if n > 1]
         if len(wide) > 1:
@@ -91,7 +93,7 @@ def plan_gather(indices: list[Ints], shape: tuple[int, ...], rank: int) -> Gathe
     return Separable(tuple(parts), order, tuple(lengths.get(a, 1) for a in range(rank)))
 
 
-def _part(index: Ints, axis: int | None, length: int) -> Any:
+def _part(index: Ints, axis: int | None, length: int) -> Index:
     if axis is None:
         return int(index.reshape(-1)[0])
     vector = index.reshape(-1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from morello.search.tables.gather import Table
+from morello.ir.numeric import Array
+from morello.search.tables.gather import Index, Table
 
 _VIEWS = 4096
 """Shapes to remember of what was asked for."""
@@ -21,8 +21,12 @@ class Scratch:
     """Memory that is used again and again rather than asked of the system."""
 
     def __init__(self) -> None:
-        self._slots = [np.empty(0, np.float32), np.empty(0, np.float32), np.empty(0, np.bool_)]
-        self._views: dict[tuple[object, ...], Any] = {}
+        self._slots: list[Array] = [
+            np.empty(0, np.float32),
+            np.empty(0, np.float32),
+            np.empty(0, np.bool_),
+        ]
+        self._views: dict[tuple[object, ...], Array] = {}
 
     def apply(self, function: np.ufunc, left: Table, right: Table, slot: int) -> Table:
         """A function of two arrays, in one of two slots; an argument may be what is there."""
@@ -34,14 +38,14 @@ class Scratch:
         result: npt.NDArray[np.bool_] = np.less(left, right, out=self._memory(left, right, 2))
         return result
 
-    def _memory(self, left: Table, right: Table, slot: int) -> Any:
+    def _memory(self, left: Table, right: Table, slot: int) -> Array:
         key = (slot, left.shape, right.shape)
         view = self._views.get(key)
         if view is None:
             view = self._views[key] = self._view(np.broadcast_shapes(left.shape, right.shape), slot)
         return view
 
-    def _view(self, shape: tuple[int, ...], slot: int) -> Any:
+    def _view(self, shape: tuple[int, ...], slot: int) -> Array:
         size = prod(shape)
         if size > len(self._slots[slot]) or len(self._views) > _VIEWS:
             self._views.clear()  # they would keep the smaller memory
@@ -54,7 +58,7 @@ class Scratch:
 class Part:
     """A part of a table: an index of slices, or (not ``sliced``) with one list among them."""
 
-    index: Any
+    index: Index | tuple[Index, ...]
     sliced: bool
 
 
