@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class MorelloError(Exception):
     """Base of all errors that this package raises on purpose.
@@ -16,7 +14,7 @@ class MorelloError(Exception):
         super().__init__(message)
         self.help = help
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickled and copied by its state: a subclass's arguments are not those of `Exception`."""
         return _restored, (type(self), self.args), self.__dict__
 

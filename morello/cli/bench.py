@@ -10,6 +10,7 @@ from morello.cli.options import examples, json_option, spec_options
 from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
 from morello.codegen.goals import iterations as iterations_of
+from morello.report.documents import Document
 
 
 @click.command(
@@ -33,7 +34,7 @@ def bench(session: Session, /, **request: Any) -> None:
     lower, upper = timing.quartiles
     iterations = iterations_of(kernel.goal)
     if session.json:
-        document = {
+        document: Document = {
             "name": kernel.name,
             "target": kernel.program.target.name,
             "seconds": timing.median,

@@ -20,6 +20,7 @@ from morello.definitions import calibration_specs
 from morello.definitions.profile import Profile, profile_path, read_profile, write_profile
 from morello.errors import UsageError
 from morello.ir.target import Target
+from morello.report.documents import Document
 from morello.resources import processor
 
 COLUMNS = ("coefficient", "before", "fitted", "meaning")
@@ -78,7 +79,7 @@ def calibrate(
 def _show(session: Session, target: Target, found: Calibration, path: Path) -> None:
     profile = found.profile
     if session.json:
-        programs = [
+        programs: list[Document] = [
             {"name": m.name, "cycles": m.cycles, "error": e}
             for m, e in zip(found.measured, found.errors, strict=True)
         ]

@@ -29,6 +29,7 @@ from morello.language.diagnostics import Diagnostic, DiagnosticsError
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.plugins import DEFINITION_SUFFIXES
+from morello.report.documents import Document
 from morello.verify.declared import Verdict, verify_declared
 
 SPEC_SUFFIX = ".mspec"
@@ -144,7 +145,7 @@ def check(
     findings = _Findings()
     sources = list(_read(files, findings))
     definitions = _check(session, sources, wanted.defines, findings)
-    document: dict[str, Any] = {}
+    document: Document = {}
     if execute and definitions is not None and not findings.count:
         document |= _execute(session, definitions, sources, findings, allow=allow_unexecuted)
     if use and definitions is not None and not findings.count:
@@ -154,7 +155,8 @@ def check(
     if findings.count:
         session.closing_line(findings.count)
     else:
-        noted = len(document.get("notes", ()))
+        told = document.get("notes")
+        noted = len(told) if isinstance(told, list) else 0
         notes = f", {noted} note{'' if noted == 1 else 's'}" if noted else ""
         session.say(f"checked {len(files)} file{'' if len(files) == 1 else 's'}: no errors{notes}")
     if session.json:
@@ -201,7 +203,7 @@ def _execute(
     findings: _Findings,
     *,
     allow: bool,
-) -> dict[str, Any]:
+) -> Document:
     """Both sides of the rules, and the kernels, on small sizes; what of it is for tools."""
     verdicts: list[Verdict] = []
     with session.err.status("executing rules and kernels") as status, findings.collect():
@@ -231,7 +233,7 @@ def _use(
     sources: Sequence[Source],
     wanted: Wanted,
     findings: _Findings,
-) -> dict[str, Any]:
+) -> Document:
     """Where rules and kernels fire and win; what of it is for tools."""
     with findings.collect():
         used = count_uses(session, definitions, sources, wanted)

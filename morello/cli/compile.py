@@ -23,6 +23,7 @@ from morello.cli.session import Session
 from morello.codegen.generate import MOST_PROGRAMS
 from morello.compiler import Kernel
 from morello.errors import MorelloError
+from morello.report.documents import Document
 from morello.toolchain.host import host_lacks
 
 if TYPE_CHECKING:
@@ -134,12 +135,12 @@ class _Known:
             return f"not verified: {self.reason}"
         return f"verified: {self.report}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """For tools; elements are counted over all kinds of inputs."""
         if self.report is None:
             return {"verified": False, "verification": {"reason": self.reason}}
         report = self.report
-        details = {"kinds": list(report.kinds), "elements": report.total}
+        details: Document = {"kinds": list(report.kinds), "elements": report.total}
         details |= {"compared": report.elements, "sample": report.sampled}
         return {"verified": True, "verification": details}
 
@@ -164,7 +165,7 @@ def _document(
     kernel: Kernel,
     paths: Sequence[Path],
     known: _Known,
-    measured: dict[str, Any] | None,
+    measured: Document | None,
 ) -> None:
     document = {
         "name": kernel.name,

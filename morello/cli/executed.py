@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, show_table
+from morello.report.documents import Document
 from morello.verify.declared import Verdict
 from morello.verify.tried import Tried
 
@@ -34,7 +34,7 @@ def unexecuted(verdicts: Iterable[Verdict]) -> Iterator[str]:
         yield f"{_some(names)} {'was' if len(names) == 1 else 'were'} not executed: {reason}"
 
 
-def executed_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+def executed_json(verdicts: Iterable[Verdict]) -> list[Document]:
     """The same for tools, with every shape."""
     return [
         {

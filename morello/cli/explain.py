@@ -22,6 +22,7 @@ from morello.errors import MorelloError, UsageError
 from morello.memo.memo import Memo
 from morello.memo.pages import Pages
 from morello.report.alternatives import Beginning, Why
+from morello.report.documents import Part
 from morello.report.explain.document import Explanation
 
 MAIN_COSTS = 3
@@ -117,7 +118,7 @@ def _page_path(text: str, force: bool) -> Path:
     return path
 
 
-def _write(session: Session, path: Path, document: dict[str, Any], force: bool) -> None:
+def _write(session: Session, path: Path, document: Part, force: bool) -> None:
     # Imported here: text needs no template.
     from morello.report.explain.page import page  # noqa: PLC0415
 
@@ -134,7 +135,7 @@ def _write(session: Session, path: Path, document: dict[str, Any], force: bool) 
 # ------------------------------------------------------------------------- JSON and text
 
 
-def _why(reasons: Why) -> dict[str, Any]:
+def _why(reasons: Why) -> dict[str, object]:
     return {
         "why": str(reasons.spec),
         "alternatives": _alternatives(reasons, reasons.beginnings),

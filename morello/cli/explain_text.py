@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -15,6 +15,7 @@ from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
 from morello.report.alternatives import Beginning, Why
 from morello.report.explain.document import Explanation, nodes_of
+from morello.report.explain.parts import Arithmetic, LevelLimit, Node, Roofline
 
 SHOWN = 10
 """First steps that are shown of one line; the JSON document has all."""
@@ -93,12 +94,12 @@ def _show_plan(session: Session, explanation: Explanation) -> None:
     session.say(f"memory in use is of: {limits}; cycles are those of all runs in a call\n")
 
 
-def _memory(node: Mapping[str, Any], levels: Sequence[str]) -> list[str]:
+def _memory(node: Node, levels: Sequence[str]) -> list[str]:
     used = {m["level"]: m["in_use"] / m["limit"] for m in node["memory"]}
     return [f"{used[level]:.0%}" for level in levels]
 
 
-def _cells(node: Mapping[str, Any], explanation: Explanation) -> list[str]:
+def _cells(node: Node, explanation: Explanation) -> list[str]:
     cycles = explanation.chosen.cycles
     own = sum(node["costs"].values())
     mostly = max(node["costs"].items(), key=lambda item: item[1], default=None)
@@ -135,14 +136,14 @@ def _tree_lines(explanation: Explanation) -> list[Text]:
     return lines
 
 
-def _tree(node: Mapping[str, Any], before: str = "") -> Tree:
+def _tree(node: Node, before: str = "") -> Tree:
     tree = Tree(Text(before + _label(node)))
     for child in node["children"]:
         tree.children.append(_tree(child))
     return tree
 
 
-def _label(node: Mapping[str, Any]) -> str:
+def _label(node: Node) -> str:
     sizes = " ".join(f"{d}={n}" for d, n in node["sizes"].items())
     parameters = ", ".join(f"{n} = {v}" for n, v in node["parameters"].items())
     step = f"{node['name']}({parameters})" if parameters else node["name"]
@@ -153,7 +154,7 @@ def _label(node: Mapping[str, Any]) -> str:
 # ------------------------------------------------------------------------- limits
 
 
-def _show_limits(session: Session, found: Mapping[str, Any]) -> None:
+def _show_limits(session: Session, found: Roofline) -> None:
     """Least cycles that the arithmetic and each level allow, beside those that are predicted."""
     cycles = found["cycles"]
     arithmetic = found["arithmetic"]
@@ -167,7 +168,12 @@ def _show_limits(session: Session, found: Mapping[str, Any]) -> None:
 
 
 def _limit(
-    name: str, does: int, unit: str, intensity: float | None, row: Mapping[str, Any], cycles: float
+    name: str,
+    does: int,
+    unit: str,
+    intensity: float | None,
+    row: Arithmetic | LevelLimit,
+    cycles: float,
 ) -> Row:
     rate = row.get("bytes_per_cycle", row["roof"])
     return {

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from morello.errors import MorelloError, UsageError
 from morello.startup.commands import SUMMARIES
 from morello.startup.entry_points import points_of_others
 from morello.startup.process import INTERRUPTED, Terminated
+
+if TYPE_CHECKING:
+    from morello.report.documents import Document
 
 _JSON = "--json"
 _PLUGIN_COMMANDS = f"{__name__}.plugin_commands"
@@ -153,7 +156,7 @@ def _report_unexpected(session: Session, error: Exception) -> None:
     _document(session, [{"message": f"internal error: {text}", "help": ""}])
 
 
-def _document(session: Session, errors: list[dict[str, Any]]) -> None:
+def _document(session: Session, errors: list[Document]) -> None:
     """The errors as JSON, if it is asked for and can be written: that may be what failed."""
     if session.json:
         with suppress(OSError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 from morello.cli.outputs import origin
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
 from morello.codegen.goals import title
 from morello.compiler import Kernel
+from morello.report.documents import Document
 from morello.resources import processor
 from morello.runtime.autotune import Measurement
 from morello.toolchain.build import STANDARD_FLAGS
@@ -20,7 +20,7 @@ from morello.toolchain.host import fixed_clock
 COLUMNS = ("rank", "predicted", "measured", "half of the runs", "cycles", "chosen", "program")
 
 
-def measured_document(kernel: Kernel) -> dict[str, Any]:
+def measured_document(kernel: Kernel) -> Document:
     """What is kept of a contest: on what, with what and when it was held, and its rows.
 
     Seconds are those of a call. The clock is in hertz, absent where it is not known to be fixed.
@@ -39,7 +39,7 @@ def measured_document(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def measured_text(document: dict[str, Any]) -> str:
+def measured_text(document: Document) -> str:
     """The file: its first line says where it is from, as of all files that are written."""
     return json.dumps(document, indent=2, allow_nan=False).replace("{\n  ", "{", 1) + "\n"
 

@@ -16,6 +16,7 @@ from morello.codegen.goals import context_for
 from morello.errors import UsageError
 from morello.memo.installed import Installed
 from morello.memo.store import FamilyStats, Store
+from morello.report.documents import Document
 
 COLUMNS = ("family", "definitions", "pages", "cells", "boxes", "cells_per_box", "bytes")
 
@@ -48,7 +49,7 @@ def stats(session: Session, /, by_family: bool, memo: str | None) -> None:
     """
     with open_store(session, memo) as store:
         where, found = memo_path(memo), store.stats()
-    totals = {
+    totals: Document = {
         "path": str(where),
         "file_bytes": _file_bytes(where),
         "variants": len({row.family for row in found}),

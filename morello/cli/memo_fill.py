@@ -21,6 +21,7 @@ from morello.cli.session import Session
 from morello.errors import MorelloError
 from morello.language.parse import parse_spec
 from morello.memo.memo import Memo
+from morello.report.documents import Document
 from morello.search.planning.budget import Budget
 
 
@@ -45,7 +46,7 @@ def fill(session: Session, /, files: Sequence[str], memo: str | None, **options:
     too: products of fewer rows, the same block at a smaller size. It takes two to three times as
     long. What was solved is kept after each spec, so that Ctrl-C loses the one at work only.
     """
-    filled = []
+    filled: list[Document] = []
     with Memo.open(memo_path(memo), warn=session.warn, fill=True) as opened:
         if opened.store is None or not opened.store.writable:
             raise MorelloError("the memo cannot be written", help="name another: --memo")

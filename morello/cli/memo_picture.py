@@ -21,6 +21,7 @@ from morello.memo.names import variant_text
 from morello.memo.page import Page
 from morello.memo.pages import Pages
 from morello.memo.slice import Slice, axes_of, cut, default_axes, pages_below
+from morello.report.documents import Document
 from morello.rewriting.alternatives import Context
 from morello.search.planning.families import discover
 
@@ -190,7 +191,7 @@ def _write(
     title = [variant_text(variant), f"{whole}; here {here}{f', at {at}' if at else ''}"]
     path.write_bytes(draw(part, title, path.suffix[1:]))
     if session.json:
-        document = {
+        document: Document = {
             "file": str(path),
             "family": variant_text(variant),
             "axes": [part.x.name, part.y.name],

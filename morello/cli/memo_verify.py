@@ -11,6 +11,7 @@ from morello.cli.session import Session
 from morello.codegen.goals import context_for
 from morello.memo.verify import Difference, Verification
 from morello.memo.verify import verify as verify_store
+from morello.report.documents import Document
 
 CELLS = 100
 """Specs that are drawn where nothing is said."""
@@ -59,7 +60,7 @@ def verify(session: Session, /, cells: int, seed: int, memo: str | None) -> None
         raise click.exceptions.Exit(1)
 
 
-def _json(found: Verification) -> dict[str, object]:
+def _json(found: Verification) -> Document:
     return {
         "pages": found.pages,
         "unknown_pages": found.unknown,

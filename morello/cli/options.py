@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -12,7 +12,7 @@ from morello.cli.session import Session
 from morello.compiler import Budget
 from morello.errors import UsageError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 _DEFINE = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>[+-]?\d+)", re.ASCII)
 _LONGEST_VALUE = 30

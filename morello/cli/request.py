@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import click
 
@@ -20,6 +19,7 @@ from morello.language.load import load_source, source_from_bytes
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo
+from morello.report.documents import Document
 
 STDIN = "-"
 
@@ -118,7 +118,7 @@ def _only_spec(source: Source) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def statistics_json(kernel: Kernel) -> dict[str, Any]:
+def statistics_json(kernel: Kernel) -> Document:
     """What the search of a kernel did, for tools."""
     statistics = kernel.statistics
     coarsening = statistics.coarsening

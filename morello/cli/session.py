@@ -6,10 +6,10 @@ Results go to the standard output, everything else to the standard error.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +19,8 @@ from morello.language.diagnostics import Diagnostic, DiagnosticsError, render
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+    from morello.report.documents import Document
 
 WIDTH_OF_A_FILE = 500
 """Columns of a table that is not shown on a terminal: enough not to fold what scripts read."""
@@ -73,7 +75,7 @@ class Session:
         """Something that the user should know and that does not stop the work."""
         self._labelled("warning", "bold yellow", ": ", message)
 
-    def document(self, document: dict[str, Any]) -> None:
+    def document(self, document: Mapping[str, object]) -> None:
         """The JSON document of this run."""
         click.echo(json.dumps(document, indent=2, allow_nan=False))
 
@@ -107,7 +109,7 @@ class Session:
         self.err.print(f"found {errors} error{plural}", style="bold")
 
 
-def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
+def diagnostic_json(diagnostic: Diagnostic) -> Document:
     """A diagnostic for tools. Lines and columns count from 1."""
     span = diagnostic.span
     return {
@@ -123,7 +125,7 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
     }
 
 
-def error_json(error: MorelloError) -> list[dict[str, Any]]:
+def error_json(error: MorelloError) -> list[Document]:
     """The errors in a `MorelloError`: its diagnostics, or itself, which has no place."""
     if isinstance(error, DiagnosticsError):
         return [diagnostic_json(d) for d in error.diagnostics]

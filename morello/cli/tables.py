@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -13,7 +12,7 @@ from morello.errors import MorelloError
 from morello.language.diagnostics import suggestion
 from morello.language.source import Span
 
-Row = Mapping[str, Any]
+Row = Mapping[str, object]
 """One row: column name to value. Tables show the same that JSON does."""
 
 
@@ -37,7 +36,7 @@ def show_properties(session: Session, properties: Row) -> None:
         session.say(f"{name + ':':{width}}{_cell(value)}".rstrip())
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     match value:
         case None:
             return "-"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, show_table
 from morello.cli.use import Used
+from morello.report.documents import Document
 from morello.report.usage.counts import Key
 from morello.report.usage.tally import Compile, Tally, in_words
 
@@ -66,7 +66,7 @@ def _counted(tally: Tally) -> Row:
     }
 
 
-def used_json(used: Used) -> dict[str, Any]:
+def used_json(used: Used) -> Document:
     """All of it for tools."""
     return {
         "specs": [_compile_json(compile) for compile in used.compiles],
@@ -76,7 +76,7 @@ def used_json(used: Used) -> dict[str, Any]:
     }
 
 
-def _compile_json(compile: Compile) -> dict[str, Any]:
+def _compile_json(compile: Compile) -> Document:
     return {
         "spec": compile.spec,
         "file": compile.file,
@@ -87,7 +87,7 @@ def _compile_json(compile: Compile) -> dict[str, Any]:
     }
 
 
-def _tally_json(tally: Tally) -> dict[str, Any]:
+def _tally_json(tally: Tally) -> Document:
     span = tally.item.declaration.name_span
     won = dict(tally.won)
     return {
@@ -111,7 +111,7 @@ def _tally_json(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _closest_json(tally: Tally) -> dict[str, Any] | None:
+def _closest_json(tally: Tally) -> Document | None:
     """Where a rule or kernel that never wins would have cost least more."""
     if tally.closest is None:
         return None

@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError, suggestion
@@ -98,7 +97,7 @@ class _Table:
     """The table's values and where they are; spans are found in the text, for TOML has none."""
 
     source: Source
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
     def key(self, key: str) -> Span:
         start = self._start()
@@ -136,7 +135,7 @@ def _table(file: Path) -> _Table | None:
     return table
 
 
-def _parse(source: Source) -> dict[str, Any]:
+def _parse(source: Source) -> dict[str, object]:
     import tomllib  # noqa: PLC0415  # few commands run where there is a table
 
     try:

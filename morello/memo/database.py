@@ -28,7 +28,7 @@ from morello.memo.schema import FAILURES, Kind, connect, is_empty, is_intact, ki
 
 Warn = Callable[[str], None]
 Rows = list[tuple[Any, ...]]
-Statement = tuple[str, Sequence[Any]]
+Statement = tuple[str, Sequence[object]]
 
 _NO_PATH = {errno.ELOOP, errno.ENAMETOOLONG}
 """What the system says of a path that no file can have."""
@@ -79,7 +79,7 @@ class Database:
         """Whether what is written is kept, as far as is known."""
         return self._writable
 
-    def read(self, query: str, values: Sequence[Any] = ()) -> Rows:
+    def read(self, query: str, values: Sequence[object] = ()) -> Rows:
         """All rows of a query; none where the file cannot be read (any more)."""
         if self._connection is None:
             return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from morello.ir.target import Microkernel, Target
 from morello.rewriting.alternatives import KernelAlternative
@@ -87,6 +87,27 @@ class Line:
         return tuple(used + int(then) - before for used, before, then in changes)
 
 
+class PlanStep(TypedDict):
+    """A step of a plan for tools. ``computes``: of a tree of several, the tensor of the goal."""
+
+    computes: NotRequired[str]
+    operation: str
+    sizes: dict[str, int]
+    operands: dict[str, str]
+    kind: str
+    name: str
+    parameters: dict[str, str]
+    count: int
+    cycles: float
+    own_cycles: float
+
+
+class PlanNodeDocument(PlanStep):
+    """A step with those below it."""
+
+    children: list[PlanNodeDocument]
+
+
 @dataclass(frozen=True)
 class Plan:
     """What was chosen for a goal: a tree for each of its computations, in order."""
@@ -140,7 +161,7 @@ class Plan:
         """What most of the cycles of each tree are spent in: tiles, buffers, and the kernel."""
         return "; ".join(tree.summary() for tree in self.trees)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> PlanNodeDocument:
         """The tree as nested dictionaries; of several, the children of a sequence."""
         trees = [_json(tree.root, 1) for tree in self.trees]
         if len(trees) == 1:
@@ -239,7 +260,7 @@ def _line(line: Line) -> str:
     return f"{times}{node.spec.family.operation} [{sizes}]: {name}  # {node.cycles:,.0f} cycles"
 
 
-def _json(node: PlanNode, count: int) -> dict[str, Any]:
+def _json(node: PlanNode, count: int) -> PlanNodeDocument:
     operation = node.spec.family.operation
     return {
         "operation": str(operation),

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from morello.codegen.generate import MOST_PROGRAMS
 from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array
 from morello.reference.compare import MismatchError
+from morello.report.documents import Document
 from morello.report.plan import Plan
 from morello.runtime.library import CompiledFunction
 from morello.runtime.timing import Timing, contender, time_alternately
@@ -38,7 +39,7 @@ class Measurement:
     description: str
     chosen: bool
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """For tools."""
         return {**asdict(self), "quartiles": list(self.quartiles)}
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TypedDict
 
 import jinja2
 
 from morello.plugins.templates import compile_template
+from morello.report.documents import Document
 from morello.report.plan import CostShare, Line, Plan
 from morello.runtime.autotune import Measurement
 from morello.runtime.signature import ArgumentInfo, Signature
@@ -89,7 +90,7 @@ def _argument(argument: ArgumentInfo) -> dict[str, str]:
     }
 
 
-def _measured(row: Measurement) -> dict[str, Any]:
+def _measured(row: Measurement) -> Document:
     return {
         "rank": row.rank,
         "chosen": row.chosen,
@@ -114,11 +115,24 @@ def _share(cycles: float, total: float) -> str:
     return f"{cycles / total if total else 0:.1%}"
 
 
-def _branches(plan: Plan) -> tuple[list[dict[str, Any]], int]:
+class _Branch(TypedDict):
+    """A step with those below it; ``result``: of a first one of several, the tensor."""
+
+    result: str
+    times: str
+    name: str
+    parameters: str
+    operation: str
+    sizes: str
+    share: str
+    children: list[_Branch]
+
+
+def _branches(plan: Plan) -> tuple[list[_Branch], int]:
     """The trees of a plan, as far as they are shown, and how many steps there are in all."""
     total = plan.cycles
-    roots: list[dict[str, Any]] = []
-    path: list[dict[str, Any]] = []  # what the next line may be below
+    roots: list[_Branch] = []
+    path: list[_Branch] = []  # what the next line may be below
     runs: list[int] = []
     lines = plan.lines
     for line in lines[:STEPS]:
@@ -132,7 +146,7 @@ def _branches(plan: Plan) -> tuple[list[dict[str, Any]], int]:
     return roots, len(lines)
 
 
-def _branch(line: Line, runs: int, total: float) -> dict[str, Any]:
+def _branch(line: Line, runs: int, total: float) -> _Branch:
     node, count = line.node, line.count
     operation = node.spec.family.operation
     sizes = zip(operation.dims, node.spec.sizes, strict=True)

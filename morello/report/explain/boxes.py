@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from morello.errors import UsageError
 from morello.memo.names import variant_text
 from morello.memo.page import Choice, Page
 from morello.memo.pages import Pages
 from morello.memo.slice import Axis, Slice, axes_of, cut, default_axes
+from morello.report.documents import Document
 from morello.report.plan import Line, Plan
 
 MOST_FAMILIES = 6
@@ -19,9 +19,9 @@ MOST_RECTANGLES = 1500
 """Of a slice that is shown; a finer one is left out."""
 
 
-def boxes(plan: Plan, pages: Pages) -> tuple[list[dict[str, Any]], list[str]]:
+def boxes(plan: Plan, pages: Pages) -> tuple[list[Document], list[str]]:
     """Slices of pages through Specs of a plan; and what was left out, in sentences."""
-    found: list[dict[str, Any]] = []
+    found: list[Document] = []
     left_out: list[str] = []
     further = 0
     for number, line in _wanted(plan):
@@ -80,7 +80,7 @@ def _through(line: Line, page: Page) -> Slice | None:
     return cut(page, axes, shown, {name: v for name, v in at.items() if name not in shown})
 
 
-def _document(number: int, line: Line, page: Page, part: Slice, text: str) -> dict[str, Any]:
+def _document(number: int, line: Line, page: Page, part: Slice, text: str) -> Document:
     places: dict[Choice | None, int] = {}
     for choice, _ in part.shares:
         places.setdefault(choice, len(places))
@@ -118,5 +118,5 @@ def _rank(axis: Axis, own: dict[str, str]) -> int | None:
     return axis.labels.index(value) if value in axis.labels else None
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
+def _axis(axis: Axis) -> Document:
     return {"name": axis.name, "unit": axis.unit, "values": list(axis.labels)}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import atan2, ceil, degrees, floor, log2
-from typing import Any
 
-Document = Mapping[str, Any]
+from morello.report.documents import Part
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 52
@@ -40,7 +39,7 @@ class _Log:
         return round(self.start + part * (self.end - self.start), 1)
 
     @property
-    def ticks(self) -> list[dict[str, Any]]:
+    def ticks(self) -> list[Part]:
         step = -(-(self.high - self.low) // MOST_TICKS)
         return [
             {"at": self(2.0**power), "text": _power(power)}
@@ -52,7 +51,7 @@ def _power(power: int) -> str:
     return f"{2**power:,}" if power >= 0 else f"1/{2**-power:,}"
 
 
-def roofline_chart(found: Document) -> dict[str, Any] | None:
+def roofline_chart(found: Part) -> Part | None:
     """Roofs and points, if there is any arithmetic and a limit for it.
 
     Both axes are logarithmic: operations a byte to the right, operations a cycle upwards.
@@ -83,13 +82,13 @@ def roofline_chart(found: Document) -> dict[str, Any] | None:
     }
 
 
-def _roofs(rows: Sequence[Document], peak: float, x: _Log, y: _Log) -> list[dict[str, Any]]:
+def _roofs(rows: Sequence[Part], peak: float, x: _Log, y: _Log) -> list[Part]:
     """The slope of each level, as far as it is on the chart, with a place for its name.
 
     The name of the fastest stands to its left, all others to the right of theirs, in turn lower.
     """
     fastest = sorted(rows, key=lambda row: -row["bytes_per_cycle"])
-    found: list[dict[str, Any]] = []
+    found: list[Part] = []
     for place, row in enumerate(rows):
         rate, turn = row["bytes_per_cycle"], fastest.index(row)
         low = max(2.0**x.low, 2.0**y.low / rate)
@@ -111,7 +110,7 @@ def _roofs(rows: Sequence[Document], peak: float, x: _Log, y: _Log) -> list[dict
     return found
 
 
-def _points(rows: Sequence[Document], done: float, x: _Log, y: _Log) -> list[dict[str, Any]]:
+def _points(rows: Sequence[Part], done: float, x: _Log, y: _Log) -> list[Part]:
     """What the program does, at its intensity of each level; names in turn at three heights."""
     ordered = sorted(enumerate(rows), key=lambda pair: pair[1]["intensity"])
     return [
@@ -130,7 +129,7 @@ def _points(rows: Sequence[Document], done: float, x: _Log, y: _Log) -> list[dic
 # ------------------------------------------------------------------------- boxes
 
 
-def boxes_chart(found: Document) -> dict[str, Any]:
+def boxes_chart(found: Part) -> Part:
     """Rectangles of a slice, with the letter of their choice where there is room for it."""
     columns, up = (len(axis["values"]) for axis in found["axes"])
     width, height = _extent(columns, 600.0), _extent(up, 320.0)
@@ -191,7 +190,7 @@ def _seen(rectangles: Sequence[Sequence[int]]) -> tuple[int, int, int, int]:
     return (-best[2] - size + 1, -best[1] - size + 1, size, size)
 
 
-def paint(choice: Document, place: int) -> str:
+def paint(choice: Part, place: int) -> str:
     """The class of a choice: nothing, one of its own, or that of all others."""
     if choice["step"] is None:
         return "none"
@@ -208,7 +207,7 @@ def _extent(cells: int, most: float) -> float:
     return min(most, max(28.0 * cells, 120.0))
 
 
-def _ticks(values: Sequence[str], place: Any, each: float) -> list[dict[str, Any]]:
+def _ticks(values: Sequence[str], place: Callable[[int], float], each: float) -> list[Part]:
     """Values that there is room for, evenly; the last is among them."""
     step = ceil(max(26.0 if len(max(values, key=len)) > 2 else 18.0, 1.0) / each)
     ranks: Iterable[int] = range(len(values) - 1, -1, -step)

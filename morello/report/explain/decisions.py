@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from morello.report.alternatives import Beginning, Why
+from morello.report.documents import Document
 from morello.report.plan import Line, Plan
 from morello.rewriting.alternatives import Refusal
 
@@ -39,7 +39,7 @@ class Decision:
         dearer = others[equals(chosen, others) :]
         return dearer[0].cycles / chosen.cycles if dearer and chosen.cycles else None
 
-    def document(self, cycles: float) -> dict[str, Any]:
+    def document(self, cycles: float) -> Document:
         """For tools and for the page.
 
         Args:
@@ -63,7 +63,7 @@ class Decision:
             "more_refused": len(refused[REFUSALS:]),
         }
 
-    def _alternative(self, beginning: Beginning, cycles: float) -> dict[str, Any]:
+    def _alternative(self, beginning: Beginning, cycles: float) -> Document:
         """What it would cost to begin so, here and in all: everything else stays the best."""
         least = self.why.beginnings[0].cycles
         program = cycles + (beginning.cycles - least) * self.runs
@@ -109,7 +109,7 @@ def shown_beginnings(chosen: Beginning, others: Sequence[Beginning]) -> list[Beg
     return sorted(told, key=lambda beginning: beginning.cycles)
 
 
-def grouped(refusals: Iterable[Refusal]) -> list[dict[str, Any]]:
+def grouped(refusals: Iterable[Refusal]) -> list[Document]:
     """By reason: rules and kernels, each with how many more choices of parameters it is for."""
     found: dict[str, dict[str, list[Refusal]]] = {}
     for refusal in refusals:
@@ -127,5 +127,5 @@ def grouped(refusals: Iterable[Refusal]) -> list[dict[str, Any]]:
     ]
 
 
-def _step(beginning: Beginning) -> dict[str, Any]:
+def _step(beginning: Beginning) -> Document:
     return {"step": beginning.option.name, "parameters": dict(beginning.option.parameters)}

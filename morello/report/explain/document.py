@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 from morello.memo.pages import Pages
 from morello.report.explain.boxes import boxes
 from morello.report.explain.decisions import Decision, decisions
 from morello.report.explain.memory import in_use, peaks, placed
+from morello.report.explain.parts import Cost, Node, Peak, Roofline
 from morello.report.explain.roofline import roofline
 from morello.report.plan import Line, Plan, shares_of
 
@@ -45,7 +46,7 @@ class Explanation:
         return {line: decision for decision in self.decisions for line in decision.lines}
 
     @cached_property
-    def costs(self) -> list[dict[str, Any]]:
+    def costs(self) -> list[Cost]:
         """Cycles by coefficient, the most first; ``share`` is that of all cycles."""
         known, cycles = self.chosen.trees[0].target.every_coefficient, self.chosen.cycles
         return [
@@ -62,15 +63,16 @@ class Explanation:
         ]
 
     @cached_property
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> Node:
         """The plan's tree; each node with its line, and with what that line costs and uses."""
-        tree = self.chosen.to_json()
+        tree = cast(Node, self.chosen.to_json())
         known: dict[int, Mapping[str, float]] = {}
         pairs = zip(nodes_of(tree), self.lines, strict=True)
         for number, (node, line) in enumerate(pairs, 1):
             each = known.setdefault(id(line.node), _own_costs(line))
-            below = node.pop("children")
-            node |= {
+            own: dict[str, object] = cast(dict[str, object], node)
+            below = own.pop("children")
+            own |= {
                 "line": number,
                 "decision": self.decision_of[number].number,
                 "runs": line.runs,
@@ -83,16 +85,16 @@ class Explanation:
         return tree
 
     @cached_property
-    def memory(self) -> list[dict[str, Any]]:
+    def memory(self) -> list[Peak]:
         """Of each level with a limit, the most that is in use."""
         return peaks(self.lines)
 
     @cached_property
-    def roofline(self) -> dict[str, Any]:
+    def roofline(self) -> Roofline:
         """Operations and bytes, and what the target allows."""
         return roofline(self.chosen)
 
-    def document(self, pages: Pages) -> dict[str, Any]:
+    def document(self, pages: Pages) -> dict[str, object]:
         """All of it.
 
         Args:
@@ -116,7 +118,7 @@ class Explanation:
         }
 
 
-def nodes_of(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def nodes_of(tree: Node) -> Iterator[Node]:
     """Those of a plan in program order; not the sequence that holds several trees."""
     pending = [tree]
     while pending:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from morello.ir.target import Level
+from morello.report.explain.parts import Held, Peak, Usage
 from morello.report.plan import Line
 from morello.rewriting.steps import Leaf, Placed, Step, Tiled
 
 
-def in_use(line: Line) -> list[dict[str, Any]]:
+def in_use(line: Line) -> list[Usage]:
     """What is in use of each level while a line runs: what was before, and what it places itself.
 
     In bytes of a cache, in vectors of registers; the nearest level first.
@@ -27,7 +27,7 @@ def in_use(line: Line) -> list[dict[str, Any]]:
     ]
 
 
-def placed(line: Line) -> list[dict[str, Any]]:
+def placed(line: Line) -> list[Held]:
     """What a line holds nearer: in a buffer of its own if ``copied``, else by the hardware."""
     return [
         {
@@ -41,9 +41,9 @@ def placed(line: Line) -> list[dict[str, Any]]:
     ]
 
 
-def peaks(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def peaks(lines: Sequence[Line]) -> list[Peak]:
     """Of each level the most that is in use at any line, and the first where it is."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Peak] = {}
     for number, line in enumerate(lines, 1):
         for usage in in_use(line):
             known = found.get(usage["level"])

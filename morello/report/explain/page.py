@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from morello.report.documents import Part
 from morello.report.explain import charts, view
 from morello.report.explain.decisions import ROUNDING
 
@@ -18,7 +17,7 @@ SMALL = 0.001
 TEMPLATE, STYLE, SCRIPT = "page.html.jinja", "page.css", "page.js"
 
 
-def page(document: Mapping[str, Any], origin: str) -> str:
+def page(document: Part, origin: str) -> str:
     """The page.
 
     Args:
@@ -50,7 +49,7 @@ def page(document: Mapping[str, Any], origin: str) -> str:
     )
 
 
-def _most(rows: list[dict[str, Any]]) -> float:
+def _most(rows: list[Part]) -> float:
     return max((row["own_cycles"] for row in rows), default=0.0)
 
 
@@ -99,7 +98,7 @@ def more(ratio: float) -> str:
     return f"+{ratio - 1:.1%}" if ratio < 10 else f"{ratio:,.0f} times"
 
 
-def next_best(decision: Mapping[str, Any]) -> str:
+def next_best(decision: Part) -> str:
     """How much more the next best costs here, and how many cost the same as what was chosen."""
     equal = f"{decision['equal']} equal" if decision["equal"] else ""
     if decision["next_ratio"] is None:
@@ -119,7 +118,7 @@ def amount(size: int | None, unit: str) -> str:
     return f"{size} bytes" if size else "0"
 
 
-def step(of: Mapping[str, Any]) -> str:
+def step(of: Part) -> str:
     """A rule or kernel with its parameters."""
     parameters = ", ".join(f"{name} = {value}" for name, value in of["parameters"].items())
     name = of.get("step", of.get("name"))

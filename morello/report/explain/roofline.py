@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 from morello.ir.target import Level
+from morello.report.explain.parts import Computed, LevelLimit, Roofline
 from morello.report.explain.roofs import Roof, Roofs, bandwidth, roofs_of
 from morello.report.explain.traffic import Traffic, nearest_memory, traffic_of
 from morello.report.plan import Plan
 
-ARITHMETIC = "arithmetic"
+ARITHMETIC: Final = "arithmetic"
 """What bounds a program that no level of memory does."""
 
 
-def roofline(plan: Plan) -> dict[str, Any]:
+def roofline(plan: Plan) -> Roofline:
     """Operations, bytes and cycles of a call, and the least cycles that each limit allows.
 
     ``cycles`` of the arithmetic and of a level are that least; the largest of them is the
@@ -45,9 +46,9 @@ def roofline(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _computed(traffic: Traffic, roofs: Roofs) -> list[dict[str, Any]]:
+def _computed(traffic: Traffic, roofs: Roofs) -> list[Computed]:
     """What is computed, the most operations first."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Computed] = []
     for kind, count in traffic.operations.most_common():
         if not count:
             continue
@@ -66,7 +67,7 @@ def _computed(traffic: Traffic, roofs: Roofs) -> list[dict[str, Any]]:
 
 def _level(
     level: Level, roof: Roof | None, moved: int, operations: int, peak: float | None
-) -> dict[str, Any]:
+) -> LevelLimit:
     rate = None if roof is None else roof.rate
     intensity = operations / moved if operations and moved else None
     limits = [peak, None if rate is None or intensity is None else rate * intensity]

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from morello.ir.layout import packed, panel_of
+from morello.ir.numeric import Array, Ints, Size, Truth
 from morello.ir.spec import Family
 from morello.ir.target import Coefficient, Level, Target
 from morello.language.evaluate import evaluate
@@ -143,7 +143,7 @@ def _only_instructions(name: str, coefficient: Coefficient) -> Coefficient:
     return replace(coefficient, value=0.0) if "." in name else coefficient
 
 
-def _on_grid(target: Target, match: KernelMatch, at: Point) -> tuple[Any, Any, Any]:
+def _on_grid(target: Target, match: KernelMatch, at: Point) -> tuple[Array, Array, Array]:
     """Costs and iterations at all sizes of a grid, and whether the kernel is for them."""
     family = match.f.family
     alternative = KernelAlternative(match, frozenset())
@@ -158,9 +158,9 @@ def _on_grid(target: Target, match: KernelMatch, at: Point) -> tuple[Any, Any, A
     return (*np.broadcast_arrays(cost, volume, applies),)  # type: ignore[return-value]
 
 
-def _fits(target: Target, family: Family, at: Point) -> Any:
+def _fits(target: Target, family: Family, at: Point) -> Truth:
     """Whether the operands fit in the levels where they are."""
-    taken: dict[str, Any] = {}
+    taken: dict[str, Size] = {}
     for tensor in spec_ref(family, at.packing).tensors:
         level = tensor.operand.level
         size = (
@@ -169,7 +169,7 @@ def _fits(target: Target, family: Family, at: Point) -> Any:
             else registers(tensor, at.sizes)
         )
         taken[level.name] = taken.get(level.name, 0) + size
-    fits: Any = np.True_
+    fits: Truth = True
     for level in target.bounded:
         capacity_unit = level.capacity_unit if level.addressable else 1
         fits = fits & np.asarray(taken.get(level.name, 0) <= (level.capacity or 0) * capacity_unit)
@@ -186,7 +186,7 @@ def _packings(match: KernelMatch) -> Iterator[tuple[int, ...]]:
     return product(*kinds)
 
 
-def _grid(target: Target, match: KernelMatch) -> dict[str, Any]:
+def _grid(target: Target, match: KernelMatch) -> dict[str, Ints]:
     """An open grid of the target's sizes, with those that the kernel states."""
     dims = match.f.family.operation.dims
     stated: dict[str, int] = {}

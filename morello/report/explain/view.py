@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from morello.report.documents import Part
 
 MOST_LINES = 1500
 """Of the tree; of a longer one those with the most cycles are shown."""
@@ -19,17 +21,15 @@ DEAREST = 12
 FOLDED = 0.01
 """Share of the cycles below which a part of the tree is folded when the page is opened."""
 
-Document = Mapping[str, Any]
 
-
-def classes(document: Document) -> dict[str, str]:
+def classes(document: Part) -> dict[str, str]:
     """The class of each coefficient: one each for those with the most cycles, one for the rest."""
     names = [row["coefficient"] for row in document["costs"]]
     named = {name: f"k{place}" for place, name in enumerate(names[:NAMED_COEFFICIENTS])}
     return {name: named.get(name, REST) for name in names}
 
 
-def rows(document: Document) -> list[dict[str, Any]]:
+def rows(document: Part) -> list[Part]:
     """Lines of the tree in program order, each with what the grid shows of it."""
     found = list(_rows(document["plan"], document["cycles"], classes(document)))
     if len(found) <= MOST_LINES:
@@ -46,7 +46,7 @@ class Parent(NamedTuple):
     operation: str
 
 
-def _rows(plan: Document, cycles: float, colours: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _rows(plan: Part, cycles: float, colours: Mapping[str, str]) -> Iterator[Part]:
     several = plan["kind"] == "sequence"
     roots = plan["children"] if several else [plan]
     pending = [(root, 1, place, len(roots), Parent(0, "")) for place, root in enumerate(roots, 1)]
@@ -89,7 +89,7 @@ def _rows(plan: Document, cycles: float, colours: Mapping[str, str]) -> Iterator
         }
 
 
-def _total(node: Document, totals: dict[int, dict[str, float]]) -> dict[str, float]:
+def _total(node: Part, totals: dict[int, dict[str, float]]) -> dict[str, float]:
     """Cycles by coefficient of a node with all below it."""
     found = dict(node["costs"])
     for child in node["children"]:
@@ -99,9 +99,7 @@ def _total(node: Document, totals: dict[int, dict[str, float]]) -> dict[str, flo
     return found
 
 
-def segments(
-    costs: Mapping[str, float], cycles: float, colours: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def segments(costs: Mapping[str, float], cycles: float, colours: Mapping[str, str]) -> list[Part]:
     """Parts of a bar that is as long as all cycles: one for each class, in their order."""
     found: dict[str, float] = {}
     for name, part in costs.items():
@@ -114,19 +112,19 @@ def segments(
     ]
 
 
-def dearest(shown: Sequence[Document]) -> list[Document]:
+def dearest(shown: Sequence[Part]) -> list[Part]:
     """Lines with the most cycles of their own."""
     own = [row for row in shown if row["own_cycles"] > 0]
     return sorted(own, key=lambda row: (-row["own_cycles"], row["line"]))[:DEAREST]
 
 
-def decisions(document: Document, shown: Sequence[Document]) -> list[Document]:
+def decisions(document: Part, shown: Sequence[Part]) -> list[Part]:
     """Those of lines that are shown."""
     lines = {row["line"] for row in shown}
     return [decision for decision in document["decisions"] if lines.intersection(decision["lines"])]
 
 
-def own_costs(document: Document) -> dict[int, Mapping[str, float]]:
+def own_costs(document: Part) -> dict[int, Mapping[str, float]]:
     """Cycles by coefficient that each line has without those below it."""
     pending = [document["plan"]]
     found: dict[int, Mapping[str, float]] = {}
@@ -138,9 +136,9 @@ def own_costs(document: Document) -> dict[int, Mapping[str, float]]:
     return found
 
 
-def holders(document: Document, usage: Document) -> list[tuple[int, Document]]:
+def holders(document: Part, usage: Part) -> list[tuple[int, Part]]:
     """What is held of a level where the most of it is in use, with the lines that hold it."""
-    path: list[Document] = []
+    path: list[Part] = []
     pending = [(document["plan"], 0)]
     while pending:
         node, depth = pending.pop()
@@ -157,7 +155,7 @@ def holders(document: Document, usage: Document) -> list[tuple[int, Document]]:
     ]
 
 
-def left_out(document: Document) -> list[str]:
+def left_out(document: Part) -> list[str]:
     """What the page does not show, in sentences."""
     count = sum(len(decision["lines"]) for decision in document["decisions"])
     sentences = list(document["left_out"])

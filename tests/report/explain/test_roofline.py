@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import pytest
 
 import morello
 from morello.ir.target import Target
 from morello.memo.memo import Memo
+from morello.report.explain.parts import Roofline
 from morello.report.explain.roofline import roofline
 from morello.report.explain.traffic import operations_of
 from morello.report.plan import Plan
@@ -55,6 +55,7 @@ def test_conversions_are_no_operations(target: Target) -> None:
 def test_the_roof_of_the_arithmetic_is_that_of_the_best_kernel(target: Target) -> None:
     """In portable C one kernel does it, with an operand from memory each time."""
     arithmetic = roofline(_plan(PRODUCT))["arithmetic"]
+    assert arithmetic["roof"] is not None
     costs = target.coefficients
     each = 2 * costs["scalar_op"].value + costs["scalar_load"].value
     assert 2 / each == pytest.approx(arithmetic["roof"])
@@ -96,11 +97,12 @@ def test_what_a_cache_holds_block_by_block_comes_there_once() -> None:
     assert 5 * 4 * 400000 == levels["l3"]["bytes"]
 
 
-def _check_limits(found: dict[str, Any]) -> None:
+def _check_limits(found: Roofline) -> None:
     for cycles in (found["arithmetic"]["cycles"], *(row["cycles"] for row in found["levels"])):
         assert cycles is None or cycles <= found["cycles"] * (1 + 1e-9)
     for row in found["levels"]:
         assert row["roof"] is None or found["operations_per_cycle"] <= row["roof"] * (1 + 1e-9)
+    assert found["bound"] is not None
     assert found["bound"]["cycles"] == max(
         found["arithmetic"]["cycles"] or 0, *(row["cycles"] or 0 for row in found["levels"])
     )
