@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,7 @@ TESTS = (  # use each dependency and the C compiler, in half a minute
     "tests/calibration/test_fitting.py::test_coefficients_are_never_negative",
     "tests/cli/test_quantities.py",
     "tests/editor/test_server.py::test_operators_of_an_open_file_are_known",
-    "tests/end_to_end/test_conversions.py",
-    "tests/ir/test_conversion.py",
     "tests/ir/test_dtypes.py",
-    "tests/ir/test_layout.py",
     "tests/memo/test_drawing.py::test_the_same_slice_gives_the_same_file",
     "tests/reference/test_meaning.py",
     "tests/runtime/test_library.py",
@@ -43,35 +41,35 @@ def main() -> int:
     environment = _with_all_pythons()
     lowest = "python" + project["requires-python"].removeprefix(">=")
     newest = _newest_python(environment)
+    packages = needed(project)
     if newest == lowest:
         print(f"newest versions: no Python is newer than {lowest}, which is tried")
     with tempfile.TemporaryDirectory() as directory:
         low, new = Path(directory, "lowest"), Path(directory, "newest")
-        bounds = Path(directory, "bounds.txt")
-        bounds.write_text("\n".join(lower_bounds(project)))
-        exact = ("--constraints", str(bounds), "--build-constraints", str(bounds))
         ends = []  # installed one after the other, as each writes beside the sources
-        if _installed(low, lowest, environment, exact):
+        if _installed(low, lowest, environment, lower_bounds(packages)):
             ends.append((low, "gcc"))
-        if _installed(new, newest, environment, ()):
+        if _installed(new, newest, environment, packages):
             ends.append((new, "clang"))
         with ThreadPoolExecutor() as threads:
             passed = list(threads.map(lambda end: _passes(end[0], end[1], environment), ends))
     return 0 if all(passed) else 1
 
 
-def lower_bounds(project: dict[str, Any]) -> list[str]:
-    """The lowest version of each package that the tests need, as constraints: ``numpy==2.2.5``.
-
-    Where a bound is lower than another package allows, there is then nothing to install.
-    """
+def needed(project: dict[str, Any]) -> list[str]:
+    """The packages that the tests need, as ``pyproject.toml`` has them: ``numpy>=2.2.5``."""
     extras = project["optional-dependencies"]
     texts = [*project["dependencies"], *extras["test"]]
     others = [text for text in texts if text.startswith("morello[")]
     for text in others:
         for name in text.removeprefix("morello[").removesuffix("]").split(","):
             texts += extras[name]
-    return [text.replace(">=", "==") for text in texts if text not in others]
+    return [text for text in texts if text not in others]
+
+
+def lower_bounds(packages: Sequence[str]) -> list[str]:
+    """The lowest version of each: ``numpy==2.2.5``."""
+    return [text.replace(">=", "==") for text in packages]
 
 
 def _with_all_pythons() -> dict[str, str]:
@@ -103,13 +101,9 @@ def _newest_python(environment: dict[str, str]) -> str:
 
 
 def _installed(
-    end: Path, python: str, environment: dict[str, str], constraints: tuple[str, ...]
+    end: Path, python: str, environment: dict[str, str], packages: Sequence[str]
 ) -> bool:
-    """Make an environment with what the tests need; false where it is not to be had.
-
-    Raises:
-        CalledProcessError: The versions that the constraints name cannot be installed.
-    """
+    """Make an environment with these packages and the project; false where it is not to be had."""
     try:
         subprocess.run((python, "--version"), env=environment, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -117,12 +111,16 @@ def _installed(
         return False
     make = ("uv", "venv", "--quiet", "--python", python, str(end))
     subprocess.run(make, env=environment, check=True)
-    install = ("uv", "pip", "install", "--quiet", "--python", str(end), "--only-binary", ":all:")
-    command = (*install, *constraints, "--editable", ".[test]")
-    done = subprocess.run(command, cwd=PROJECT, env=environment, check=bool(constraints))
-    if done.returncode != 0:  # a Python may be too new for some package
-        print(f"{end.name} versions: skipped, not all packages can be installed for {python}")
-    return done.returncode == 0
+    install = ("uv", "pip", "install", "--quiet", "--python", str(end))
+    for wanted in (
+        ("--only-binary", ":all:", *packages),
+        ("--no-deps", "--editable", "."),
+    ):
+        done = subprocess.run((*install, *wanted), cwd=PROJECT, env=environment, check=False)
+        if done.returncode != 0:  # an index lacks a version, or a Python is too new for a package
+            print(f"{end.name} versions: skipped, not all can be installed for {python}")
+            return False
+    return True
 
 
 def _passes(end: Path, compiler: str, environment: dict[str, str]) -> bool:
