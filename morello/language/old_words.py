@@ -73,7 +73,6 @@ RENAMED: Mapping[str, tuple[Renamed, ...]] = {
             (("COPY_ON_FIRST_USE", "copy_on_first_use"),),
             after=_NAME_FOLLOWS,
         ),
-        Renamed("x86_c", "c11", (("NAME", "c11"),), before=r"\bemitter\s+"),
         Renamed("meaning", "definition", (("DEFINITION", "definition"),), before=r"\bemit\s+"),
     ),
     "mspec": (),

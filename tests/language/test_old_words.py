@@ -25,7 +25,7 @@ rule r "Never ahead copy(X, Y)."
 """
 
 TARGET = """target t "A machine." {
-  emitter x86_c
+  emitter c11
   level reg { capacity 16 vectors; vector 32; not addressable }
   level l1 { capacity 32 KiB; grain 64; line 64; cache }
 }
@@ -64,7 +64,7 @@ def _without_spans(tree: object) -> str:
 
 def test_the_warning_names_the_new_word() -> None:
     """Where the old one stands, and until when it is read."""
-    (_, first, *_) = old_words.warnings(Source("a.mtarget", TARGET), "target")
+    (first, *_) = old_words.warnings(Source("a.mtarget", TARGET), "target")
     assert render(first).splitlines() == [
         "warning[W001]: 'grain' is called 'capacity_unit' now",
         " --> a.mtarget:4:31",

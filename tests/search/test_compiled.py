@@ -191,11 +191,11 @@ def test_threads_have_the_same_record_of_a_form(
     others: list[int] = []
 
     def meanwhile(shared: SharedBinding, rank: int) -> Any:
-        monkeypatch.setattr(compiled, "_form_record", make)
+        monkeypatch.setattr(compiled, "_binding_record", make)
         others.append(solver._record(shared, task.box))
         return make(shared, rank)
 
-    monkeypatch.setattr(compiled, "_form_record", meanwhile)
+    monkeypatch.setattr(compiled, "_binding_record", meanwhile)
     assert [solver._record(shared, task.box)] == others
 
 
