@@ -27,7 +27,7 @@ from morello.ir.layout import packed
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Microkernel, Target
-from morello.language import ast
+from morello.language import ast, target_ast
 from morello.language.traverse import children, with_children
 from morello.rewriting.alternatives import Context
 from morello.search.search import search
@@ -46,7 +46,7 @@ def without_level(target: Target, name: str) -> Target:
     names = [level.name for level in target.levels]
     behind = names[names.index(name) + 1]
 
-    def change(pattern: ast.KernelOperand) -> ast.KernelOperand:
+    def change(pattern: target_ast.KernelOperand) -> target_ast.KernelOperand:
         return replace(pattern, levels=tuple(v for v in pattern.levels if v != name))
 
     def elsewhere(expr: ast.Expr) -> ast.Expr:
@@ -70,7 +70,7 @@ def without_panels(target: Target) -> Target:
 
 
 def with_patterns(
-    target: Target, change: Callable[[ast.KernelOperand], ast.KernelOperand]
+    target: Target, change: Callable[[target_ast.KernelOperand], target_ast.KernelOperand]
 ) -> Target:
     """A target with the pattern of each operand of each kernel changed."""
 

@@ -12,7 +12,7 @@ from itertools import chain
 
 from morello.ir.functions import Function, called
 from morello.ir.target import Target
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
@@ -22,7 +22,7 @@ _OF_TYPE = r"[^;{}()]|__attribute__\s*\(\((?:[^;{}()]|\([^;{}()]*\))*\)\)"
 
 
 def check_functions(
-    files: Sequence[ast.TargetFile],
+    files: Sequence[target_ast.TargetFile],
     targets: Mapping[str, Target],
     declared: Collection[str],
     collector: Collector,
@@ -38,7 +38,7 @@ def check_functions(
     Returns:
         For each target its functions by name, those that it inherits first.
     """
-    known: dict[str, ast.FunctionDecl] = {}
+    known: dict[str, target_ast.FunctionDecl] = {}
     for node in chain.from_iterable(f.functions for f in files):
         if known.setdefault(node.name, node) is not node:
             message = f"function '{node.name}' is declared twice"
@@ -64,7 +64,7 @@ def check_functions(
     }
 
 
-def _check(node: ast.FunctionDecl, collector: Collector) -> None:
+def _check(node: target_ast.FunctionDecl, collector: Collector) -> None:
     if not node.doc.strip():
         message = f"function '{node.name}' has no sentence that says what it computes"
         collector.error("T072", message, node.name_span, help='write it in quotes before "emit"')
@@ -74,7 +74,7 @@ def _check(node: ast.FunctionDecl, collector: Collector) -> None:
         collector.error("T073", message, node.name_span, "not in its text", help)
 
 
-def _function(node: ast.FunctionDecl, known: Collection[str]) -> Function:
+def _function(node: target_ast.FunctionDecl, known: Collection[str]) -> Function:
     calls = tuple(name for name in called(node.text) if name in known and name != node.name)
     return Function(node.name, node.doc, node.target, node.text, calls, node)
 
@@ -108,7 +108,7 @@ def _way_back(name: str, functions: Mapping[str, Function]) -> list[str]:
     return []
 
 
-def _between(kernel: ast.KernelDecl, known: Collection[str], collector: Collector) -> None:
+def _between(kernel: target_ast.KernelDecl, known: Collection[str], collector: Collector) -> None:
     for name in kernel.clauses.between or ():
         if name not in known:
             message = (
@@ -118,7 +118,7 @@ def _between(kernel: ast.KernelDecl, known: Collection[str], collector: Collecto
             collector.error("T076", message, place, "unknown", collector.suggestion(name, known))
 
 
-def _callers(files: Sequence[ast.TargetFile]) -> Iterator[tuple[str, str, Span, str]]:
+def _callers(files: Sequence[target_ast.TargetFile]) -> Iterator[tuple[str, str, Span, str]]:
     """Who may call functions: what it is, its target, where it is, its text."""
     for file in files:
         for f in file.functions:

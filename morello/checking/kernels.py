@@ -14,7 +14,7 @@ from morello.checking.templates import check_template
 from morello.ir.operators import Operator
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import POINTWISE, ROW_KINDS
-from morello.language import ast, traverse
+from morello.language import target_ast, traverse
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
 from morello.language.indices import written
@@ -22,7 +22,7 @@ from morello.language.places import text_of, within
 
 
 def check_kernels(
-    files: Sequence[ast.TargetFile],
+    files: Sequence[target_ast.TargetFile],
     targets: Mapping[str, Target],
     declared: Collection[str],
     operators: Mapping[str, Operator],
@@ -44,7 +44,7 @@ def check_kernels(
         For each target its own kernels, in the order of declaration.
     """
     kernels: dict[str, list[Microkernel]] = {}
-    first: dict[str, ast.KernelDecl] = {}
+    first: dict[str, target_ast.KernelDecl] = {}
     for node in chain.from_iterable(f.kernels for f in files):
         if first.setdefault(node.name, node) is not node:
             _duplicate(node, first[node.name], collector)
@@ -62,7 +62,9 @@ def check_kernels(
     return {name: tuple(own) for name, own in kernels.items()}
 
 
-def _duplicate(node: ast.KernelDecl, first: ast.KernelDecl, collector: Collector) -> None:
+def _duplicate(
+    node: target_ast.KernelDecl, first: target_ast.KernelDecl, collector: Collector
+) -> None:
     message = f"kernel '{node.name}' is declared twice"
     help = f"the first one is at {first.name_span}; rename or remove one of them"
     collector.error("T040", message, node.name_span, "second declaration", help)
@@ -73,7 +75,7 @@ class _KernelChecker:
 
     def __init__(
         self,
-        node: ast.KernelDecl,
+        node: target_ast.KernelDecl,
         target: Target,
         operators: Mapping[str, Operator],
         collector: Collector,
@@ -168,7 +170,7 @@ class _KernelChecker:
             names[variable] = Typed("number", sized=True)
         return names
 
-    def _taken(self, name: str, kind: str, pattern: ast.KernelOperand) -> None:
+    def _taken(self, name: str, kind: str, pattern: target_ast.KernelOperand) -> None:
         message = f"'{name}' already names the {kind} '{name}' of '{self.target.name}'"
         if kind in {"operand", "operation"}:
             message = f"'{name}' already names the {kind}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from morello.ir.target import Coefficient, Level
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
@@ -36,7 +36,7 @@ SOURCES = ("calibrated", "measured", "manual")
 
 
 def check_coefficients(
-    declared: Sequence[ast.CoefficientDecl], collector: Collector
+    declared: Sequence[target_ast.CoefficientDecl], collector: Collector
 ) -> dict[str, Coefficient]:
     """Check coefficients that stand in one block.
 
@@ -63,7 +63,7 @@ def check_coefficients(
 
 
 def check_levels(
-    declaration: ast.TargetDecl, inherited: Sequence[Level], collector: Collector
+    declaration: target_ast.TargetDecl, inherited: Sequence[Level], collector: Collector
 ) -> tuple[Level, ...]:
     """Check a target's levels and join them with those that it inherits.
 
@@ -100,7 +100,9 @@ def check_levels(
     return tuple(_levels(forms))
 
 
-def _beside(declaration: ast.TargetDecl, forms: Sequence[_Form], collector: Collector) -> None:
+def _beside(
+    declaration: target_ast.TargetDecl, forms: Sequence[_Form], collector: Collector
+) -> None:
     """Levels where arguments are follow the farthest, those of smaller arguments later."""
     beside = list(takewhile(lambda form: "arguments" in form.properties, forms[1:]))
     nodes = {node.name: node for node in declaration.levels}
@@ -117,7 +119,7 @@ def _beside(declaration: ast.TargetDecl, forms: Sequence[_Form], collector: Coll
             collector.error("T023", message, _named(own[0]), help=help)
 
 
-def _named(node: ast.LevelDecl) -> Span:
+def _named(node: target_ast.LevelDecl) -> Span:
     return within(node.span, node.name, after=node.span.start + len("level"))
 
 
@@ -169,7 +171,7 @@ def _inherited_form(level: Level) -> _Form:
     return _Form(level.name, properties, not level.addressable, level.coefficients)
 
 
-def _form(node: ast.LevelDecl, base: _Form | None, collector: Collector) -> _Form:
+def _form(node: target_ast.LevelDecl, base: _Form | None, collector: Collector) -> _Form:
     for name, values in node.properties:
         shown = name.split("_")[-1]
         if any(value < 1 for value in values):
@@ -277,7 +279,9 @@ def _register_rules(form: _Form) -> tuple[tuple[bool, str, str], ...]:
     )
 
 
-def _farthest(declaration: ast.TargetDecl, forms: Sequence[_Form], collector: Collector) -> None:
+def _farthest(
+    declaration: target_ast.TargetDecl, forms: Sequence[_Form], collector: Collector
+) -> None:
     if not forms:
         message = f"target '{declaration.name}' has no levels, and inherits none"
         collector.error("T022", message, declaration.name_span, help="such as 'level mem { }'")

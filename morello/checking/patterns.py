@@ -10,15 +10,15 @@ from morello.checking.panels import wrong_panels
 from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operator
 from morello.ir.target import Level, Target
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.indices import written
 from morello.language.places import within
 
 
-def pattern_variables(match: ast.KernelMatch) -> dict[str, ast.KernelOperand]:
+def pattern_variables(match: target_ast.KernelMatch) -> dict[str, target_ast.KernelOperand]:
     """Variables in the shapes of a match, each with the first operand that has it."""
-    found: dict[str, ast.KernelOperand] = {}
+    found: dict[str, target_ast.KernelOperand] = {}
     for pattern in match.operands:
         for extent in pattern.shape:
             if isinstance(extent, str):
@@ -27,7 +27,7 @@ def pattern_variables(match: ast.KernelMatch) -> dict[str, ast.KernelOperand]:
 
 
 def check_pattern(
-    pattern: ast.KernelOperand, target: Target, collector: Collector, *, along: bool = False
+    pattern: target_ast.KernelOperand, target: Target, collector: Collector, *, along: bool = False
 ) -> None:
     """Check what one operand's pattern says by itself.
 
@@ -57,12 +57,12 @@ def check_pattern(
     _shape(pattern, collector)
 
 
-def on_target(match: ast.KernelMatch, target: Target) -> ast.KernelMatch:
+def on_target(match: target_ast.KernelMatch, target: Target) -> target_ast.KernelMatch:
     """The same with all levels named that a target has: those that are ``farther``, too."""
     return replace(match, operands=tuple(_on_target(one, target) for one in match.operands))
 
 
-def _on_target(pattern: ast.KernelOperand, target: Target) -> ast.KernelOperand:
+def _on_target(pattern: target_ast.KernelOperand, target: Target) -> target_ast.KernelOperand:
     last = target.level_by_name.get(pattern.levels[-1])
     if not pattern.farther or last is None:
         return pattern
@@ -70,7 +70,7 @@ def _on_target(pattern: ast.KernelOperand, target: Target) -> ast.KernelOperand:
     return replace(pattern, levels=(*pattern.levels, *farther), farther=False)
 
 
-def check_rows(kernel: ast.KernelDecl, collector: Collector) -> None:
+def check_rows(kernel: target_ast.KernelDecl, collector: Collector) -> None:
     """Check what is particular to a kernel for rows.
 
     Args:
@@ -93,7 +93,9 @@ def check_rows(kernel: ast.KernelDecl, collector: Collector) -> None:
         collector.error("T054", message, match.operator_span, "with a template", help)
 
 
-def _vector(pattern: ast.KernelOperand, target: Target, along: bool, collector: Collector) -> None:
+def _vector(
+    pattern: target_ast.KernelOperand, target: Target, along: bool, collector: Collector
+) -> None:
     known = [target.level_by_name[n] for n in pattern.levels if n in target.level_by_name]
     if len(known) != len(pattern.levels):
         return
@@ -127,7 +129,7 @@ def _vector(pattern: ast.KernelOperand, target: Target, along: bool, collector: 
 
 
 def _lanes(
-    pattern: ast.KernelOperand, registers: Sequence[Level], along: bool, collector: Collector
+    pattern: target_ast.KernelOperand, registers: Sequence[Level], along: bool, collector: Collector
 ) -> None:
     """Vectors of so many lanes: of each type of as many bytes as that takes."""
     assert pattern.lanes is not None
@@ -147,7 +149,7 @@ def _lanes(
             collector.error("T048", message, place, "not offered", help)
 
 
-def _shape(pattern: ast.KernelOperand, collector: Collector) -> None:
+def _shape(pattern: target_ast.KernelOperand, collector: Collector) -> None:
     rank = len(pattern.shape)
     if pattern.order and sorted(pattern.order) != list(range(rank)):
         message = f"layout {pattern.order} does not order {counted(rank, 'dimension')}"
@@ -166,7 +168,7 @@ def _shape(pattern: ast.KernelOperand, collector: Collector) -> None:
             collector.error("T049", message, place, "never matches")
 
 
-def check_ranks(match: ast.KernelMatch, operator: Operator, collector: Collector) -> None:
+def check_ranks(match: target_ast.KernelMatch, operator: Operator, collector: Collector) -> None:
     """Check that the operator can have operands of the ranks that a match names.
 
     Args:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from morello.ir.dtypes import DTYPES
 from morello.ir.target import Primitives, Target
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 
@@ -15,7 +15,7 @@ Table = dict[tuple[str, int], Primitives]
 
 
 def check_primitives(
-    files: Sequence[ast.TargetFile],
+    files: Sequence[target_ast.TargetFile],
     targets: Mapping[str, Target],
     declared: Collection[str],
     collector: Collector,
@@ -32,7 +32,7 @@ def check_primitives(
         For each target its primitives by dtype and lanes, with those that it inherits; an entry
         that is given again replaces the inherited one.
     """
-    own: dict[str, dict[tuple[str, int], ast.PrimitivesDecl]] = {}
+    own: dict[str, dict[tuple[str, int], target_ast.PrimitivesDecl]] = {}
     for node in chain.from_iterable(f.primitives for f in files):
         if node.target not in declared:
             _unknown_target(node, declared, collector)
@@ -50,7 +50,8 @@ def check_primitives(
 
 
 def _inherited(
-    own: Mapping[str, Mapping[tuple[str, int], ast.PrimitivesDecl]], targets: Mapping[str, Target]
+    own: Mapping[str, Mapping[tuple[str, int], target_ast.PrimitivesDecl]],
+    targets: Mapping[str, Target],
 ) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     for name, target in targets.items():
@@ -65,14 +66,14 @@ def _inherited(
 
 
 def _unknown_target(
-    node: ast.PrimitivesDecl, declared: Collection[str], collector: Collector
+    node: target_ast.PrimitivesDecl, declared: Collection[str], collector: Collector
 ) -> None:
     message = f"primitives on '{node.target}', which is not a target"
     place = within(node.span, node.target)
     collector.error("T031", message, place, "unknown", collector.suggestion(node.target, declared))
 
 
-def _check(node: ast.PrimitivesDecl, target: Target | None, collector: Collector) -> None:
+def _check(node: target_ast.PrimitivesDecl, target: Target | None, collector: Collector) -> None:
     if node.dtype not in DTYPES:
         message = f"unknown dtype '{node.dtype}'"
         place = within(node.span, node.dtype, after=node.span.start + len("primitives"))

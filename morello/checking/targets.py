@@ -18,13 +18,13 @@ from morello.checking.patterns import on_target
 from morello.checking.primitives import check_primitives
 from morello.ir.operators import Operator
 from morello.ir.target import Target
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 
 
 def check_targets(
-    files: Sequence[ast.TargetFile],
+    files: Sequence[target_ast.TargetFile],
     operators: Mapping[str, Operator],
     collector: Collector,
     *,
@@ -71,9 +71,9 @@ def check_targets(
 
 
 def _declarations(
-    files: Sequence[ast.TargetFile], collector: Collector
-) -> dict[str, ast.TargetDecl]:
-    declared: dict[str, ast.TargetDecl] = {}
+    files: Sequence[target_ast.TargetFile], collector: Collector
+) -> dict[str, target_ast.TargetDecl]:
+    declared: dict[str, target_ast.TargetDecl] = {}
     for declaration in chain.from_iterable(f.targets for f in files):
         first = declared.setdefault(declaration.name, declaration)
         if first is not declaration:
@@ -83,7 +83,7 @@ def _declarations(
     return declared
 
 
-def _broken_bases(declared: Mapping[str, ast.TargetDecl], collector: Collector) -> set[str]:
+def _broken_bases(declared: Mapping[str, target_ast.TargetDecl], collector: Collector) -> set[str]:
     """Report unknown and circular bases; the targets that cannot be built because of them."""
     broken: set[str] = set()
     for declaration in declared.values():
@@ -104,7 +104,7 @@ def _broken_bases(declared: Mapping[str, ast.TargetDecl], collector: Collector) 
     return broken
 
 
-def _cycle(name: str, declared: Mapping[str, ast.TargetDecl]) -> Iterator[str]:
+def _cycle(name: str, declared: Mapping[str, target_ast.TargetDecl]) -> Iterator[str]:
     """Names on the cycle of bases that leads from a target back to itself, if there is one."""
     path = [name]
     while (base := declared[path[-1]].base) in declared and base not in path:
@@ -114,7 +114,9 @@ def _cycle(name: str, declared: Mapping[str, ast.TargetDecl]) -> Iterator[str]:
         yield from path
 
 
-def _bases_first(declared: Mapping[str, ast.TargetDecl], broken: set[str]) -> dict[str, None]:
+def _bases_first(
+    declared: Mapping[str, target_ast.TargetDecl], broken: set[str]
+) -> dict[str, None]:
     """Names of the targets that can be built, each after its base."""
     order: dict[str, None] = {}
     for name in declared:
@@ -126,7 +128,9 @@ def _bases_first(declared: Mapping[str, ast.TargetDecl], broken: set[str]) -> di
     return order
 
 
-def _target(declaration: ast.TargetDecl, base: Target | None, collector: Collector) -> Target:
+def _target(
+    declaration: target_ast.TargetDecl, base: Target | None, collector: Collector
+) -> Target:
     """The target without its primitives, functions and kernels."""
     _sizes(declaration, collector)
     for what, given in (
@@ -165,7 +169,7 @@ def _joined(inherited: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]
     return tuple(dict.fromkeys((*inherited, *own)))
 
 
-def _sizes(declaration: ast.TargetDecl, collector: Collector) -> None:
+def _sizes(declaration: target_ast.TargetDecl, collector: Collector) -> None:
     sizes = declaration.sizes
     if not sizes:
         return

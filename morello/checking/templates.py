@@ -6,14 +6,14 @@ from collections.abc import Collection
 
 from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
 
 
 def check_template(
-    node: ast.KernelDecl,
+    node: target_ast.KernelDecl,
     template: str,
     given: Collection[str],
     functions: Collection[str] | None,
@@ -53,7 +53,7 @@ def check_template(
         collector.error("T061", message, place, "unknown", help)
 
 
-def _line(node: ast.KernelDecl, template: str, number: int) -> Span:
+def _line(node: target_ast.KernelDecl, template: str, number: int) -> Span:
     """Span of a 1-based line of the template in the file, without its indentation."""
     source = node.span.source
     text = source.text[: node.span.end]

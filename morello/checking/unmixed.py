@@ -16,11 +16,13 @@ from itertools import chain
 
 from morello.checking.extents import reaches_each_once
 from morello.ir.operators import Operator
-from morello.language import ast
+from morello.language import ast, target_ast
 from morello.language.traverse import children, leaves, names, with_children
 
 
-def named_in(rules: Collection[ast.RulesFile], targets: Collection[ast.TargetFile]) -> set[str]:
+def named_in(
+    rules: Collection[ast.RulesFile], targets: Collection[target_ast.TargetFile]
+) -> set[str]:
     """The operators that rules match or apply, and that kernels are for."""
     declared = [*chain.from_iterable(file.rules for file in rules)]
     found = {rule.match.operator for rule in declared}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -16,12 +15,12 @@ from morello.cli.options import (
     local_options,
     memo_option,
 )
-from morello.cli.request import Request, compile_request, read_source
+from morello.cli.progress import ProgressBar
+from morello.cli.request import asked_specs, definitions_for, phases_of, read_source
 from morello.cli.session import Session
+from morello.compiler import compile_spec
 from morello.errors import MorelloError
-from morello.language.parse import parse_spec
 from morello.memo.memo import Memo
-from morello.report.documents import Document
 from morello.search.planning.budget import Budget
 
 
@@ -32,54 +31,63 @@ from morello.search.planning.budget import Budget
     )
 )
 @click.argument("files", metavar="FILES...", nargs=-1, required=True)
-@click.option("-t", "--target", metavar="NAME", help="Target, or native; default: what FILES say.")
+@click.option(
+    "-t",
+    "--target",
+    "targets",
+    metavar="NAME",
+    multiple=True,
+    help="A target, or native. May be repeated. Default: what FILES say, then native.",
+)
 @define_option
 @local_options
 @budget_option
 @memo_option
 @json_option
 @click.pass_obj
-def fill(session: Session, /, files: Sequence[str], memo: str | None, **options: Any) -> None:
+def fill(
+    session: Session,
+    /,
+    files: Sequence[str],
+    targets: Sequence[str],
+    defines: Mapping[str, int],
+    budget: Budget | None,
+    memo: str | None,
+) -> None:
     """Solve every spec of FILES with all that is below it, for other goals.
 
     A compile solves what its own goal needs. This solves the sizes that only other goals need,
     too: products of fewer rows, the same block at a smaller size. It takes two to three times as
     long. What was solved is kept after each spec, so that Ctrl-C loses the one at work only.
     """
-    filled: list[Document] = []
-    with Memo.open(memo_path(memo), warn=session.warn, fill=True) as opened:
+    definitions = definitions_for(session)
+    asked = asked_specs(definitions, [read_source(file) for file in files], targets, defines)
+    filled = []
+    with (
+        Memo.open(memo_path(memo), warn=session.warn, fill=True) as opened,
+        ProgressBar(lambda: session.err) as progress,
+    ):
         if opened.store is None or not opened.store.writable:
             raise MorelloError("the memo cannot be written", help="name another: --memo")
-        for request in _requests(files, **options):
-            kernel = compile_request(session, request, memo=opened)
-            counts = {"families": kernel.statistics.families, "cells": kernel.statistics.cells}
-            seconds = kernel.statistics.seconds
-            target = kernel.program.target.name
-            filled.append({"spec": kernel.name, "target": target, **counts, "seconds": seconds})
+        for number, one in enumerate(asked, start=1):
+            statistics = compile_spec(
+                one.source,
+                spec=one.spec,
+                defines=one.defines,
+                target=one.target,
+                definitions=definitions,
+                progress=phases_of(progress, f"{number} of {len(asked)}, {one}"),
+                memo=opened,
+                budget=budget,
+            ).statistics
+            if statistics.coarsening is not None:
+                session.warn(f"the search of {one} was {statistics.coarsening}")
+            counts = {"families": statistics.families, "cells": statistics.cells}
+            seconds = statistics.seconds
+            filled.append({"spec": one.spec, "target": one.target, **counts, "seconds": seconds})
             session.say(
-                f"filled: {kernel.name} on {target}, {counts['cells']:,} Specs in "
-                f"{counts['families']:,} families, {seconds:.2f} s"
+                f"filled: {one}, {statistics.cells:,} Specs in "
+                f"{statistics.families:,} families, {seconds:.2f} s"
             )
     if session.json:
         session.document({"filled": filled})
-
-
-def _requests(
-    files: Sequence[str],
-    target: str | None,
-    defines: Mapping[str, int],
-    budget: Budget | None,
-) -> Iterator[Request]:
-    for file in files:
-        for spec in parse_spec(read_source(file)).specs:
-            own = {p.name for p in spec.parameters}
-            given = {name: value for name, value in defines.items() if name in own}
-            yield Request(
-                file=file,
-                target=target,
-                defines=given,
-                spec=spec.name,
-                budget=budget,
-                memo=None,
-                no_memo=False,
-            )

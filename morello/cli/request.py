@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import click
 
 from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
-from morello.compiler import Budget, Kernel, compile_spec
+from morello.cli.tables import require_known
+from morello.compiler import NATIVE, Budget, Kernel, Progress, compile_spec, native_target
 from morello.definitions import Definitions, load_definitions
 from morello.definitions.project_files import named_sources, project_sources
 from morello.errors import MorelloError
@@ -146,3 +147,59 @@ def statistics_text(kernel: Kernel) -> str:
     if statistics.recalled:
         text += f"; {statistics.recalled:,} more families were recalled from the memo"
     return text
+
+
+# ------------------------------------------------------------------------- several specs
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One spec of a file for one target, with the values that its parameters are to have."""
+
+    source: Source
+    spec: str
+    defines: Mapping[str, int]
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.spec} for {self.target}"
+
+
+def asked_specs(
+    definitions: Definitions,
+    files: Sequence[Source],
+    targets: Sequence[str],
+    defines: Mapping[str, int],
+    otherwise: Sequence[str] = (NATIVE,),
+) -> list[Asked]:
+    """Every spec of files, for targets of options, or its file's, or else for others.
+
+    A spec takes the values of those parameters that it has.
+
+    Raises:
+        MorelloError: A target is unknown, or no spec has a parameter that is given a value.
+    """
+    for name in targets:
+        if name != NATIVE:
+            require_known("target", name, definitions.targets)
+    found: list[Asked] = []
+    parameters: set[str] = set()
+    for source in files:
+        tree = parse_spec(source)
+        of_file = [tree.target.id] if tree.target else None
+        chosen = targets or of_file or otherwise
+        names = [native_target(definitions).name if n == NATIVE else n for n in chosen]
+        for target in dict.fromkeys(names):
+            for spec in tree.specs:
+                known = {parameter.name for parameter in spec.parameters}
+                own = {n: v for n, v in defines.items() if n in known}
+                found.append(Asked(source, spec.name, own, target))
+                parameters |= known
+    for name in defines if found else ():
+        require_known("parameter", name, parameters)
+    return found
+
+
+def phases_of(progress: Callable[[Progress], None], whole: str) -> Callable[[Progress], None]:
+    """Progress of one compile of several."""
+    return lambda step: progress(replace(step, phase=f"{whole}: {step.phase}"))

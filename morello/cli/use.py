@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import click
 
 from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
+from morello.cli.request import Asked, asked_specs, phases_of
 from morello.cli.session import Session
-from morello.cli.tables import require_known
-from morello.compiler import NATIVE, Budget, Progress, compile_spec, native_target
+from morello.compiler import NATIVE, Budget, Progress, compile_spec
 from morello.definitions import Definitions, calibration_specs
 from morello.errors import MorelloError
 from morello.ir.rule import Rule
 from morello.ir.target import Microkernel
 from morello.language.diagnostics import Diagnostic
-from morello.language.parse import parse_spec, parse_target
+from morello.language.parse import parse_target
 from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.plugins import DEFINITION_SUFFIXES
@@ -48,19 +48,6 @@ class Used:
     left_out: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One spec of a file for one target, with the values that its parameters are to have."""
-
-    source: Source
-    spec: str
-    defines: Mapping[str, int]
-    target: str
-
-    def __str__(self) -> str:
-        return f"{self.spec} for {self.target}"
-
-
 def count_uses(
     session: Session, definitions: Definitions, sources: Sequence[Source], wanted: Wanted
 ) -> Used:
@@ -81,18 +68,17 @@ def count_uses(
     """
     declared = [source for source in sources if source.name.endswith(DEFINITION_SUFFIXES)]
     files = [source for source in sources if source not in declared]
-    asked = list(_asked(definitions, files or calibration_specs(definitions), declared, wanted))
+    files = files or calibration_specs(definitions)
+    asked = asked_specs(definitions, files, wanted.targets, wanted.defines, _targets(declared))
     if not asked:
         raise MorelloError("no plugin gives specs to compile", help="name a file of specs")
     items = _items(definitions, declared, {one.target for one in asked})
     memo = open_memo(session, wanted.memo, off=wanted.no_memo)
-    if wanted.no_memo:  # one that solves as many Specs as it would with a file: the counts are same
-        memo = Memo()
     click.get_current_context().call_on_close(memo.close)
     counting = _Counting(definitions, memo, wanted.budget, map(key_of_item, items))
     with ProgressBar(lambda: session.err) as progress:
         for number, one in enumerate(asked, start=1):
-            counting.compile(one, _within(progress, f"{number} of {len(asked)}, {one}"))
+            counting.compile(one, phases_of(progress, f"{number} of {len(asked)}, {one}"))
     for name, why in counting.left_out:
         session.warn(f"{name} is left out: {why}")
     if not counting.compiles:
@@ -102,30 +88,6 @@ def count_uses(
         session.warn(f"{tally.key[0]} '{tally.key[1]}' is for none of the targets; -t names one")
     compiles, left_out = tuple(counting.compiles), tuple(counting.left_out)
     return Used(compiles, tallies, tuple(notes(tallies)), left_out)
-
-
-def _within(progress: Callable[[Progress], None], whole: str) -> Callable[[Progress], None]:
-    """Progress of one compile of several."""
-    return lambda step: progress(replace(step, phase=f"{whole}: {step.phase}"))
-
-
-def _asked(
-    definitions: Definitions, files: Sequence[Source], declared: Sequence[Source], wanted: Wanted
-) -> Iterator[_Asked]:
-    """Every spec, for the targets of the options, or its file's, or those that files are for."""
-    for name in wanted.targets:
-        if name != NATIVE:
-            require_known("target", name, definitions.targets)
-    for source in files:
-        tree = parse_spec(source)
-        of_file = [tree.target.id] if tree.target else None
-        chosen = wanted.targets or of_file or _targets(declared)
-        names = [native_target(definitions).name if n == NATIVE else n for n in chosen]
-        for target in dict.fromkeys(names):
-            for spec in tree.specs:
-                known = {parameter.name for parameter in spec.parameters}
-                defines = {n: v for n, v in wanted.defines.items() if n in known}
-                yield _Asked(source, spec.name, defines, target)
 
 
 def _targets(declared: Sequence[Source]) -> list[str]:
@@ -161,7 +123,7 @@ class _Counting:
         self.compiles: list[Compile] = []
         self.left_out: list[tuple[str, str]] = []
 
-    def compile(self, asked: _Asked, progress: Callable[[Progress], None]) -> None:
+    def compile(self, asked: Asked, progress: Callable[[Progress], None]) -> None:
         """Compile and count; a spec that cannot be compiled is left out."""
         try:
             kernel = compile_spec(

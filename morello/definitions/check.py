@@ -16,9 +16,9 @@ from morello.checking.rules import check_rules
 from morello.checking.targets import check_targets
 from morello.checking.unmixed import named_in, unmixed
 from morello.definitions.store import Checked
-from morello.language import ast, old_words
-from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
-from morello.language.grammars import SUFFIXES, Kind
+from morello.language import ast, target_ast
+from morello.language.diagnostics import Collector, DiagnosticsError
+from morello.language.grammars import SUFFIXES
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source
 from morello.rewriting.progress import check_progress
@@ -29,7 +29,7 @@ class _Trees:
     """Parsed files, by kind."""
 
     rules: Sequence[ast.RulesFile]
-    targets: Sequence[ast.TargetFile]
+    targets: Sequence[target_ast.TargetFile]
 
 
 def check_files(sources: Iterable[Source], emitters: Collection[str]) -> Checked:
@@ -42,7 +42,6 @@ def check_files(sources: Iterable[Source], emitters: Collection[str]) -> Checked
     Raises:
         DiagnosticsError: All errors of the first stage that has any.
     """
-    sources = tuple(sources)
     trees = _parse(sources)
     collector = Collector()
     operators = check_operators(trees.rules, collector)
@@ -54,16 +53,13 @@ def check_files(sources: Iterable[Source], emitters: Collection[str]) -> Checked
     check_progress(operators, rules, collector)
     collector.raise_if_any()
     operators = unmixed(operators, named_in(trees.rules, trees.targets))
-    return Checked(operators, rules, targets, tuple(chain.from_iterable(map(_warnings, sources))))
-
-
-def _warnings(source: Source) -> list[Diagnostic]:
-    kind: Kind = "rules" if source.name.endswith(SUFFIXES["rules"]) else "target"
-    return old_words.warnings(source, kind)
+    warnings = [w for rules_file in trees.rules for w in rules_file.warnings]
+    warnings += [w for target_file in trees.targets for w in target_file.warnings]
+    return Checked(operators, rules, targets, tuple(warnings))
 
 
 @lru_cache(maxsize=256)
-def parse_file(source: Source) -> ast.RulesFile | ast.TargetFile:
+def parse_file(source: Source) -> ast.RulesFile | target_ast.TargetFile:
     """Parse one file of definitions; the trees are kept for who edits one file of many.
 
     Raises:
@@ -74,14 +70,14 @@ def parse_file(source: Source) -> ast.RulesFile | ast.TargetFile:
 
 def _parse(sources: Iterable[Source]) -> _Trees:
     rules: list[ast.RulesFile] = []
-    targets: list[ast.TargetFile] = []
+    targets: list[target_ast.TargetFile] = []
     collector = Collector()
     for source in sources:
         try:
             match parse_file(source):
                 case ast.RulesFile() as file:
                     rules.append(file)
-                case ast.TargetFile() as file:
+                case target_ast.TargetFile() as file:
                     targets.append(file)
         except DiagnosticsError as error:
             collector.diagnostics += error.diagnostics
@@ -90,7 +86,7 @@ def _parse(sources: Iterable[Source]) -> _Trees:
 
 
 def _check_emitters(
-    files: Iterable[ast.TargetFile], emitters: Collection[str], collector: Collector
+    files: Iterable[target_ast.TargetFile], emitters: Collection[str], collector: Collector
 ) -> None:
     for target in chain.from_iterable(file.targets for file in files):
         if target.emitter is None or target.emitter in emitters:

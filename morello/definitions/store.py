@@ -22,6 +22,7 @@ _MODULES = frozenset(
         "morello.language.ast",
         "morello.language.diagnostics",
         "morello.language.source",
+        "morello.language.target_ast",
         "morello.ir.rule",
         "morello.ir.functions",
         "morello.ir.target",

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from morello.ir.dtypes import DTYPES
-from morello.language import ast, spec_ast
+from morello.language import ast, spec_ast, target_ast
 from morello.language.functions import ARITHMETIC, ATTRIBUTES, FUNCTIONS
 from morello.language.places import text_of, within
 from morello.language.source import Span
 
-File = ast.RulesFile | ast.TargetFile | spec_ast.SpecFile
+File = ast.RulesFile | target_ast.TargetFile | spec_ast.SpecFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def symbols_of(file: File) -> Iterator[Symbol]:
             for rule in file.rules:
                 span = rule.name_span
                 yield Symbol("rule", rule.name, f"rule {rule.name}", rule.doc, span)
-        case ast.TargetFile():
+        case target_ast.TargetFile():
             yield from _of_targets(file)
         case spec_ast.SpecFile():
             for spec in file.specs:
@@ -86,7 +86,7 @@ def _members(node: ast.OperatorDecl) -> Iterator[tuple[str, str]]:
         yield from ((name, "dimension") for name, _ in index.terms)
 
 
-def _of_targets(file: ast.TargetFile) -> Iterator[Symbol]:
+def _of_targets(file: target_ast.TargetFile) -> Iterator[Symbol]:
     for target in file.targets:
         base = f" extends {target.base}" if target.base else ""
         signature = f"target {target.name}{base}"
@@ -113,7 +113,7 @@ def _of_targets(file: ast.TargetFile) -> Iterator[Symbol]:
             yield Symbol("entry", name, f'{name} "{text}"', owner=primitives.target)
 
 
-def _coefficient(node: ast.CoefficientDecl, target: str, name: str) -> Symbol:
+def _coefficient(node: target_ast.CoefficientDecl, target: str, name: str) -> Symbol:
     source = f"  # {node.source}" if node.source else ""
     signature = f"coefficient {name} = {node.value:g} cycles{source}"
     span = within(node.span, node.name)

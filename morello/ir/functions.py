@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from morello.language import ast
+from morello.language import target_ast
 
 _CALL = re.compile(r"/\*.*?\*/|//[^\n]*|\b([A-Za-z_]\w*)\s*\(", re.DOTALL)
 
@@ -24,7 +24,7 @@ class Function:
     target: str
     text: str
     calls: tuple[str, ...]
-    declaration: ast.FunctionDecl = field(compare=False, repr=False)
+    declaration: target_ast.FunctionDecl = field(compare=False, repr=False)
 
 
 def called(text: str) -> Iterator[str]:

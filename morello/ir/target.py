@@ -12,7 +12,7 @@ from functools import cached_property
 from math import inf
 
 from morello.ir.functions import Function
-from morello.language import ast
+from morello.language import ast, target_ast
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ class Microkernel:
     name: str
     doc: str
     target: str
-    match: ast.KernelMatch
+    match: target_ast.KernelMatch
     guards: tuple[ast.Expr, ...]
     cost: ast.Expr
-    clauses: ast.KernelClauses
+    clauses: target_ast.KernelClauses
     streamed: bool
     template: str | None
-    declaration: ast.KernelDecl = field(compare=False, repr=False)
+    declaration: target_ast.KernelDecl = field(compare=False, repr=False)
 
     @classmethod
-    def declared(cls, node: ast.KernelDecl) -> Microkernel:
+    def declared(cls, node: target_ast.KernelDecl) -> Microkernel:
         """A declaration that was checked."""
         own = (f.name for f in fields(cls) if f.name != "declaration")
         return cls(**{name: getattr(node, name) for name in own}, declaration=node)

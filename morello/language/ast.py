@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from morello.language.diagnostics import Diagnostic
 from morello.language.signed_zero import same_number
 from morello.language.source import Span
 
@@ -325,189 +326,14 @@ class RuleDecl(Node):
     result: Block
 
 
+Panel = int | tuple[int, int]
+"""Panels as they are written: a width, or height and width."""
+
+
 @dataclass(frozen=True, slots=True)
 class RulesFile:
     """Everything that one ``.mrules`` file declares."""
 
     operators: tuple[OperatorDecl, ...]
     rules: tuple[RuleDecl, ...]
-
-
-# --------------------------------------------------------------------------- targets
-
-
-@dataclass(frozen=True, slots=True)
-class CoefficientDecl(Node):
-    """``coefficient NAME = 0.5 cycles "what it is"  # source``.
-
-    ``source`` is ``calibrated``, ``measured`` or ``manual``, with whatever text follows it.
-    """
-
-    name: str
-    value: float
-    doc: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class LevelDecl(Node):
-    """``level l1 { capacity 48 KiB; capacity_unit 2 KiB; line 64; cache; coefficient ... }``.
-
-    ``properties`` maps a property's name to its numbers: ``capacity``, ``arguments``, ``streams``,
-    ``capacity_unit`` and ``line`` have one, ``vector`` several (bytes), ``cache`` and
-    ``not_addressable`` none. A capacity in vectors has ``in_vectors`` true.
-    """
-
-    name: str
-    properties: tuple[tuple[str, tuple[int, ...]], ...]
-    in_vectors: bool
-    coefficients: tuple[CoefficientDecl, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TargetDecl(Node):
-    """``target cpu.wide extends cpu.narrow { ... }``."""
-
-    name: str
-    name_span: Span = field(compare=False, repr=False)
-    doc: str
-    base: str | None
-    emitter: str | None
-    sizes: tuple[int, ...]
-    page: int | None
-    flags: tuple[str, ...]
-    headers: tuple[str, ...]
-    levels: tuple[LevelDecl, ...]
-    coefficients: tuple[CoefficientDecl, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PrimitivesDecl(Node):
-    """``primitives f32 x 16 on cpu.wide { type "vector16f"; add "({0} + {1})"; ... }``.
-
-    How the emitter writes a dtype with so many lanes, and the arithmetic on it. ``cycles`` of an
-    entry is the name of the coefficient that one use costs, or none.
-    """
-
-    dtype: str
-    lanes: int
-    target: str
-    entries: tuple[tuple[str, str, str | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionDecl(Node):
-    """``function NAME on TARGET "sentence" emit ```C``` ``: what primitives and kernels may call.
-
-    ``text`` is the function's definition in C, as it stands in the programs that need it.
-    """
-
-    name: str
-    name_span: Span = field(compare=False, repr=False)
-    doc: str
-    target: str
-    text: str
-
-
-Panel = int | tuple[int, int]
-"""Panels as they are written: a width, or height and width."""
-
-
-@dataclass(frozen=True, slots=True)
-class KernelOperand(Node):
-    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or (8, 16)] [vector 64 | lanes 16]``.
-
-    ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
-    where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
-    levels that it accepts, with ``or farther`` also all that are farther away than the last one.
-    ``order`` is that of the layout: absent accepts row-major only; the word
-    ``any`` is (). ``panels`` are those in which the operand may also be: widths, or heights and
-    widths.
-    ``name`` is empty where a pattern is for operands of any operator. Vectors have so many bytes,
-    or so many lanes of whatever type an operand has.
-    """
-
-    name: str
-    dtype: str
-    rest: bool
-    shape: tuple[int | str, ...]
-    levels: tuple[str, ...]
-    order: tuple[int, ...] | None
-    panels: tuple[Panel, ...]
-    vector: int | None
-    lanes: int | None = None
-    farther: bool = False
-
-    def width(self, element: int) -> int | None:
-        """Bytes of its vectors of elements of so many bytes; none if it has no vectors."""
-        return self.vector if self.lanes is None else self.lanes * element
-
-
-@dataclass(frozen=True, slots=True)
-class KernelMatch(Node):
-    """``[accumulating | any] matmul(A: ..., B: ..., C: ...)``, or patterns for any operator.
-
-    ``any``, an ``accumulating`` of none, takes both forms of an operator.
-    The latter is ``[accumulating] any op (...)``, with one pattern for all operands; or
-    ``(pointwise | reduction) op (...; ...)``, with one for those that lie along the rows that the
-    kernel works on, and perhaps one for the others. ``kind`` is ``"named"``, ``"op"``,
-    ``"pointwise"`` or ``"reduction"``.
-    """
-
-    kind: str
-    operator: str | None
-    operator_span: Span = field(compare=False, repr=False)
-    accumulating: bool | None
-    operands: tuple[KernelOperand, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class KernelClauses:
-    """What a kernel may say between its cost and ``emit``: see `morello.language.kernel_clauses`.
-
-    Attributes:
-        flushes: Floating-point numbers below the smallest normal one may count as 0 to it, among
-            operands and results.
-        direct: The conditions under which nothing is gained by converting what it takes; without
-            any it is so always; none where it does not say so.
-        copied: The operand that it can store elsewhere as it reads it, which may then be anywhere
-            that its pattern accepts, in panels or not.
-        between: Functions of the target that are called before and after what uses it, by each
-            thread, such as those that set up registers.
-    """
-
-    flushes: bool = False
-    direct: tuple[Expr, ...] | None = None
-    copied: str | None = None
-    between: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KernelDecl(Node):
-    """A microkernel.
-
-    ``template`` is C with jinja2 in it; none means ``emit definition``: written by the emitter from
-    the operator's declaration with the target's primitives. ``streamed``: it says ``emit definition
-    streamed``, for an output that is stored past the caches.
-    """
-
-    name: str
-    name_span: Span = field(compare=False, repr=False)
-    doc: str
-    target: str
-    match: KernelMatch
-    guards: tuple[Expr, ...]
-    cost: Expr
-    clauses: KernelClauses
-    streamed: bool
-    template: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class TargetFile:
-    """Everything that one ``.mtarget`` file declares."""
-
-    targets: tuple[TargetDecl, ...]
-    primitives: tuple[PrimitivesDecl, ...]
-    kernels: tuple[KernelDecl, ...]
-    functions: tuple[FunctionDecl, ...] = ()
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 from lark import Token, Tree
 
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.build_common import Builder, children, dotted, kind_of, names, slots, text
 from morello.language.build_expressions import expression, expressions, order, panel
 from morello.language.kernel_clauses import build_clauses
@@ -14,12 +14,12 @@ from morello.language.kernel_clauses import build_clauses
 _FENCE = "```"
 
 
-def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
+def kernel(builder: Builder, tree: Tree[Token]) -> target_ast.KernelDecl:
     """A microkernel."""
     name, target, doc, match, guards, cost, *rest = slots(tree)
     clauses = [part for part in rest if isinstance(part, Tree)]
     emitted, *streamed = (part for part in rest if isinstance(part, Token))
-    return ast.KernelDecl(
+    return target_ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
         doc=text(doc),
@@ -34,10 +34,10 @@ def kernel(builder: Builder, tree: Tree[Token]) -> ast.KernelDecl:
     )
 
 
-def function(builder: Builder, tree: Tree[Token]) -> ast.FunctionDecl:
+def function(builder: Builder, tree: Tree[Token]) -> target_ast.FunctionDecl:
     """A function in C."""
     name, target, doc, emitted = children(tree)
-    return ast.FunctionDecl(
+    return target_ast.FunctionDecl(
         name=str(name),
         name_span=builder.span(name),
         doc=text(doc),
@@ -56,12 +56,12 @@ def _template(token: Token) -> str:
     return dedent(rest).rstrip()
 
 
-def _match(builder: Builder, tree: Tree[Token]) -> ast.KernelMatch:
+def _match(builder: Builder, tree: Tree[Token]) -> target_ast.KernelMatch:
     parts = slots(tree)
     form = kind_of(tree)
     accumulating, operator, *rest = (None, *parts) if form == "row_match" else parts
     kinds = {"named_match": "named", "uniform_match": "op", "row_match": str(operator)}
-    return ast.KernelMatch(
+    return target_ast.KernelMatch(
         kind=kinds[form],
         operator=str(operator) if form == "named_match" else None,
         operator_span=builder.span(operator),
@@ -73,7 +73,7 @@ def _match(builder: Builder, tree: Tree[Token]) -> ast.KernelMatch:
     )
 
 
-def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
+def _operand(builder: Builder, tree: Tree[Token]) -> target_ast.KernelOperand:
     """A pattern, with a name in front or without."""
     *name, pattern = children(tree) if kind_of(tree) == "named_pattern" else [tree]
     dtype, shape, levels, wanted, panels, vectors = slots(pattern)
@@ -81,7 +81,7 @@ def _operand(builder: Builder, tree: Tree[Token]) -> ast.KernelOperand:
     *named, farther = levels.children
     extents = children(shape)
     rest = bool(extents) and extents[0].type == "REST"
-    return ast.KernelOperand(
+    return target_ast.KernelOperand(
         name=str(name[0]) if name else "",
         dtype=str(dtype),
         rest=rest,

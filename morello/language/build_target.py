@@ -7,29 +7,31 @@ from collections.abc import Iterable, Iterator
 
 from lark import Token, Tree
 
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.build_common import Builder, children, dotted, kind_of, slots, text
 from morello.language.build_kernels import function, kernel
 
 _SOURCE = re.compile(r"[ \t]*;?[ \t]*#[ \t]*([^\n]*)")
 
 
-def target_file(builder: Builder, tree: Tree[Token]) -> ast.TargetFile:
+def target_file(builder: Builder, tree: Tree[Token]) -> target_ast.TargetFile:
     """The whole file."""
     declarations = children(tree)
     targets = (_target(builder, d) for d in declarations if kind_of(d) == "target")
     primitives = (_primitives(builder, d) for d in declarations if kind_of(d) == "primitives")
     kernels = (kernel(builder, d) for d in declarations if kind_of(d) == "kernel")
     functions = (function(builder, d) for d in declarations if kind_of(d) == "function")
-    return ast.TargetFile(tuple(targets), tuple(primitives), tuple(kernels), tuple(functions))
+    return target_ast.TargetFile(
+        tuple(targets), tuple(primitives), tuple(kernels), tuple(functions)
+    )
 
 
-def _target(builder: Builder, tree: Tree[Token]) -> ast.TargetDecl:
+def _target(builder: Builder, tree: Tree[Token]) -> target_ast.TargetDecl:
     name, base, doc, body = slots(tree)
     items = children(body)
     single = {kind_of(i): i for i in items if kind_of(i) not in ("level", "coefficient")}
     builder.once((kind_of(i), i) for i in items if kind_of(i) in single)
-    return ast.TargetDecl(
+    return target_ast.TargetDecl(
         name=dotted(name),
         name_span=builder.span(name),
         doc=text(doc),
@@ -57,11 +59,11 @@ def _size(builder: Builder, tree: Tree[Token]) -> int:
 # --------------------------------------------------------------------------- levels
 
 
-def _level(builder: Builder, tree: Tree[Token]) -> ast.LevelDecl:
+def _level(builder: Builder, tree: Tree[Token]) -> target_ast.LevelDecl:
     name, *items = children(tree)
     properties = [item for item in items if kind_of(item) != "coefficient"]
     builder.once((kind_of(item), item) for item in properties)
-    return ast.LevelDecl(
+    return target_ast.LevelDecl(
         name=str(name),
         properties=tuple((kind_of(item), _property(builder, item)) for item in properties),
         in_vectors=any(tree.find_data("vectors")),
@@ -83,17 +85,17 @@ def _property(builder: Builder, tree: Tree[Token]) -> tuple[int, ...]:
 
 def _coefficients(
     builder: Builder, items: Iterable[Tree[Token]]
-) -> tuple[ast.CoefficientDecl, ...]:
+) -> tuple[target_ast.CoefficientDecl, ...]:
     chosen = [item for item in items if kind_of(item) == "coefficient"]
     return tuple(_coefficient(builder, item) for item in chosen)
 
 
-def _coefficient(builder: Builder, tree: Tree[Token]) -> ast.CoefficientDecl:
+def _coefficient(builder: Builder, tree: Tree[Token]) -> target_ast.CoefficientDecl:
     """The comment that ends the line is part of the declaration: the number's source."""
     name, value, doc = children(tree)
     span = builder.span(tree)
     comment = _SOURCE.match(builder.source.text, span.end)
-    return ast.CoefficientDecl(
+    return target_ast.CoefficientDecl(
         name=str(name),
         value=builder.real(value),
         doc=text(doc),
@@ -105,9 +107,9 @@ def _coefficient(builder: Builder, tree: Tree[Token]) -> ast.CoefficientDecl:
 # --------------------------------------------------------------------------- primitives
 
 
-def _primitives(builder: Builder, tree: Tree[Token]) -> ast.PrimitivesDecl:
+def _primitives(builder: Builder, tree: Tree[Token]) -> target_ast.PrimitivesDecl:
     dtype, lanes, target, *entries = children(tree)
-    return ast.PrimitivesDecl(
+    return target_ast.PrimitivesDecl(
         dtype=str(dtype),
         lanes=builder.integer(lanes),
         target=dotted(target),

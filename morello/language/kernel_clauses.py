@@ -1,7 +1,7 @@
 """What a kernel may say between its cost and ``emit``: one row a clause.
 
 A new clause is a rule of ``grammar/target.lark``, with its words in ``morello.tmLanguage.json``, a
-field of `ast.KernelClauses` and a row here. Lists of kernels show it then. Its checks are in
+field of `target_ast.KernelClauses` and a row here. Lists of kernels show it then. Its checks are in
 `morello.checking.kernels`. What the search asks of it belongs in `morello.memo.fingerprint`.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from lark import Token, Tree
 
-from morello.language import ast
+from morello.language import ast, target_ast
 from morello.language.build_common import Builder, children, kind_of
 from morello.language.build_expressions import expressions
 from morello.language.places import text_of
@@ -53,16 +53,18 @@ CLAUSES = (
 """In the order in which they stand in a kernel."""
 
 
-def build_clauses(builder: Builder, trees: Iterable[Tree[Token]]) -> ast.KernelClauses:
+def build_clauses(builder: Builder, trees: Iterable[Tree[Token]]) -> target_ast.KernelClauses:
     """Those of a kernel."""
     rows = {clause.name: clause for clause in CLAUSES}
     named = {kind_of(tree): tree for tree in trees}
-    return ast.KernelClauses(**{n: rows[n].build(builder, tree) for n, tree in named.items()})
+    return target_ast.KernelClauses(
+        **{n: rows[n].build(builder, tree) for n, tree in named.items()}
+    )
 
 
-def shown_clauses(clauses: ast.KernelClauses) -> dict[str, str]:
+def shown_clauses(clauses: target_ast.KernelClauses) -> dict[str, str]:
     """By name, as lists show them; empty where a kernel does not say it."""
-    silent = ast.KernelClauses()
+    silent = target_ast.KernelClauses()
     values = {clause: getattr(clauses, clause.name) for clause in CLAUSES}
     return {
         clause.name: "" if value == getattr(silent, clause.name) else clause.shown(value)

@@ -127,9 +127,9 @@ def _replaced(stream: Iterator[Token], words: Mapping[int, Renamed]) -> Iterator
             yield Token.new_borrow_pos(terminal, text, token)
 
 
-def warnings(source: Source, kind: str) -> list[Diagnostic]:
+def warnings(source: Source, words: Mapping[int, Renamed]) -> tuple[Diagnostic, ...]:
     """A warning for each old word of a file."""
-    return [
+    return tuple(
         Diagnostic(
             "W001",
             f"'{word.old}' is called '{word.new}' now",
@@ -138,5 +138,5 @@ def warnings(source: Source, kind: str) -> list[Diagnostic]:
             f"write '{word.new}': the next version does not read '{word.old}'",
             "warning",
         )
-        for place, word in old_words(source.text, kind).items()
-    ]
+        for place, word in words.items()
+    )

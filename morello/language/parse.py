@@ -6,16 +6,18 @@ Names, kinds and shapes are not looked at here; that is the checker's work.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from lark import Token, Tree
 
-from morello.language import ast, spec_ast
+from morello.language import ast, spec_ast, target_ast
 from morello.language.build_common import Builder
 from morello.language.build_rules import rules_file
 from morello.language.build_spec import spec_file
 from morello.language.build_target import target_file
 from morello.language.grammars import Kind
+from morello.language.old_words import old_words, reading, warnings
 from morello.language.source import Source, Span
 from morello.language.syntax import parse_tree
 
@@ -28,16 +30,20 @@ def parse_rules(source: Source) -> ast.RulesFile:
     Raises:
         DiagnosticsError: every syntax error of the file.
     """
-    return _parse(source, "rules", rules_file)
+    words = old_words(source.text, "rules")
+    with reading(words):
+        return replace(_parse(source, "rules", rules_file), warnings=warnings(source, words))
 
 
-def parse_target(source: Source) -> ast.TargetFile:
+def parse_target(source: Source) -> target_ast.TargetFile:
     """Parse an ``.mtarget`` file: targets, primitives and microkernels.
 
     Raises:
         DiagnosticsError: every syntax error of the file.
     """
-    return _parse(source, "target", target_file)
+    words = old_words(source.text, "target")
+    with reading(words):
+        return replace(_parse(source, "target", target_file), warnings=warnings(source, words))
 
 
 def parse_spec(source: Source) -> spec_ast.SpecFile:

@@ -15,7 +15,6 @@ from lark.exceptions import UnexpectedInput
 
 from morello.language.diagnostics import Collector
 from morello.language.grammars import Kind, parser
-from morello.language.old_words import old_words, reading
 from morello.language.source import Source, Span
 
 MAX_ERRORS = 20
@@ -39,8 +38,7 @@ def parse_tree(source: Source, kind: Kind) -> Tree[Token]:
         DiagnosticsError: every syntax error, at most one for each declaration.
     """
     collector = Collector()
-    with reading(old_words(source.text, kind)):
-        tree = _parse_declarations(source, kind, collector)
+    tree = _parse_declarations(source, kind, collector)
     collector.raise_if_any()
     _check_depth(tree, source, collector)
     collector.raise_if_any()

@@ -33,7 +33,7 @@ from morello.ir.rule import Rule
 from morello.ir.spec import Family
 from morello.ir.target import Level, Microkernel
 from morello.ir.vector_axis import ROW_KINDS
-from morello.language import ast
+from morello.language import ast, target_ast
 from morello.language.canonical import Canonical, canonical, nodes
 from morello.rewriting.alternatives import Context
 from morello.rewriting.patterns import ANY, implements
@@ -220,12 +220,12 @@ def _implementing(
     )
 
 
-def _certain(match: ast.KernelMatch) -> tuple[ast.KernelOperand, ...]:
+def _certain(match: target_ast.KernelMatch) -> tuple[target_ast.KernelOperand, ...]:
     """Patterns that some operand must have: of one for rows only the first."""
     return match.operands[:1] if match.kind in ROW_KINDS else match.operands
 
 
-def _occurs(pattern: ast.KernelOperand, dtypes: frozenset[str]) -> bool:
+def _occurs(pattern: target_ast.KernelOperand, dtypes: frozenset[str]) -> bool:
     return pattern.dtype == ANY or pattern.dtype in dtypes
 
 

@@ -156,24 +156,24 @@ class Memo:
             return implemented(known, goal)
         if self._pages is None:
             return None
-        recalled = Recalled(context, self._pages, lambda: self._complete(search))
+        recalled = Recalled(context, self._pages, lambda: self._complete(goal, search))
         return recalled if recalled.covers(goal) else None
 
     def _searched(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled:
         """Search with what the pages know of other goals."""
         if self._pages is None:
-            return implemented(self._complete(search), goal)
+            return self._complete(goal, search)
         found = search(memo=self._pages, single_goal=self._single_goal)
         if found.complete:
-            return implemented(self._keep(found), goal)
+            return self._keep(goal, found)
         if found.intensity(goal) == float("inf"):
             return self._anew(self._pages, goal, search, found)
         self._pages.keep(found)
         recalled = Recalled(
-            found.context, self._pages, lambda: self._complete(search), found.coarsening
+            found.context, self._pages, lambda: self._complete(goal, search), found.coarsening
         )
         if not recalled.covers(goal):
-            return self._complete(search)
+            return self._complete(goal, search)
         recalled.counts = found.counts
         return recalled
 
@@ -185,7 +185,7 @@ class Memo:
         solution = implemented(search(memo=NullMemo(), single_goal=self._single_goal), goal)
         for variant in believed.recalled:
             pages.reject(believed.context, variant, believed.boxes[variant])
-        return self._keep(solution)
+        return self._keep(goal, solution)
 
     def solution(
         self, context: Context, goal: Spec, search: Search, *, full: bool = True
@@ -202,12 +202,12 @@ class Memo:
             return implemented(known, goal)
         with _SEARCHING:
             known = self._known(context, goal) if full else None
-            return implemented(self._complete(search) if known is None else known, goal)
+            return self._complete(goal, search) if known is None else implemented(known, goal)
 
-    def _complete(self, search: Search) -> Solution:
+    def _complete(self, goal: Spec, search: Search) -> Solution:
         """Search without recalling anything; what is found is kept."""
         with _SEARCHING:
-            return self._keep(search(memo=NullMemo(), single_goal=self._single_goal))
+            return self._keep(goal, search(memo=NullMemo(), single_goal=self._single_goal))
 
     def _known(self, context: Context, goal: Spec) -> Solution | None:
         with self._lock:
@@ -217,10 +217,11 @@ class Memo:
                     return self._solutions[key]  # this look-up marks it as used
         return None
 
-    def _keep(self, found: Solution) -> Solution:
-        """Keep all tables in memory, and what was chosen in the file."""
+    def _keep(self, goal: Spec, found: Solution) -> Solution:
+        """Keep what was chosen in the file and, if there is a program, all tables in memory."""
         if self._pages is not None:
             self._pages.keep(found)
+        implemented(found, goal)
         with self._lock:
             self._next += 1
             if found.bytes <= self._solutions.maxsize:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from morello.ir.layout import Axis, Layout, Order, height_of, panel_of, width_of
 from morello.ir.target import Microkernel
-from morello.language import ast
+from morello.language import target_ast
 from morello.rewriting.patterns import pattern_order, refuses_plain
 
 Conclusion = TypeVar("Conclusion")
@@ -26,7 +26,7 @@ class LayoutRequest:
 
     kernel: Microkernel
     name: str
-    pattern: ast.KernelOperand
+    pattern: target_ast.KernelOperand
     axes: tuple[Axis, ...]
     reused: bool
     read: bool

@@ -10,7 +10,7 @@ from morello.ir.numeric import Size, Truth
 from morello.ir.spec import Family
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import REDUCTION, ROW_KINDS
-from morello.language import ast
+from morello.language import target_ast
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
 from morello.rewriting.patterns import ANY, Patterns, has_registers, pattern_order, patterns_for
 from morello.rewriting.references import (
@@ -142,7 +142,7 @@ def misfits(kernel: Microkernel, target: Target, family: Family) -> list[str]:
 
 
 def _dimensions_beyond(
-    pattern: ast.KernelOperand, tensor: TensorRef, is_rows: bool
+    pattern: target_ast.KernelOperand, tensor: TensorRef, is_rows: bool
 ) -> tuple[int, ...]:
     """Dimensions that the pattern does not name: the first ones; for rows, all but the fastest."""
     count = len(tensor.indices) - len(pattern.shape)
@@ -171,7 +171,7 @@ def operation_refusal(kernel: Microkernel, family: Family) -> str:
 
 
 def _operand_refusal(
-    pattern: ast.KernelOperand, target: Target, tensor: TensorRef, name: str
+    pattern: target_ast.KernelOperand, target: Target, tensor: TensorRef, name: str
 ) -> str:
     operand = tensor.operand
     rank = len(tensor.indices)

@@ -10,7 +10,7 @@ from morello.ir.layout import Order, row_major
 from morello.ir.operators import Operation, Operator
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS, Rows, may_be_rows, rows_of
-from morello.language import ast
+from morello.language import ast, target_ast
 from morello.rewriting.references import SpecRef
 
 ANY = "any"
@@ -21,7 +21,7 @@ ANY = "any"
 class Patterns:
     """The pattern of each operand of an operation. ``rows`` for a kernel that works on rows."""
 
-    of: tuple[ast.KernelOperand, ...]
+    of: tuple[target_ast.KernelOperand, ...]
     rows: Rows | None = None
 
 
@@ -42,7 +42,7 @@ def implements(kernel: Microkernel, operator: Operator) -> bool:
 
 
 def patterns_for(
-    match: ast.KernelMatch, operation: Operation, orders: tuple[Order, ...] | None = None
+    match: target_ast.KernelMatch, operation: Operation, orders: tuple[Order, ...] | None = None
 ) -> Patterns | str:
     """The patterns that a match has for the operands, or why it has none.
 
@@ -70,7 +70,9 @@ def patterns_for(
             return Patterns(match.operands * len(operation.operands))
 
 
-def has_registers(target: Target, pattern: ast.KernelOperand, dtype: DType, vector: int) -> bool:
+def has_registers(
+    target: Target, pattern: target_ast.KernelOperand, dtype: DType, vector: int
+) -> bool:
     """Whether a pattern may mean registers of this type: so many bytes are whole elements.
 
     One for any type means those only that the target has primitives for.
@@ -98,7 +100,7 @@ def accepts_registers(kernel: Microkernel, held: Held) -> bool:
     )
 
 
-def pattern_order(pattern: ast.KernelOperand, rank: int) -> Order:
+def pattern_order(pattern: target_ast.KernelOperand, rank: int) -> Order:
     """The order that a pattern asks for at this rank; row-major where it does not say or mind."""
     if not pattern.order:
         return row_major(rank).order
@@ -128,7 +130,7 @@ def _is_width(expr: ast.Expr) -> bool:
 
 def wanted_patterns(
     target: Target, f: SpecRef, position: int, dtype: DType, *, convertible: bool
-) -> Iterator[tuple[Microkernel, ast.KernelOperand]]:
+) -> Iterator[tuple[Microkernel, target_ast.KernelOperand]]:
     """Patterns that the target's kernels have for one operand of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
@@ -152,7 +154,7 @@ def wanted_patterns(
             yield kernel, patterns.of[position]
 
 
-def _possible(target: Target, pattern: ast.KernelOperand, types: tuple[str, str]) -> bool:
+def _possible(target: Target, pattern: target_ast.KernelOperand, types: tuple[str, str]) -> bool:
     """Whether an operand of one of these types may come to be what a pattern wants."""
     if pattern.dtype not in (ANY, *types):
         return False

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -97,32 +98,24 @@ def solve_goal(
     )
 
 
-def search(
-    context: Context,
-    goal: Spec,
-    *,
-    progress: Callable[[Progress], None] | None = None,
-    budget: Budget = UNLIMITED,
-    workers: int | None = None,
-    memo: MemoBackend = NO_MEMO,
-    single_goal: bool = False,
-) -> Solution:
+class Options(TypedDict, total=False):
+    """Those of `solve_goal`."""
+
+    progress: Callable[[Progress], None] | None
+    budget: Budget
+    workers: int | None
+    memo: MemoBackend
+    single_goal: bool
+
+
+def search(context: Context, goal: Spec, **options: Unpack[Options]) -> Solution:
     """Solve a goal for which there has to be a program: see `solve_goal`.
 
     Raises:
         NoImplementationError: Nothing implements the goal; it says what was refused and why.
         MorelloError: Even the coarsest search exceeds the budget.
     """
-    found = solve_goal(
-        context,
-        goal,
-        progress=progress,
-        budget=budget,
-        workers=workers,
-        memo=memo,
-        single_goal=single_goal,
-    )
-    return implemented(found, goal)
+    return implemented(solve_goal(context, goal, **options), goal)
 
 
 @contextmanager

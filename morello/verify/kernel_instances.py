@@ -20,7 +20,7 @@ from morello.ir.operators import Operation, Operator
 from morello.ir.spec import Family, Operand, Variant
 from morello.ir.target import Level, Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
-from morello.language import ast
+from morello.language import target_ast
 from morello.rewriting.matching import KernelMatch, match_kernel
 from morello.rewriting.patterns import implements, pattern_order
 from morello.verify.families import dtype_choices, operations
@@ -192,7 +192,7 @@ def _matches(
 
 
 def _places(
-    target: Target, match: ast.KernelMatch, name: str, dtype: DType, rank: int
+    target: Target, match: target_ast.KernelMatch, name: str, dtype: DType, rank: int
 ) -> tuple[Operand, ...]:
     patterns = _patterns(match, name)
     return tuple(
@@ -200,13 +200,17 @@ def _places(
     )
 
 
-def _patterns(match: ast.KernelMatch, name: str) -> list[ast.KernelOperand]:
+def _patterns(match: target_ast.KernelMatch, name: str) -> list[target_ast.KernelOperand]:
     """Patterns that may be for an operand; none if the kernel is for another operator."""
     return [p for p in match.operands if p.name in ("", name)]
 
 
 def _operands(
-    target: Target, match: ast.KernelMatch, pattern: ast.KernelOperand, dtype: DType, rank: int
+    target: Target,
+    match: target_ast.KernelMatch,
+    pattern: target_ast.KernelOperand,
+    dtype: DType,
+    rank: int,
 ) -> Iterator[Operand]:
     """Operands that a pattern may accept; the matching has the last word.
 
@@ -223,14 +227,14 @@ def _operands(
             yield Operand(dtype, level, order, vector)
 
 
-def _orders(pattern: ast.KernelOperand, rank: int) -> list[Order]:
+def _orders(pattern: target_ast.KernelOperand, rank: int) -> list[Order]:
     if rank < len(pattern.shape):
         return []
     found = pattern_order(pattern, rank)
     return sorted({found, found[::-1]}) if pattern.order == () else [found]
 
 
-def _vectors(pattern: ast.KernelOperand, level: Level, dtype: DType) -> tuple[int, ...]:
+def _vectors(pattern: target_ast.KernelOperand, level: Level, dtype: DType) -> tuple[int, ...]:
     if level.addressable:
         return (0,)
     width = pattern.width(dtype.bytes)

@@ -13,7 +13,7 @@ from morello.ir.goal import Goal
 from morello.ir.operators import Operator
 from morello.ir.rule import Rule
 from morello.ir.target import Target
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.parse import parse_rules, parse_spec, parse_target
 from morello.language.source import Source
@@ -42,7 +42,7 @@ def rules(text: str, known: Mapping[str, Operator] | None = None) -> tuple[Rule,
     return found
 
 
-def target_file(text: str) -> ast.TargetFile:
+def target_file(text: str) -> target_ast.TargetFile:
     """A parsed file of targets."""
     return parse_target(source(text, "mtarget"))
 

@@ -28,8 +28,8 @@ def test_what_is_below_a_goal_is_recalled_after_it_was_filled(run: Run, tmp_path
     filled = run("memo", "fill", spec, "-D", "M=6", "--memo", memo)
     assert (filled.exit_code, filled.stderr) == (0, "")
     first, second = filled.stdout.splitlines()
-    assert first.startswith("filled: rows on x86.scalar, ")
-    assert second.startswith("filled: sums on x86.scalar, ")
+    assert first.startswith("filled: rows for x86.scalar, ")
+    assert second.startswith("filled: sums for x86.scalar, ")
     small = ("compile", spec, "--spec", "rows", "-D", "M=1", "--memo", memo, "-o", tmp_path)
     assert "recalled from the memo" in run(*small).stdout
 
@@ -52,3 +52,13 @@ def test_there_is_nothing_to_fill_where_the_memo_is_off(run: Run, tmp_path: Path
     shown = run("memo", "fill", spec)
     assert (shown.exit_code, shown.stdout) == (1, "")
     assert "there is no memo: MORELLO_MEMO switches it off" in shown.stderr
+
+
+def test_a_parameter_that_no_spec_has_is_an_error(run: Run, tmp_path: Path) -> None:
+    """Of several specs each takes those that it has."""
+    spec, memo = tmp_path / "two.mspec", tmp_path / "memo.sqlite"
+    spec.write_text(TEXT)
+    shown = run("memo", "fill", spec, "-D", "K=6", "--memo", memo)
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert "there is no parameter 'K'" in shown.stderr
+    assert not memo.exists()

@@ -9,7 +9,7 @@ from morello.checking.rules import check_rules
 from morello.checking.targets import check_targets
 from morello.definitions import Definitions, load_definitions, spec_errors
 from morello.definitions.check import parse_file
-from morello.language import ast
+from morello.language import ast, target_ast
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError
 from morello.language.parse import parse_spec
 from morello.language.source import Source
@@ -61,7 +61,7 @@ def _check_rules(source: Source, definitions: Definitions, collector: Collector)
 
 def _check_targets(source: Source, definitions: Definitions, collector: Collector) -> None:
     file = parse_file(source)
-    assert isinstance(file, ast.TargetFile)
+    assert isinstance(file, target_ast.TargetFile)
     named = (base for base in definitions.targets if base in source.text)
     bases = {base for name in named for base in definitions.targets[name].lineage}
     needed = [tree for tree in _shipped() if _targets_of(tree) <= bases]
@@ -69,14 +69,14 @@ def _check_targets(source: Source, definitions: Definitions, collector: Collecto
 
 
 @cache
-def _shipped() -> tuple[ast.TargetFile, ...]:
+def _shipped() -> tuple[target_ast.TargetFile, ...]:
     """Syntax trees of the targets that come with the project."""
     paths = sorted(PROJECT.glob("targets/x86/*.mtarget"))
     trees = [parse_file(Source(path.name, path.read_text())) for path in paths]
-    return tuple(tree for tree in trees if isinstance(tree, ast.TargetFile))
+    return tuple(tree for tree in trees if isinstance(tree, target_ast.TargetFile))
 
 
-def _targets_of(tree: ast.TargetFile) -> set[str]:
+def _targets_of(tree: target_ast.TargetFile) -> set[str]:
     """Targets that a file declares, or adds something to."""
     declared = {target.name for target in tree.targets}
     primitives = {item.target for item in tree.primitives}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from morello.ir.functions import Function, called, needed
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.source import Source, Span
 
 AT = Span(Source("by hand", ""), 0, 0)
@@ -29,7 +29,9 @@ def test_calls_are_words_before_parentheses(text: str, names: list[str]) -> None
 
 def _functions(calls: dict[str, tuple[str, ...]]) -> dict[str, Function]:
     return {
-        name: Function(name, "", "", "", own, ast.FunctionDecl(name, AT, "", "", "", span=AT))
+        name: Function(
+            name, "", "", "", own, target_ast.FunctionDecl(name, AT, "", "", "", span=AT)
+        )
         for name, own in calls.items()
     }
 

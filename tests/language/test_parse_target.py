@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from morello.ir.vector_axis import ROW_KINDS
-from morello.language import ast
+from morello.language import ast, target_ast
 from morello.language.parse import parse_target
 from morello.language.source import Source
 from tests.language.shapes import AT, binary, call, name, number
 
 
-def parse(text: str) -> ast.TargetFile:
+def parse(text: str) -> target_ast.TargetFile:
     return parse_target(Source("test.mtarget", text))
 
 
-def target(body: str) -> ast.TargetDecl:
+def target(body: str) -> target_ast.TargetDecl:
     [found] = parse(f"target t {{ {body} }}").targets
     return found
 
@@ -38,7 +38,7 @@ def test_target() -> None:
           coefficient fma = 0.5 cycles "one multiply-add"   # measured: 0.498
         }
     """
-    expected = ast.TargetDecl(
+    expected = target_ast.TargetDecl(
         name="x86.avx2",
         name_span=AT,
         doc="With vectors.",
@@ -49,8 +49,8 @@ def test_target() -> None:
         flags=("-mavx2", "-mfma"),
         headers=("immintrin.h",),
         levels=(
-            ast.LevelDecl("mem", (("line", (64,)),), False, (), span=AT),
-            ast.LevelDecl(
+            target_ast.LevelDecl("mem", (("line", (64,)),), False, (), span=AT),
+            target_ast.LevelDecl(
                 "reg",
                 (("capacity", (16,)), ("vector", (4, 32)), ("not_addressable", ())),
                 True,
@@ -59,15 +59,15 @@ def test_target() -> None:
             ),
         ),
         coefficients=(
-            ast.CoefficientDecl("fma", 0.5, "one multiply-add", "measured: 0.498", span=AT),
+            target_ast.CoefficientDecl("fma", 0.5, "one multiply-add", "measured: 0.498", span=AT),
         ),
         span=AT,
     )
-    assert ast.TargetFile((expected,), (), ()) == parse(text)
+    assert target_ast.TargetFile((expected,), (), ()) == parse(text)
 
 
 def test_empty_target() -> None:
-    expected = ast.TargetDecl("t", AT, "", None, None, (), None, (), (), (), (), span=AT)
+    expected = target_ast.TargetDecl("t", AT, "", None, None, (), None, (), (), (), (), span=AT)
     assert expected == target("")
 
 
@@ -80,7 +80,7 @@ def test_level() -> None:
         ("line", (64,)),
         ("cache", ()),
     )
-    assert ast.LevelDecl("l1", properties, False, (), span=AT) == found
+    assert target_ast.LevelDecl("l1", properties, False, (), span=AT) == found
 
 
 SOURCES = {
@@ -96,7 +96,9 @@ SOURCES = {
 def test_source_of_a_coefficient(text: str) -> None:
     """It is the comment that follows on the same line, and nothing else."""
     [level] = target(f"level l {{ {text}\n }}").levels
-    assert (ast.CoefficientDecl("a", 1.0, "x", SOURCES[text], span=AT),) == level.coefficients
+    assert (
+        target_ast.CoefficientDecl("a", 1.0, "x", SOURCES[text], span=AT),
+    ) == level.coefficients
 
 
 def test_value_of_a_coefficient_is_a_float() -> None:
@@ -132,8 +134,8 @@ def test_primitives() -> None:
         ("abs", 'g("{0}")', None),
         ("max", "m({0})", "last"),
     )
-    expected = ast.PrimitivesDecl("f32", 16, "x86.avx512", entries, span=AT)
-    assert ast.TargetFile((), (expected,), ()) == parse(text)
+    expected = target_ast.PrimitivesDecl("f32", 16, "x86.avx512", entries, span=AT)
+    assert target_ast.TargetFile((), (expected,), ()) == parse(text)
 
 
 def test_no_primitives() -> None:
@@ -156,23 +158,25 @@ def test_function() -> None:
           ```
     """
     c = "static inline float twice_f32(float x) {\n  return x + x;  /* exact */\n}"
-    expected = ast.FunctionDecl("twice_f32", AT, "The double of a number.", "x86.avx2", c, span=AT)
-    assert ast.TargetFile((), (), (), (expected,)) == parse(text)
+    expected = target_ast.FunctionDecl(
+        "twice_f32", AT, "The double of a number.", "x86.avx2", c, span=AT
+    )
+    assert target_ast.TargetFile((), (), (), (expected,)) == parse(text)
 
 
 # --------------------------------------------------------------------------- kernels
 
 
-def kernel(match: str, rest: str = "cost 1 emit definition") -> ast.KernelDecl:
+def kernel(match: str, rest: str = "cost 1 emit definition") -> target_ast.KernelDecl:
     [found] = parse(f'kernel k on x86.avx2 "Text." match {match} {rest}').kernels
     return found
 
 
-def clauses(match: str, rest: str = "cost n emit definition") -> ast.KernelClauses:
+def clauses(match: str, rest: str = "cost n emit definition") -> target_ast.KernelClauses:
     return kernel(match, rest).clauses
 
 
-def operand(text: str = "A: f32[n] at reg") -> ast.KernelOperand:
+def operand(text: str = "A: f32[n] at reg") -> target_ast.KernelOperand:
     return kernel(f"g({text})").match.operands[0]
 
 
@@ -187,9 +191,9 @@ def pattern(  # every field of a pattern, with the values of the simplest one
     panels: tuple[ast.Panel, ...] = (),
     vector: int | None = None,
     farther: bool = False,
-) -> ast.KernelOperand:
+) -> target_ast.KernelOperand:
     given = (name, dtype, rest, shape, levels, order, panels, vector)
-    return ast.KernelOperand(*given, farther=farther, span=AT)
+    return target_ast.KernelOperand(*given, farther=farther, span=AT)
 
 
 def test_kernel() -> None:
@@ -205,7 +209,7 @@ def test_kernel() -> None:
               second `quoted` # not a comment
           ```
     """
-    match = ast.KernelMatch(
+    match = target_ast.KernelMatch(
         "named",
         "matmul",
         AT,
@@ -222,7 +226,7 @@ def test_kernel() -> None:
         binary(binary(n, "%", number(16)), "==", number(0)),
     )
     template = "first {{ A[0, 0] }};\n  second `quoted` # not a comment"
-    expected = ast.KernelDecl(
+    expected = target_ast.KernelDecl(
         "fma",
         AT,
         "A row.",
@@ -230,12 +234,12 @@ def test_kernel() -> None:
         match,
         guards,
         binary(n, "*", name("fma_f32")),
-        ast.KernelClauses(),
+        target_ast.KernelClauses(),
         False,
         template,
         span=AT,
     )
-    assert ast.TargetFile((), (), (expected,)) == parse(text)
+    assert target_ast.TargetFile((), (), (expected,)) == parse(text)
 
 
 def test_both_forms_of_an_operator() -> None:
@@ -257,7 +261,10 @@ def test_uniform_match(text: str) -> None:
     """One pattern without a name stands for every operand."""
     every = pattern("", dtype="any", rest=True, shape=(), levels=("l1", "reg"), vector=4)
     kind, accumulating = UNIFORM[text]
-    assert ast.KernelMatch(kind, None, AT, accumulating, (every,), span=AT) == kernel(text).match
+    assert (
+        target_ast.KernelMatch(kind, None, AT, accumulating, (every,), span=AT)
+        == kernel(text).match
+    )
 
 
 @pytest.mark.parametrize("kind", ROW_KINDS)
@@ -267,7 +274,7 @@ def test_match_for_rows(kind: str) -> None:
     across = pattern("", rest=True, shape=(), levels=("l1",), order=())
     first, second = "f32[..., n] at reg or l1 vector 64", "f32[...] at l1 layout any"
     for text, operands in ((first, (along,)), (f"{first}; {second}", (along, across))):
-        match = ast.KernelMatch(kind, None, AT, False, operands, span=AT)
+        match = target_ast.KernelMatch(kind, None, AT, False, operands, span=AT)
         assert match == kernel(f"{kind} op ({text})").match
 
 

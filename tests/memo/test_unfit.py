@@ -23,6 +23,7 @@ from morello.memo.names import variant_text
 from morello.memo.page import ANY, UNSOLVABLE, Choice, Page, page_of
 from morello.memo.store import Store
 from morello.memo.verify import verify
+from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import solve_goal
@@ -268,3 +269,7 @@ def test_that_nothing_implements_a_goal_is_found_again(tmp_path: Path) -> None:
             errors.append((str(caught.value), len(store.stats())))
         assert errors[0] == errors[1]
         assert store.stats()
+    memo = Memo()
+    with pytest.raises(NoImplementationError):
+        memo.answers(poor, spec, partial(solve_goal, poor, spec))
+    assert 0 == memo.solutions

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from morello.ir.layout import panel
 from morello.ir.spec import Family, Spec, Variant
-from morello.language import ast
+from morello.language import target_ast
 from morello.report.plan import Plan, Tree, occurrences
 from morello.resources import memory_budget
 from morello.rewriting.alternatives import Alternative, Context, KernelAlternative
@@ -33,7 +33,7 @@ class InPanels:
     """Operands of a kernel that one of its patterns is for, in one kind of panels."""
 
     kernel: str
-    pattern: ast.KernelOperand
+    pattern: target_ast.KernelOperand
     panel: int
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from morello.ir.layout import height_of, panel_of, panel_text
 from morello.ir.rule import Rule
 from morello.ir.target import Microkernel
-from morello.language import ast
+from morello.language import target_ast
 from morello.language.diagnostics import Diagnostic, by_place
 from morello.language.places import within
 from morello.language.source import Span
@@ -102,7 +102,7 @@ def _place(item: Rule | Microkernel) -> Span:
     return item.declaration.name_span
 
 
-def _place_of_panels(pattern: ast.KernelOperand, panel: int) -> Span:
+def _place_of_panels(pattern: target_ast.KernelOperand, panel: int) -> Span:
     after = pattern.span.source.text.find("panels", pattern.span.start)
     first = str(height_of(panel) or panel)
     return within(pattern.span, first, after=max(pattern.span.start, after))
