@@ -105,8 +105,9 @@ def compile_spec(
         check_contest(measure, goal.name, chosen.flags)
     context = context_for(definitions, chosen)
     wanted = goal_specs(chosen, goal)
-    different = dict.fromkeys(wanted)  # a chain of statements may have thousands that are equal
-    shared = replace(allowed, searches=len(different))
+    # A chain of statements may have thousands that are equal, but for values of scalars.
+    searched = [context.searched_spec(spec) for spec in wanted]
+    shared = replace(allowed, searches=len(set(searched)))
     memo = memo if memo is not None else process_memo()
 
     def answers(spec: Spec) -> SolvedView:
@@ -115,8 +116,11 @@ def compile_spec(
         ask = memo.answers if measure is None else memo.solution
         return ask(context, spec, solve, full=allowed == UNLIMITED)
 
-    answered = {spec: answers(spec) for spec in different}
-    solved = [(answered[spec], spec) for spec in wanted]
+    answered: dict[Spec, SolvedView] = {}
+    for key, one in zip(searched, wanted, strict=True):
+        if key not in answered:
+            answered[key] = answers(one)
+    solved = [(answered[key], spec) for key, spec in zip(searched, wanted, strict=True)]
     writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
     found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure)
     _check_name(name, found[0][2].name)

@@ -132,9 +132,11 @@ def _pages(kernel: Kernel, memo: Memo) -> dict[Variant, tuple[Page, Context]]:
         page = pages.page(context, goal)
         if page is None:
             raise MorelloError("the memo has lost the page of the goal", help="try --no-memo")
-        found[goal.variant] = page, context
+        found[context.searched_variant(goal.variant)] = page, context
     for context, goal in searches:
-        below = pages_below(pages, context, list(discover(context, goal.family).nodes))
+        below = pages_below(
+            pages, context, list(discover(context, context.searched(goal.family)).nodes)
+        )
         for variant, page in below.items():
             found.setdefault(variant, (page, context))
     return found

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from morello.ir.numeric import AnySize
+from morello.ir.scalars import Scalars
 from morello.language import ast
 from morello.language.signed_zero import is_negative_zero
 from morello.language.source import Span
@@ -250,7 +251,7 @@ class Operation:
     operator: Operator = field(repr=False)
     group_rank: int
     accumulating: bool = False
-    scalars: tuple[tuple[str, float], ...] = ()
+    scalars: Scalars = ()
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -293,6 +294,12 @@ class Operation:
 
     def _whole(self, factor: ast.Factor) -> int:
         return factor if isinstance(factor, int) else int(self.values[factor])
+
+    def with_scalars(self, scalars: Scalars) -> Operation:
+        """The same with other values of its scalars, itself where they are as they were."""
+        if scalars == self.scalars:
+            return self
+        return Operation(self.operator, self.group_rank, self.accumulating, scalars)
 
     @cached_property
     def values(self) -> Mapping[str, float]:

@@ -14,11 +14,10 @@ from morello.ir.dtypes import DTYPES, DType
 from morello.ir.graphs.composition import operation_of
 from morello.ir.graphs.graph import Node, graph_of
 from morello.ir.operators import Operation, Operator, is_whole
+from morello.ir.scalars import Scalars, StandIn
 
 LONGEST = 1 << 18
 """Characters of a text: a chain of thousands of operations has fewer."""
-
-Scalars = tuple[tuple[str, float], ...]
 
 SCALARS = r"(?: [\w()]+=[^\s:]+)*"
 """Each as `` name=value``; the name of one that is a size has parentheses."""
@@ -43,15 +42,30 @@ def scalars_of(text: str, operator: Operator) -> Scalars | None:
     """Values of all scalars of an operator; none where these are not they."""
     pairs = (part.split("=", 1) for part in text.split())
     try:
-        found = tuple((name, float(value)) for name, value in pairs)
+        found = tuple((name, _value(value)) for name, value in pairs)
     except ValueError:
         return None
     values = dict(found)
     if sorted(name for name, _ in found) != sorted(operator.scalars):
         return None
-    if not all(is_whole(values[name], least) for name, least in operator.least.items()):
-        return None
+    for name, least in operator.least.items():
+        if isinstance(values[name], StandIn) or not is_whole(values[name], least):
+            return None
     return found
+
+
+def _value(text: str) -> float:
+    """A number, or what stands for one.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    place = text.removeprefix("$")
+    if place == text:
+        return float(text)
+    if not 0 < int(place) <= LONGEST:
+        raise ValueError(text)
+    return StandIn(int(place))
 
 
 def graph_operation(

@@ -56,7 +56,7 @@ class Pages:
 
     def all(self, context: Context, variant: Variant) -> Iterator[Page]:
         """Every page of a variant, the one with the fewest Specs first."""
-        pages = self.store.pages(self.fingerprint(context, variant), variant_text(variant))
+        pages = self.store.pages(*self._key(context, variant))
         return (page for page in pages if is_page_of(context, variant, page.axes))
 
     def variants(self, context: Context) -> Iterator[Variant]:
@@ -69,31 +69,35 @@ class Pages:
     def keep(self, found: Solution) -> None:
         """Write what was chosen, but for what was recalled."""
         self.store.write_all(
-            Record(self.fingerprint(found.context, variant), variant_text(variant), _page(solved))
+            Record(*self._key(found.context, variant), _page(solved))
             for variant, solved in found.solved.items()
             if variant not in found.recalled
         )
 
     def fingerprint(self, context: Context, variant: Variant) -> bytes:
-        """What the variant's pages are kept under."""
+        """What the variant's pages are kept under, with its text."""
+        return self._key(context, variant)[0]
+
+    def _key(self, context: Context, variant: Variant) -> tuple[bytes, str]:
+        """What the pages of the variant that is searched are kept under."""
+        variant = context.searched_variant(variant)
         with self._lock:
             known = next((f for c, f in self._fingerprints if c is context), None)
             if known is None:
                 known = Fingerprints(context)
                 self._fingerprints.append((context, known))
-            return known.of(variant.family)
+            return known.of(variant.family), variant_text(variant)
 
     def _find(self, context: Context, variant: Variant, axes: Axes) -> Page | None:
-        fingerprint, text = self.fingerprint(context, variant), variant_text(variant)
-        while (page := self.store.find(fingerprint, text, axes)) is not None:
+        key = self._key(context, variant)
+        while (page := self.store.find(*key, axes)) is not None:
             if is_page_of(context, variant, page.axes):
                 return page
             self._reject(context, variant, page, "its axes are of another family")
         return None
 
     def _reject(self, context: Context, variant: Variant, page: Page, reason: str) -> None:
-        fingerprint = self.fingerprint(context, variant)
-        self.store.reject(fingerprint, variant_text(variant), page.axes, reason)
+        self.store.reject(*self._key(context, variant), page.axes, reason)
 
 
 def is_page_of(context: Context, variant: Variant, axes: Axes) -> bool:

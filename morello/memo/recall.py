@@ -96,6 +96,7 @@ class Recalled:
 
         Only the graph of families says which lead nowhere: no page is kept of where they lead.
         """
+        family = self.context.searched(family)
         if family not in self._live:
             nodes = discover(self.context, family).nodes
             self._live |= {f: node.alternatives for f, node in nodes.items()}
@@ -171,6 +172,7 @@ class Recalled:
     ) -> Option | None:
         """What a recorded choice names, of the family's alternatives."""
         texts = dict(parameters)
+        family = self.context.searched(family)
         if family not in self._every:
             live = self._live.get(family)  # without those that lead nowhere, which nobody chose
             self._every[family] = live or tuple(alternatives(self.context, family))

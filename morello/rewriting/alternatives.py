@@ -7,7 +7,7 @@ asks for. What a rule's tile size may be is left open: it is one more axis of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from morello.ir.dtypes import DType
@@ -15,13 +15,15 @@ from morello.ir.layout import Packing
 from morello.ir.numeric import Size
 from morello.ir.operators import Operation, Operator
 from morello.ir.rule import Rule
-from morello.ir.spec import Family
+from morello.ir.spec import Family, Spec, Variant
+from morello.ir.stand_ins import with_stand_ins
 from morello.ir.target import Level, Microkernel, Target
 from morello.ir.views import ViewMap
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
 from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
+from morello.rewriting.deciding_scalars import DecidingScalars
 from morello.rewriting.functions import Scope
 from morello.rewriting.instantiate import Instantiation, instantiate
 from morello.rewriting.kernel_requests import requests
@@ -50,7 +52,8 @@ class Refusal:
 class RuleAlternative:
     """A rule with its structural choices made.
 
-    ``axis`` names the tile size that is still open. ``children`` are the families it leads to;
+    ``axis`` names the tile size that is still open. ``children`` are the families it leads to, as
+    they are searched (`Context.searched`);
     ``below`` has that of each step of the rule's result that yields a Spec, or none where nothing
     is yielded. ``consumes`` are the levels whose capacity it needs to know. ``renames``: its result
     is the same operation under another name, all of its operands seen in another order. ``divides``
@@ -183,10 +186,38 @@ class Context:
     _sights: dict[tuple[Operation, str], tuple[ViewMap, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _searched: dict[Operation, Operation] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def interned(self, family: Family) -> Family:
         """The one object for all equal families: these are compared most quickly."""
         return self._families.setdefault(family, family)
+
+    @cached_property
+    def _deciding(self) -> DecidingScalars:
+        return DecidingScalars(self.rules, self.target.kernels, self.operators)
+
+    def searched(self, family: Family) -> Family:
+        """The family that is searched for this one: without values of scalars that decide nothing.
+
+        Rules and kernels apply to both alike, at the same costs.
+        """
+        operation = family.operation
+        if operation not in self._searched:
+            self._searched[operation] = with_stand_ins(operation, self._deciding.of)
+        found = self._searched[operation]
+        if found is operation:
+            return self.interned(family)
+        return self.interned(Family(found, family.operands, family.threads))
+
+    def searched_variant(self, variant: Variant) -> Variant:
+        """The same of a variant."""
+        return self.searched(variant.family).variant(variant.packing)
+
+    def searched_spec(self, spec: Spec) -> Spec:
+        """The same of a Spec."""
+        return replace(spec, family=self.searched(spec.family))
 
     def asked(self, kernel: Microkernel) -> frozenset[str]:
         """Levels whose free capacity a kernel of the target asks for."""
@@ -342,7 +373,7 @@ class _Enumeration:
         places = self.rule.places
         below: list[Family | None] = [None] * len(places)
         for use in uses:
-            below[places[id(use.leaf.node)]] = context.interned(use.leaf.family)
+            below[places[id(use.leaf.node)]] = context.searched(use.leaf.family)
         children = tuple(dict.fromkeys(f for f in below if f is not None))
         consumed = self.rule.asked.union(*(u.consumed for u in uses)) & self.bounded
         # What costs something, or holds for some sizes only, is more than another name.

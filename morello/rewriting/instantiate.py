@@ -21,6 +21,7 @@ from morello.ir.graphs.data_movement import rearranged
 from morello.ir.layout import Axis, Layout, Packing, packed_whole, panel, shortened, width_of
 from morello.ir.numeric import Size, Truth
 from morello.ir.operators import OperandIndex, Operation, Operator, is_whole
+from morello.ir.scalars import Scalars
 from morello.ir.spec import Family, Operand
 from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap, view_map
@@ -45,15 +46,20 @@ from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.views import slice_of, view_of
 
 
-@lru_cache(maxsize=65536)
 def operation_at(
     operator: Operator,
     group_rank: int,
     accumulating: bool = False,
-    scalars: tuple[tuple[str, float], ...] = (),
+    scalars: Scalars = (),
 ) -> Operation:
     """One object per operation, so that comparing them is comparing identities."""
-    return Operation(operator, group_rank, accumulating, scalars)
+    return _known(operator, Operation(operator, group_rank, accumulating, scalars))
+
+
+@lru_cache(maxsize=65536)
+def _known(_: Operator, operation: Operation) -> Operation:
+    """The first of equal ones; that of another operator of the same name is another one."""
+    return operation
 
 
 class Instantiation:

@@ -29,6 +29,7 @@ from morello.ir.primitives import (
     update_primitive,
 )
 from morello.ir.spec import Family
+from morello.ir.stand_ins import costed
 from morello.ir.target import Target
 from morello.ir.vector_axis import REDUCTION, Rows
 
@@ -47,7 +48,7 @@ def _needed(
     _: Operator, operation: Operation, dtypes: tuple[DType, ...]
 ) -> Mapping[tuple[str, str], int]:
     """Operations are compared by name; so that of another operator of that name is another one."""
-    value, output = value_of(operation, dtypes[-1]), dtypes[-1].name
+    value, output = value_of(costed(operation), dtypes[-1]), dtypes[-1].name
     types = {name: dtype.name for name, dtype in zip(operation.names, dtypes, strict=True)}
     needed = Counter(primitives_in(value, output, types))
     if update := update_primitive(operation.operator):

@@ -22,6 +22,7 @@ from morello.ir.dtypes import DType
 from morello.ir.layout import PANEL_SHIFT, Order, panel
 from morello.ir.numeric import Array
 from morello.ir.operators import Operation, Operator
+from morello.ir.scalars import Scalars
 from morello.ir.spec import Family, Operand, OperandChanges, Variant
 from morello.ir.target import Level, Target
 
@@ -95,7 +96,7 @@ class TrackedOperation(Operation):
         return self._value("accumulating").accumulating
 
     @property
-    def scalars(self) -> tuple[tuple[str, float], ...]:
+    def scalars(self) -> Scalars:
         return self._value("itself").scalars
 
     @property

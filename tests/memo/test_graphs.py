@@ -126,6 +126,12 @@ def test_what_is_no_graph_is_none(change: tuple[str, str], known: Context) -> No
     assert variant_of(TEXT.replace(change[0], change[1], 1), known) is None
 
 
+@pytest.mark.parametrize("place", ["1", "0", "-1", "x", "", "9" * 400])
+def test_stand_ins_have_a_place(place: str, known: Context) -> None:
+    text = TEXT.replace("factor=2.0", f"factor=${place}").replace("factor=2)", f"factor=${place})")
+    assert (variant_of(text, known) is not None) == (place == "1")
+
+
 @pytest.mark.parametrize("name", ["X", "add", "relu"])
 def test_a_tensor_is_computed_once_and_from_others(name: str, known: Context) -> None:
     """In a file that somebody else wrote there may be a circle."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from morello.ir.dtypes import DTYPES
 from morello.ir.layout import pack, packed, panel_of
 from morello.ir.operators import Operation
+from morello.ir.scalars import StandIn
 from morello.ir.spec import Family, Operand, Variant
 from morello.memo.names import variant_of, variant_text
 from tests.search.goals import Wanted, copy, matmul
@@ -27,7 +28,7 @@ def variants(draw: st.DrawFn) -> Variant:
     scalars = tuple(
         (name, float(draw(st.integers(operator.least[name], 9))))
         if name in operator.least
-        else (name, draw(st.floats(allow_nan=False)))
+        else (name, draw(st.floats(allow_nan=False) | st.builds(StandIn, st.integers(1, 99))))
         for name in operator.scalars
     )
     rank = draw(st.integers(0, 3)) if operator.group else 0

@@ -12,7 +12,7 @@ in the statement, as that of a declared operator is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -62,6 +62,18 @@ def operation_of(graph: Graph, *, accumulating: bool = False) -> Part:
     original = {new: tensor_of.get(old, old) for old, new in names.items()}
     tensors = tuple(original[name] for name in (*renamed.inputs, renamed.output))
     return Part(Operation(_operator(renamed), 0, accumulating), tensors)
+
+
+def with_operations(whole: Operation, change: Callable[[Operation], Operation]) -> Operation:
+    """A graph's operation whose nodes are others, of the same operators; itself if none is."""
+    composition = whole.operator.composition
+    assert composition is not None, "only a graph has nodes"
+    graph = composition.graph
+    nodes = tuple(Node(change(node.operation), node.tensors) for node in graph.nodes)
+    if nodes == graph.nodes:
+        return whole
+    operator = _operator(Graph(nodes, graph.dtypes))
+    return Operation(operator, whole.group_rank, whole.accumulating)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def boxes(plan: Plan, pages: Pages) -> tuple[list[Document], list[str]]:
     left_out: list[str] = []
     further = 0
     for number, line in _wanted(plan):
-        text = variant_text(line.node.spec.variant)
+        text = variant_text(line.tree.solved.context.searched_variant(line.node.spec.variant))
         goal = not line.depth
         if not goal and further == MOST_FAMILIES:
             continue

@@ -56,7 +56,8 @@ class Use:
         searches: One for each computation of the spec.
         families: Number of families some Spec of which was solved.
         specs: Number of Specs that were solved.
-        fired: Families in which each rule and kernel fires; those that fire nowhere are missing.
+        fired: Families as they are searched (`Context.searched`) in which each rule and kernel
+            fires; those that fire nowhere are missing.
         won: Specs of the program that each was chosen for; those that never were are missing.
         offered: Panels in which a kernel that fires finds an operand.
         taken: Panels in which a kernel of the program finds an operand.
@@ -147,6 +148,7 @@ def _tables(tree: Tree, report: Callable[[str], None]) -> _Tables:
 
 def _is_for(solution: Solution, goal: Spec) -> bool:
     """Whether a search was for this goal, and not for a larger one that it is below."""
+    goal = solution.context.searched_spec(goal)
     if next(iter(solution.alternatives)) != goal.family:
         return False
     axes = solution.solved[goal.variant].box.axes

@@ -47,10 +47,11 @@ def no_family(context: Context, goal: Spec) -> NoImplementationError:
 
     The kernels' reasons are given, those for operands nearest to the registers first.
     """
-    operator = goal.family.operation.operator
+    searched = context.searched(goal.family)
+    operator = searched.operation.operator
     kernels = [k for k in context.target.kernels if implements(k, operator)]
     nearest: dict[tuple[str, str], tuple[int, str]] = {}
-    for family in _below(context, goal.family):
+    for family in _below(context, searched):
         if family.operation.operator != operator:
             continue
         distance = sum(o.level.distance for o in family.operands)
@@ -61,8 +62,9 @@ def no_family(context: Context, goal: Spec) -> NoImplementationError:
                 nearest[kernel.name, reason] = min(found, nearest.get((kernel.name, reason), found))
     advice = _another_type(context.target, goal.family) or taken_apart(goal.family)
     if not kernels:
-        reason = f"{context.target.name} has no kernel for '{operator.name}'"
-        return NoImplementationError(goal, [Refusal(operator.name, (), reason)], advice)
+        named = goal.family.operation.operator.name
+        reason = f"{context.target.name} has no kernel for '{named}'"
+        return NoImplementationError(goal, [Refusal(named, (), reason)], advice)
     ordered = sorted(nearest.items(), key=lambda item: (item[1], item[0]))
     refusals = [Refusal(f"{name} for {family}", (), why) for (name, why), (_, family) in ordered]
     return NoImplementationError(goal, refusals, advice)

@@ -114,7 +114,8 @@ class _Planner:
         single_goal: bool,
     ) -> None:
         self._context = context
-        self._goal = goal
+        self._wanted = goal
+        self._goal = context.searched_spec(goal)
         self._asked, self._memory = limits
         self._report = report
         self._memo, self._single_goal = memo, single_goal
@@ -218,7 +219,7 @@ class _Planner:
             context = replace(self._context, target=target)
             graph = discover(context, self._goal.family)
             if self._goal.family not in graph:
-                raise no_family(context, self._goal)
+                raise no_family(context, self._wanted)
             self._graphs[key] = graph
         return self._graphs[key]
 

@@ -38,6 +38,9 @@ class Counts:
 class Solution:
     """Solved variants with all that is needed to read them.
 
+    Variants and families are those that were searched (`Context.searched`). Whoever asks may name
+    others: answers are the same for all values that decide nothing.
+
     ``alternatives``: those of every family that lead to kernels, in the order that breaks ties.
     ``recalled``: variants whose choices are a memo's; of the others, all alternatives were tried.
     ``context`` is what was searched: with a ``coarsening``, a coarser target than was asked for.
@@ -77,11 +80,11 @@ class Solution:
 
     def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
         """Alternatives of a family that lead to kernels, in the order that breaks ties."""
-        return self.alternatives[family]
+        return self.alternatives[self.context.searched(family)]
 
     def canonical(self, spec: Spec) -> Spec:
         """The Spec without the levels that are no coordinates of its family."""
-        axes = self.solved[spec.variant].box.axes[len(spec.sizes) :]
+        axes = self.solved[self._variant(spec)].box.axes[len(spec.sizes) :]
         used = tuple(
             IRRELEVANT if axis[0] == IRRELEVANT else u
             for axis, u in zip(axes, spec.used, strict=True)
@@ -90,9 +93,10 @@ class Solution:
 
     def covers(self, spec: Spec) -> bool:
         """Whether the Spec is one of those that were solved."""
-        if spec.variant not in self.solved:
+        variant = self._variant(spec)
+        if variant not in self.solved:
             return False
-        axes = self.solved[spec.variant].box.axes
+        axes = self.solved[variant].box.axes
         return all(
             axis[0] == IRRELEVANT or value in axis
             for axis, value in zip(axes, spec.coordinates, strict=True)
@@ -115,16 +119,19 @@ class Solution:
 
     def intensity(self, spec: Spec) -> float:
         """Least cost in cycles per iteration, as solved; infinite if nothing implements it."""
-        if spec.variant not in self.solved:
-            return float("inf")
-        return float(self.solved[spec.variant].costs[self._index(spec)])
+        solved = self.solved.get(self._variant(spec))
+        return float("inf") if solved is None else float(solved.costs[_index(solved.box, spec)])
 
     def choice(self, spec: Spec) -> Option | None:
         """What attains the least cost, the first in the order that breaks ties."""
-        solved = self.solved[spec.variant]
-        choice = int(solved.choices[self._index(spec)])
+        solved = self.solved[self._variant(spec)]
+        choice = int(solved.choices[_index(solved.box, spec)])
         return None if choice == NOTHING else solved.options[choice]
 
-    def _index(self, spec: Spec) -> tuple[int, ...]:
-        box = self.solved[spec.variant].box
-        return tuple(int(box.rank(a, np.asarray(v))) for a, v in enumerate(spec.coordinates))
+    def _variant(self, spec: Spec) -> Variant:
+        """Where a Spec is solved, whatever the values of its scalars."""
+        return self.context.searched_variant(spec.variant)
+
+
+def _index(box: Box, spec: Spec) -> tuple[int, ...]:
+    return tuple(int(box.rank(a, np.asarray(v))) for a, v in enumerate(spec.coordinates))
