@@ -17,7 +17,7 @@ from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, panel, row_major, shortened, width_of
 from morello.ir.numeric import Number, Size, Truth
-from morello.ir.target import Level, Microkernel, Target
+from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
@@ -25,12 +25,11 @@ from morello.rewriting.layout_requests import LayoutRequest, LayoutRequests
 from morello.rewriting.matching import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
 from morello.rewriting.patterns import (
-    ANY,
     Held,
-    accepts_registers,
-    has_registers,
-    implements,
-    patterns_for,
+    PartialOperand,
+    accepts_held,
+    operand_refusal,
+    possible_kernels,
 )
 from morello.rewriting.references import (
     Sizes,
@@ -203,9 +202,9 @@ def _vectors(
 
 
 def _held(target: Target, f: SpecRef) -> Held:
-    """The operands that no rule brings nearer any more."""
+    """The operands that no rule brings nearer any more, in registers."""
     return tuple(
-        (name, own.operand.level.name, own.operand.vector, own.operand.dtype.bytes)
+        (name, PartialOperand((own.operand.dtype,), own.operand.level, own.operand.vector))
         for name, own in zip(f.family.operation.names, f.tensors, strict=True)
         if own.operand.vector and not target.nearer(own.operand.level)
     )
@@ -214,15 +213,18 @@ def _held(target: Target, f: SpecRef) -> Held:
 def _wanted_vectors(
     target: Target, requests: Iterable[LayoutRequest], level: Level, dtype: DType, held: Held
 ) -> tuple[int, ...]:
-    wanted = {
-        width
-        for request in requests
-        if request.reused and level.name in request.pattern.levels
-        for width in (request.pattern.width(dtype.bytes) or 0,)
-        if has_registers(target, request.pattern, dtype, width)
-        if not request.own or accepts_registers(request.kernel, held)
-    }
-    return tuple(v for v in level.vectors if v in wanted)
+    def wants(request: LayoutRequest, known: PartialOperand) -> bool:
+        return (
+            request.reused
+            and not operand_refusal(request.pattern, target, known, request.name)
+            and (not request.own or accepts_held(request.kernel, target, held))
+        )
+
+    return tuple(
+        vector
+        for vector in level.vectors
+        if any(wants(request, PartialOperand((dtype,), level, vector)) for request in requests)
+    )
 
 
 def _operand_position(f: SpecRef, tensor: TensorRef) -> int:
@@ -321,23 +323,14 @@ def takes_directly(target: Target, f: SpecRef) -> bool:
     Of a kernel with conditions, all of them hold for the target's coefficients.
     """
     coefficients = Scope(target, {}, {}, {})
-    return any(
-        _is_for(kernel, f)
-        and all(evaluate(condition, coefficients) for condition in kernel.clauses.direct)
+    direct = (
+        kernel
         for kernel in target.kernels
         if kernel.clauses.direct is not None
+        and all(evaluate(condition, coefficients) for condition in kernel.clauses.direct)
     )
-
-
-def _is_for(kernel: Microkernel, f: SpecRef) -> bool:
-    operation = f.family.operation
-    if not implements(kernel, operation.operator):
-        return False
-    patterns = patterns_for(kernel.match, operation)
-    return not isinstance(patterns, str) and all(
-        pattern.dtype in (ANY, own.operand.dtype.name)
-        for pattern, own in zip(patterns.of, f.tensors, strict=True)
-    )
+    known = [PartialOperand((own.operand.dtype,)) for own in f.tensors]
+    return any(True for _ in possible_kernels(direct, target, f.family.operation, known))
 
 
 def _identity(_: Scope, f: SpecRef) -> float | None:

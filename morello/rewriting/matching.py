@@ -12,7 +12,13 @@ from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import REDUCTION, ROW_KINDS
 from morello.language import target_ast
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
-from morello.rewriting.patterns import ANY, Patterns, has_registers, pattern_order, patterns_for
+from morello.rewriting.patterns import (
+    PartialOperand,
+    Patterns,
+    operand_refusal,
+    operator_refusal,
+    patterns_for,
+)
 from morello.rewriting.references import (
     Point,
     Sizes,
@@ -108,13 +114,12 @@ def match_kernel(kernel: Microkernel, target: Target, family: Family) -> KernelM
         missing = missing_primitives(target, family, lanes, patterns.rows, streamed=kernel.streamed)
         if missing:
             return f"the target has no primitive {missing[0]}"
+    for reason in _operand_refusals(patterns, target, family):
+        return reason
     f = spec_ref(family)
     fixed: list[tuple[int, int, int]] = []
     variables: dict[str, list[tuple[int, int]]] = {}
     for position, (pattern, tensor) in enumerate(zip(patterns.of, f.tensors, strict=True)):
-        refusal = _operand_refusal(pattern, target, tensor, family.operation.names[position])
-        if refusal:
-            return refusal
         extra = _dimensions_beyond(pattern, tensor, patterns.rows is not None)
         fixed += [(position, d, 1) for d in extra]
         own = (d for d in range(len(tensor.indices)) if d not in extra)
@@ -135,10 +140,14 @@ def misfits(kernel: Microkernel, target: Target, family: Family) -> list[str]:
     patterns = patterns_for(kernel.match, family.operation, orders)
     if isinstance(patterns, str):
         return []
-    operands = zip(patterns.of, spec_ref(family).tensors, family.operation.names, strict=True)
-    return [
-        why for p, tensor, name in operands if (why := _operand_refusal(p, target, tensor, name))
-    ]
+    return list(_operand_refusals(patterns, target, family))
+
+
+def _operand_refusals(patterns: Patterns, target: Target, family: Family) -> Iterator[str]:
+    operands = zip(patterns.of, family.operands, family.operation.names, strict=True)
+    for pattern, operand, name in operands:
+        if reason := operand_refusal(pattern, target, PartialOperand.of(operand), name):
+            yield reason
 
 
 def _dimensions_beyond(
@@ -152,12 +161,8 @@ def _dimensions_beyond(
 def operation_refusal(kernel: Microkernel, family: Family) -> str:
     """Why a kernel refuses a family for its operation or threads, whatever its operands are."""
     match, operation = kernel.match, family.operation
-    if operation.operator.composite:
-        return "it computes one statement: an intermediate has to be computed first"
-    if match.kind == "named" and operation.operator.name != match.operator:
-        return f"it implements '{match.operator}'"
-    if match.kind != "named" and operation.operator.tileable:
-        return "it implements rows of operations, and this one is divided by rules of its own"
+    if refusal := operator_refusal(kernel, operation.operator):
+        return refusal
     if match.kind == "named" and match.accumulating not in (None, operation.accumulating):
         return "it accumulates" if match.accumulating else "it does not accumulate"
     starts = match.kind in ("named", REDUCTION)
@@ -167,29 +172,4 @@ def operation_refusal(kernel: Microkernel, family: Family) -> str:
         return "what is stored past the caches is not read before"
     if family.threads > 1:
         return "the work is still to be divided among threads"
-    return ""
-
-
-def _operand_refusal(
-    pattern: target_ast.KernelOperand, target: Target, tensor: TensorRef, name: str
-) -> str:
-    operand = tensor.operand
-    rank = len(tensor.indices)
-    if pattern.dtype not in (ANY, operand.dtype.name):
-        return f"it wants {name} as {pattern.dtype}, which is {operand.dtype}"
-    if operand.level.name not in pattern.levels:
-        wanted = " or ".join(pattern.levels)
-        return f"it wants {name} at {wanted}, which is at {operand.level}"
-    width = pattern.width(operand.dtype.bytes)
-    if operand.vector and operand.vector != width:
-        return f"it wants {name} in vectors of {width} bytes, not {operand.vector}"
-    if operand.vector and not has_registers(target, pattern, operand.dtype, operand.vector):
-        return f"the target has no vectors of {operand.vector} bytes of {operand.dtype}"
-    if rank < len(pattern.shape) or (rank > len(pattern.shape) and not pattern.rest):
-        return f"it wants {name} with {len(pattern.shape)} dimensions, not {rank}"
-    if pattern.order == ():
-        return ""
-    order = pattern_order(pattern, rank)
-    if operand.order != order:
-        return f"it wants {name} in layout {order}, not {operand.order}"
     return ""

@@ -1,20 +1,27 @@
-"""What kernels' patterns want of an operand, wherever the other operands are."""
+"""What kernels want: of an operator, and of an operand of which not all may be known.
+
+`operator_refusal` and `operand_refusal` are the only ones to decide that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from morello.ir.dtypes import DTYPES, DType
+from morello.ir.dtypes import DType
 from morello.ir.layout import Order, row_major
 from morello.ir.operators import Operation, Operator
-from morello.ir.target import Microkernel, Target
+from morello.ir.spec import Operand
+from morello.ir.target import Level, Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS, Rows, may_be_rows, rows_of
 from morello.language import ast, target_ast
 from morello.rewriting.references import SpecRef
 
 ANY = "any"
 """In a kernel's pattern: every element type."""
+
+NO_ROWS = "its operands do not lie along one dimension, in vectors"
+"""Why a kernel for rows refuses an operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +32,23 @@ class Patterns:
     rows: Rows | None = None
 
 
-def implements(kernel: Microkernel, operator: Operator) -> bool:
-    """Whether a kernel can be for this operator at all."""
+def operator_refusal(kernel: Microkernel, operator: Operator) -> str:
+    """Why a kernel is for no operation of this operator; empty where it may be for some."""
     match = kernel.match
     if operator.composite:
-        return False
-    if operator.tileable and match.kind != "named":
-        return False  # such a kernel is for parts
-    match match.kind:
-        case "named":
-            return match.operator == operator.name
-        case kind if kind in ROW_KINDS:
-            return may_be_rows(kind, operator)
-        case _:
-            return True
+        return "it computes one statement: an intermediate has to be computed first"
+    if match.kind == "named":
+        return "" if match.operator == operator.name else f"it implements '{match.operator}'"
+    if operator.tileable:
+        return "it implements rows of operations, and this one is divided by rules of its own"
+    if match.kind in ROW_KINDS and not may_be_rows(match.kind, operator):
+        return NO_ROWS
+    return ""
+
+
+def implements(kernel: Microkernel, operator: Operator) -> bool:
+    """Whether a kernel can be for this operator at all."""
+    return not operator_refusal(kernel, operator)
 
 
 def patterns_for(
@@ -61,7 +71,7 @@ def patterns_for(
         case kind if kind in ROW_KINDS:
             rows = rows_of(kind, operation, orders)
             if rows is None:
-                return "its operands do not lie along one dimension, in vectors"
+                return NO_ROWS
             if len(match.operands) == 1 and not all(rows.along):
                 name = operation.names[rows.along.index(False)]
                 return f"{name} does not lie along '{rows.dim}'"
@@ -70,34 +80,142 @@ def patterns_for(
             return Patterns(match.operands * len(operation.operands))
 
 
-def has_registers(
-    target: Target, pattern: target_ast.KernelOperand, dtype: DType, vector: int
-) -> bool:
+IN_MEMORY = 0
+"""In the place of the bytes of a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialOperand:
+    """What is known of an operand; None is not known.
+
+    Attributes:
+        dtypes: It is of one of these element types, or may be converted to it.
+        level: Where it is.
+        vector: Bytes of the registers that it is in at that level.
+        order: That of its layout, which has its rank too.
+    """
+
+    dtypes: tuple[DType, ...]
+    level: Level | None = None
+    vector: int = IN_MEMORY
+    order: Order | None = None
+
+    @staticmethod
+    def of(operand: Operand) -> PartialOperand:
+        """All that there is to know of an operand."""
+        return PartialOperand((operand.dtype,), operand.level, operand.vector, operand.order)
+
+
+def operand_refusal(
+    pattern: target_ast.KernelOperand, target: Target, known: PartialOperand, name: str
+) -> str:
+    """Why a pattern accepts no operand of which this is known.
+
+    Returns:
+        The reason, in which ``name`` is the operand's. Empty where it accepts some: such an operand
+        or, where not all is known, one that it may still come to be.
+    """
+    dtypes = [dtype for dtype in known.dtypes if pattern.dtype in (ANY, dtype.name)]
+    if not dtypes:
+        return f"it wants {name} as {pattern.dtype}, which is {_either(known.dtypes)}"
+    if known.level is not None and known.level.name not in pattern.levels:
+        return f"it wants {name} at {_either(pattern.levels)}, which is at {known.level}"
+    vectors = _vectors(pattern, target, known)
+    if IN_MEMORY not in vectors and (
+        refusal := _registers_refusal(pattern, target, dtypes, vectors, name)
+    ):
+        return refusal
+    return "" if known.order is None else _layout_refusal(pattern, known.order, name)
+
+
+def _vectors(
+    pattern: target_ast.KernelOperand, target: Target, known: PartialOperand
+) -> tuple[int, ...]:
+    """What ``vector`` an operand may have, at a level that the pattern accepts."""
+    if known.level is not None:
+        return (known.vector,)
+    levels = [target.level_by_name[name] for name in pattern.levels]
+    return tuple(v for level in levels for v in level.vectors or (IN_MEMORY,))
+
+
+def _registers_refusal(
+    pattern: target_ast.KernelOperand,
+    target: Target,
+    dtypes: Sequence[DType],
+    vectors: Sequence[int],
+    name: str,
+) -> str:
+    """Why no registers of so many bytes are such as the pattern wants for one of these types."""
+    fitting = [dtype for dtype in dtypes if pattern.width(dtype.bytes) in vectors]
+    if not fitting:
+        widths = _either(dict.fromkeys(pattern.width(dtype.bytes) for dtype in dtypes))
+        return f"it wants {name} in vectors of {widths} bytes, not {_either(vectors)}"
+    if not any(_has_registers(pattern, target, dtype) for dtype in fitting):
+        width = pattern.width(fitting[0].bytes)
+        return f"the target has no vectors of {width} bytes of {_either(fitting)}"
+    return ""
+
+
+def _has_registers(pattern: target_ast.KernelOperand, target: Target, dtype: DType) -> bool:
     """Whether a pattern may mean registers of this type: so many bytes are whole elements.
 
     One for any type means those only that the target has primitives for.
     """
-    if vector < dtype.bytes or vector % dtype.bytes:
+    lanes, rest = divmod(pattern.width(dtype.bytes) or 0, dtype.bytes)
+    if rest or not lanes:
         return False
-    return pattern.dtype != ANY or (dtype.name, vector // dtype.bytes) in target.primitives
+    return pattern.dtype != ANY or (dtype.name, lanes) in target.primitives
 
 
-Held = tuple[tuple[str, str, int, int], ...]
-"""Of operands in registers: the name, the level, the vector's bytes, and an element's."""
+def _layout_refusal(pattern: target_ast.KernelOperand, order: Order, name: str) -> str:
+    rank, wanted = len(order), len(pattern.shape)
+    if rank < wanted or (rank > wanted and not pattern.rest):
+        return f"it wants {name} with {wanted} dimensions, not {rank}"
+    if pattern.order == () or order == pattern_order(pattern, rank):
+        return ""
+    return f"it wants {name} in layout {pattern_order(pattern, rank)}, not {order}"
 
 
-def accepts_registers(kernel: Microkernel, held: Held) -> bool:
-    """Whether a kernel accepts operands in these registers; one for rows, by some pattern."""
-    patterns = kernel.match.operands
-    named = kernel.match.kind == "named"
+def _either(values: Iterable[object]) -> str:
+    return " or ".join(map(str, values))
+
+
+Held = tuple[tuple[str, PartialOperand], ...]
+"""Operands by name that stay where they are."""
+
+
+def accepts_held(kernel: Microkernel, target: Target, held: Held) -> bool:
+    """Whether a kernel accepts each of these operands; one for rows, by some pattern."""
     return all(
         any(
-            level in pattern.levels and pattern.width(element) == vector
-            for pattern in patterns
-            if not named or pattern.name == name
+            not operand_refusal(pattern, target, known, name)
+            for pattern in kernel.match.operands
+            if pattern.name in ("", name)
         )
-        for name, level, vector, element in held
+        for name, known in held
     )
+
+
+def possible_kernels(
+    kernels: Iterable[Microkernel],
+    target: Target,
+    operation: Operation,
+    known: Sequence[PartialOperand],
+) -> Iterator[tuple[Microkernel, Patterns]]:
+    """Kernels that may match an operation of whose operands this is known, with their patterns.
+
+    For rows, operands are taken to be row-major: that is what kernels for them want, or do not
+    mind.
+    """
+    for kernel in kernels:
+        if not implements(kernel, operation.operator):
+            continue
+        patterns = patterns_for(kernel.match, operation)
+        if isinstance(patterns, str):
+            continue
+        operands = zip(patterns.of, known, operation.names, strict=True)
+        if not any(operand_refusal(p, target, own, name) for p, own, name in operands):
+            yield kernel, patterns
 
 
 def pattern_order(pattern: target_ast.KernelOperand, rank: int) -> Order:
@@ -134,33 +252,10 @@ def wanted_patterns(
     """Patterns that the target's kernels have for one operand of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
-    that may be converted to the output's, if they are ``convertible``, and the target has their
-    registers. For rows, operands
-    are taken to be row-major: that is what kernels for them want, or do not mind.
+    that may be converted to the output's, if they are ``convertible``.
     """
-    operation = f.family.operation
-    for kernel in target.kernels:
-        if not implements(kernel, operation.operator):
-            continue
-        patterns = patterns_for(kernel.match, operation)
-        if isinstance(patterns, str):
-            continue
-        types = [
-            (own.operand.dtype.name, (f.out if convertible else own).operand.dtype.name)
-            for own in f.tensors
-        ]
-        types[position] = (dtype.name, dtype.name)
-        if all(_possible(target, *pair) for pair in zip(patterns.of, types, strict=True)):
-            yield kernel, patterns.of[position]
-
-
-def _possible(target: Target, pattern: target_ast.KernelOperand, types: tuple[str, str]) -> bool:
-    """Whether an operand of one of these types may come to be what a pattern wants."""
-    if pattern.dtype not in (ANY, *types):
-        return False
-    levels = [target.level_by_name[n] for n in pattern.levels]
-    if pattern.lanes and any(level.addressable for level in levels):
-        return True  # of some types there may be no such registers
-    registers = [level for level in levels if not level.addressable]
-    widths = {pattern.width(DTYPES[name].bytes) for name in types}
-    return not registers or any(widths & {*level.vectors} for level in registers)
+    out = (f.out.operand.dtype,) if convertible else ()
+    known = [PartialOperand((own.operand.dtype, *out)) for own in f.tensors]
+    known[position] = PartialOperand((dtype,))
+    for kernel, patterns in possible_kernels(target.kernels, target, f.family.operation, known):
+        yield kernel, patterns.of[position]
