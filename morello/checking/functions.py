@@ -13,6 +13,7 @@ from itertools import chain
 from morello.ir.functions import Function, called
 from morello.ir.target import Target
 from morello.language import target_ast
+from morello.language.clauses import ClauseKind
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
@@ -109,7 +110,7 @@ def _way_back(name: str, functions: Mapping[str, Function]) -> list[str]:
 
 
 def _between(kernel: target_ast.KernelDecl, known: Collection[str], collector: Collector) -> None:
-    for name in kernel.clauses.between or ():
+    for name in chain(*kernel.clauses.of_kind(ClauseKind.AROUND)):
         if name not in known:
             message = (
                 f"kernel '{kernel.name}' stands between calls of '{name}', which is no function"
@@ -124,7 +125,7 @@ def _callers(files: Sequence[target_ast.TargetFile]) -> Iterator[tuple[str, str,
         for f in file.functions:
             yield f"function '{f.name}'", f.target, f.name_span, f.text
         for k in file.kernels:
-            around = " ".join(f"{name}();" for name in k.clauses.between or ())
+            around = " ".join(f"{name}();" for name in chain(*k.clauses.of_kind(ClauseKind.AROUND)))
             yield f"kernel '{k.name}'", k.target, k.name_span, f"{around} {k.template or ''}"
         for p in file.primitives:
             body = max(p.span.start, p.span.source.text.find("{", p.span.start))

@@ -15,6 +15,7 @@ from morello.ir.operators import Operator
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import POINTWISE, ROW_KINDS
 from morello.language import target_ast, traverse
+from morello.language.clauses import ClauseKind
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.folding import contradiction
 from morello.language.indices import written
@@ -113,7 +114,7 @@ class _KernelChecker:
             "what is said of coefficients",
             KnownNames({}, numbers=self.target.coefficients),
         )
-        for condition in self.clauses.direct or ():
+        for condition in chain(*self.clauses.of_kind(ClauseKind.CONDITIONS)):
             expect(condition, "truth", only, self.collector, code="T050", what=what)
         expect(self.node.cost, "number", cost_scope, self.collector, code="T052", what="a cost")
 

@@ -9,7 +9,7 @@ from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, place_of, require_known, show_table
 from morello.ir.target import Microkernel
-from morello.language.kernel_clauses import CLAUSES, shown_clauses
+from morello.language.kernel_clauses import CLAUSES
 from morello.language.places import text_of
 
 
@@ -47,7 +47,8 @@ def _row(kernel: Microkernel) -> Row:
         "target": kernel.target,
         "matches": text_of(kernel.match.span),
         "cost": text_of(kernel.cost.span),
-        **shown_clauses(kernel.clauses),
+        **dict.fromkeys((clause.name for clause in CLAUSES), ""),
+        **{clause.name: clause.shown(value) for clause, value in kernel.clauses.given()},
         "meaning": kernel.doc,
         "place": place_of(kernel.declaration.name_span),
     }

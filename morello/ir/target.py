@@ -13,6 +13,7 @@ from math import inf
 
 from morello.ir.functions import Function
 from morello.language import ast, target_ast
+from morello.language.kernel_clauses import KernelClauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Microkernel:
     match: target_ast.KernelMatch
     guards: tuple[ast.Expr, ...]
     cost: ast.Expr
-    clauses: target_ast.KernelClauses
+    clauses: KernelClauses
     streamed: bool
     template: str | None
     declaration: target_ast.KernelDecl = field(compare=False, repr=False)

@@ -7,9 +7,10 @@ from textwrap import dedent
 from lark import Token, Tree
 
 from morello.language import target_ast
+from morello.language.build_clauses import clause_values
 from morello.language.build_common import Builder, children, dotted, kind_of, names, slots, text
 from morello.language.build_expressions import expression, expressions, order, panel
-from morello.language.kernel_clauses import build_clauses
+from morello.language.kernel_clauses import CLAUSES, KernelClauses
 
 _FENCE = "```"
 
@@ -27,7 +28,7 @@ def kernel(builder: Builder, tree: Tree[Token]) -> target_ast.KernelDecl:
         match=_match(builder, match),
         guards=expressions(builder, children(guards)),
         cost=expression(builder, cost),
-        clauses=build_clauses(builder, clauses),
+        clauses=KernelClauses(**clause_values(CLAUSES, builder, clauses)),
         streamed=bool(streamed),
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
         span=builder.span(tree),

@@ -1,72 +1,73 @@
-"""What a kernel may say between its cost and ``emit``: one row a clause.
-
-A new clause is a rule of ``grammar/target.lark``, with its words in ``morello.tmLanguage.json``, a
-field of `target_ast.KernelClauses` and a row here. Lists of kernels show it then. Its checks are in
-`morello.checking.kernels`. What the search asks of it belongs in `morello.memo.fingerprint`.
-"""
+"""What a kernel may say between its cost and ``emit``: one field a clause."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lark import Token, Tree
-
-from morello.language import ast, target_ast
-from morello.language.build_common import Builder, children, kind_of
-from morello.language.build_expressions import expressions
-from morello.language.places import text_of
+from morello.language.ast import Expr
+from morello.language.clauses import Clause, ClauseKind, clause, clauses_of
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """How a clause is built from its tree, and shown in lists.
+class KernelClauses:
+    """The clauses of a kernel, in the order in which they stand in it.
 
-    ``name`` is that of the field and of the grammar's rule. What is not said is not shown.
+    Attributes:
+        flushes: Whether subnormal numbers may count as 0.
+        direct: Conditions, which may be none at all; None where it is not said.
+        copied: The name of an operand.
+        between: The names of two functions.
     """
 
-    name: str
-    build: Callable[[Builder, Tree[Token]], Any]
-    shown: Callable[[Any], str]
-
-
-def _conditions(builder: Builder, tree: Tree[Token]) -> tuple[ast.Expr, ...]:
-    return tuple(c for part in children(tree) for c in expressions(builder, children(part)))
-
-
-def _begin_and_end(_: Builder, tree: Tree[Token]) -> tuple[str, str]:
-    begin, _and, end = children(tree)
-    return str(begin), str(end)
-
-
-CLAUSES = (
-    Clause("flushes", lambda *_: True, lambda _: "subnormals"),
-    Clause(
+    flushes: bool = clause(
+        False,
+        "flushes subnormals",
+        ClauseKind.FLAG,
+        "Floating-point numbers below the smallest normal one may count as 0, among operands and "
+        "results. What may be lost so is [part of the bound](verification.md) for this kernel and "
+        "for programs that use it. It belongs to instructions that always do that.",
+        searched=False,
+    )
+    direct: tuple[Expr, ...] | None = clause(
+        None,
         "direct",
-        _conditions,
-        lambda conditions: ", ".join(text_of(c.span) for c in conditions) or "always",
-    ),
-    Clause("copied", lambda _, tree: str(*children(tree)), str),
-    Clause("between", _begin_and_end, " and ".join),
-)
-"""In the order in which they stand in a kernel."""
-
-
-def build_clauses(builder: Builder, trees: Iterable[Tree[Token]]) -> target_ast.KernelClauses:
-    """Those of a kernel."""
-    rows = {clause.name: clause for clause in CLAUSES}
-    named = {kind_of(tree): tree for tree in trees}
-    return target_ast.KernelClauses(
-        **{n: rows[n].build(builder, tree) for n, tree in named.items()}
+        ClauseKind.CONDITIONS,
+        "No program gains by converting first what the kernel takes. With conditions, this is so "
+        "on targets whose coefficients satisfy them.",
+        searched=True,
+    )
+    copied: str | None = clause(
+        None,
+        "copy_on_first_use",
+        ClauseKind.OPERAND,
+        "The template can store this input elsewhere as it reads it.",
+        searched=False,
+    )
+    between: tuple[str, str] | None = clause(
+        None,
+        "between",
+        ClauseKind.AROUND,
+        "These two [functions](#functions) without arguments are called before and after, for "
+        "example to set up registers that belong to no one. Each thread calls them once, around "
+        "all of its work that has the kernel in it. Nothing is charged for that.",
+        searched=False,
     )
 
+    def given(self) -> Iterator[tuple[Clause, Any]]:
+        """The clauses that a kernel says, with their values."""
+        values = ((own, getattr(self, own.name)) for own in CLAUSES)
+        return ((own, value) for own, value in values if value != own.default)
 
-def shown_clauses(clauses: target_ast.KernelClauses) -> dict[str, str]:
-    """By name, as lists show them; empty where a kernel does not say it."""
-    silent = target_ast.KernelClauses()
-    values = {clause: getattr(clauses, clause.name) for clause in CLAUSES}
-    return {
-        clause.name: "" if value == getattr(silent, clause.name) else clause.shown(value)
-        for clause, value in values.items()
-    }
+    def of_kind(self, kind: ClauseKind) -> Iterator[Any]:
+        """The values of the clauses of a kind that a kernel says."""
+        return (value for own, value in self.given() if own.kind is kind)
+
+    @property
+    def searched(self) -> tuple[Any, ...]:
+        """What the search asks for."""
+        return tuple(getattr(self, own.name) for own in CLAUSES if own.searched)
+
+
+CLAUSES = clauses_of(KernelClauses)

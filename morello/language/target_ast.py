@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from morello.language.ast import Expr, Node, Panel
 from morello.language.diagnostics import Diagnostic
+from morello.language.kernel_clauses import KernelClauses
 from morello.language.source import Span
 
 
@@ -128,27 +129,6 @@ class KernelMatch(Node):
     operator_span: Span = field(compare=False, repr=False)
     accumulating: bool | None
     operands: tuple[KernelOperand, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class KernelClauses:
-    """What a kernel may say between its cost and ``emit``: see `morello.language.kernel_clauses`.
-
-    Attributes:
-        flushes: Floating-point numbers below the smallest normal one may count as 0 to it, among
-            operands and results.
-        direct: The conditions under which nothing is gained by converting what it takes; without
-            any it is so always; none where it does not say so.
-        copied: The operand that it can store elsewhere as it reads it, which may then be anywhere
-            that its pattern accepts, in panels or not.
-        between: Functions of the target that are called before and after what uses it, by each
-            thread, such as those that set up registers.
-    """
-
-    flushes: bool = False
-    direct: tuple[Expr, ...] | None = None
-    copied: str | None = None
-    between: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,9 +195,9 @@ def _said_by_rule(rule: Rule) -> _Said:
 
 def _said_by_kernel(kernel: Microkernel) -> _Said:
     """Whether it is written from the meaning counts, for then it needs primitives."""
-    said = canonical((kernel.match, kernel.guards, kernel.cost, kernel.clauses.direct))
+    said = canonical((kernel.match, kernel.guards, kernel.cost, *kernel.clauses.searched))
     text = (kernel.name, said, kernel.template is None, kernel.streamed)
-    names = _names((kernel.guards, kernel.cost, kernel.clauses.direct))
+    names = _names((kernel.guards, kernel.cost, *kernel.clauses.searched))
     return _Said(text, names, (), _asks_meaning((kernel.guards, kernel.cost)))
 
 

@@ -28,9 +28,8 @@ from tests.documentation.commands import (
     run,
     write_file,
 )
-from tests.documentation.functions_table import PAGE as FUNCTIONS_PAGE
-from tests.documentation.functions_table import table
 from tests.documentation.test_pictures import check_pictures
+from tests.documentation.written import WRITTEN
 from tests.end_to_end import kernels
 
 FLAGS = ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx2", "-mfma")
@@ -119,10 +118,11 @@ def test_python_runs(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatc
         raise
 
 
-def test_the_table_of_functions_is_complete() -> None:
-    """The page has every function with its kinds and its sentence, and no other."""
-    text = FUNCTIONS_PAGE.read_text()
-    assert text.endswith(f"\n{table()}"), "run python -m tests.documentation.functions_table"
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_from_tables_is_what_they_say(name: str) -> None:
+    """Each function and clause with its sentence, each word of the grammar, and no other."""
+    text = (PROJECT / name).read_text(encoding="utf-8")
+    assert WRITTEN[name](text) == text, "run python -m tests.documentation.written"
 
 
 def test_every_page_is_linked() -> None:

@@ -6,9 +6,13 @@ import pytest
 
 from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast, target_ast
+from morello.language.clauses import Clause
+from morello.language.kernel_clauses import CLAUSES, KernelClauses
 from morello.language.parse import parse_target
 from morello.language.source import Source
 from tests.language.shapes import AT, binary, call, name, number
+
+from .clause_texts import all_said, said
 
 
 def parse(text: str) -> target_ast.TargetFile:
@@ -172,7 +176,7 @@ def kernel(match: str, rest: str = "cost 1 emit definition") -> target_ast.Kerne
     return found
 
 
-def clauses(match: str, rest: str = "cost n emit definition") -> target_ast.KernelClauses:
+def clauses(match: str, rest: str = "cost n emit definition") -> KernelClauses:
     return kernel(match, rest).clauses
 
 
@@ -234,7 +238,7 @@ def test_kernel() -> None:
         match,
         guards,
         binary(n, "*", name("fma_f32")),
-        target_ast.KernelClauses(),
+        KernelClauses(),
         False,
         template,
         span=AT,
@@ -334,38 +338,33 @@ def test_a_definition_has_no_template() -> None:
     assert kernel("g(A: f32[n] at reg)").template is None
 
 
-def test_what_counts_as_0_is_said_after_the_cost() -> None:
-    assert not clauses("g(A: f32[n] at reg)").flushes
-    assert clauses("g(A: f32[n] at reg)", "cost n flushes subnormals emit definition").flushes
+VALUES = {"flushes": True, "copied": "A", "between": ("between", "after_")}
+"""Of clauses as `said` says them; conditions are counted."""
 
 
-def test_what_is_taken_directly_is_said_after_that() -> None:
-    """And perhaps under which conditions; the word is a name elsewhere."""
-    assert clauses("g(A: f32[n] at reg)").direct is None
-    assert clauses("g(A: f32[direct] at reg)", "cost direct direct emit definition").direct == ()
-    every = "cost n flushes subnormals direct where c < 2, d < c between a and b emit definition"
-    assert len(clauses("g(A: f32[n] at reg)", every).direct or ()) == 2
+def test_a_kernel_says_clauses_after_its_cost() -> None:
+    """Each alone and all together, in the order of the table; and none."""
+    every = clauses("g(A: f32[n] at l1)", f"cost n {all_said(CLAUSES)} emit definition")
+    assert [own.name for own, _ in every.given()] == [own.name for own in CLAUSES]
+    for own, value in every.given():
+        alone = clauses("g(A: f32[n] at l1)", f"cost n {said(own)} emit definition")
+        assert list(alone.given()) == [(own, value)]
+        assert own.shown(value)
+    assert KernelClauses() == clauses("g(A: f32[n] at l1)")
+    assert {name: getattr(every, name) for name in VALUES} == VALUES
+    assert len(every.direct or ()) == 2
 
 
-def test_what_is_kept_is_said_after_that() -> None:
-    """The word is a name elsewhere."""
-    assert clauses("g(A: f32[n] at reg)").copied is None
-    assert clauses("g(A: f32[n] at l1)", "cost n copy_on_first_use A emit ```;```").copied == "A"
-    every = "cost n flushes subnormals direct copy_on_first_use A between a and b emit ```;```"
-    assert clauses("g(A: f32[n] at l1)", every).copied == "A"
+@pytest.mark.parametrize("own", CLAUSES, ids=lambda own: own.name)
+def test_words_of_clauses_are_names_elsewhere(own: Clause) -> None:
+    word = own.words.split()[0]
+    found = kernel(f"g(A: f32[{word}] at reg)", f"cost {word} {said(own)} emit definition")
+    assert found.match.operands[0].shape == (word,)
+    assert getattr(found.clauses, own.name) != own.default
 
 
-def test_what_stands_around_is_said_after_that() -> None:
-    """The words are names elsewhere."""
-    between = kernel(
-        "g(A: f32[between] at reg)", "cost between between between and emit_ emit ```;```"
-    )
-    assert between.clauses.between == ("between", "emit_")
-    both = kernel(
-        "g(A: f32[n] at reg)", "cost n flushes subnormals between a and b emit definition"
-    )
-    assert (both.clauses.flushes, both.clauses.between) == (True, ("a", "b"))
-    assert clauses("g(A: f32[n] at reg)").between is None
+def test_conditions_of_a_clause_may_be_left_out() -> None:
+    assert clauses("g(A: f32[n] at reg)", "cost n direct emit definition").direct == ()
 
 
 def test_what_passes_the_caches_is_said_last() -> None:

@@ -15,7 +15,9 @@ from lark import Token
 from lark.lexer import PatternStr
 
 from morello.language.grammars import KINDS, SUFFIXES, Kind, parser
+from morello.language.kernel_clauses import CLAUSES
 
+from .clause_texts import all_said
 from .textmate import scopes
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -63,13 +65,13 @@ kernel ``` # the end
 kernel match on a.b "text"
   match any op (any[..., n] at reg or l1 layout any panels 4 or 8 vector 32)
   where panels(X) == 1 and n <= 4 or not vector(n) if n else 0
-  cost loads(f) flushes subnormals direct copy_on_first_use X between between and b emit definition
+  cost loads(f) CLAUSES emit definition
   streamed
 kernel both on a.b "text" match any third(X: f32[n] at l1) cost 0 emit definition
 kernel other on a.b "text" match pointwise op (f32[n] at reg layout (1, 0); any[...] at l1)
   cost 0 emit definition
 kernel third on a.b "text" match reduction op (f32[n] at reg) cost f.out.level emit definition
-""",
+""".replace("CLAUSES", all_said(CLAUSES)),
 }
 """What shipped files do not have: rare words, and words that are keywords elsewhere as names."""
 

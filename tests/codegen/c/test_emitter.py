@@ -27,7 +27,7 @@ from morello.ir.programs.tree import (
     Resident,
     View,
 )
-from morello.language import target_ast
+from morello.language.kernel_clauses import KernelClauses
 
 from . import golden
 from .build import at, buffer, call, loop, origin, program, tensor, view, whole
@@ -280,7 +280,7 @@ def _between(made: Program, *around: tuple[str, str] | None) -> list[str]:
     def changed(node: Node) -> Node:
         match node:
             case KernelCall():
-                own = target_ast.KernelClauses(between=next(new, None))
+                own = KernelClauses(between=next(new, None))
                 return replace(node, kernel=replace(node.kernel, clauses=own))
             case Block(steps=steps):
                 return replace(node, steps=tuple(map(changed, steps)))

@@ -1,0 +1,105 @@
+"""Writes what pages and colours have of tables and grammars.
+
+``python -m tests.documentation.written``
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import fill
+
+from lark.grammar import NonTerminal
+from lark.lexer import PatternStr
+
+from morello.language.functions import FUNCTIONS
+from morello.language.grammars import parser
+from morello.language.kernel_clauses import CLAUSES
+
+WIDTH = 120
+"""Of the pages' lines."""
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+
+FUNCTIONS_HEAD = "| Function | Gives | |\n| --- | --- | --- |\n"
+
+CLAUSES_BEGIN, CLAUSES_END = "<!-- kernel clauses -->\n", "<!-- end of kernel clauses -->\n"
+
+KEYWORDS = r'("%s": \{.*?"name": "keyword.other.morello",\s*"match": "\\\\b\(\?:)([^)]*)(?=\))'
+"""In the colours: the words of a declaration that no other expression there has."""
+
+ELSEWHERE = {
+    "target": "and else if not or KiB MiB GiB target",
+    "kernel": "and any accumulating between cost else emit if kernel match not on op or pointwise "
+    "reduction where KiB MiB GiB",
+}
+"""Declarations, and their words that have a colour of their own."""
+
+
+def functions(text: str) -> str:
+    """The page with every function: the kinds of its arguments and result, and its sentence."""
+    before, _, _ = text.partition(FUNCTIONS_HEAD)
+    rows = (
+        f"| `{name}({signature.form})` | {signature.result} | {signature.doc} |\n"
+        for name, signature in FUNCTIONS.items()
+    )
+    return before + FUNCTIONS_HEAD + "".join(rows)
+
+
+def kernel_clauses(text: str) -> str:
+    """The page with every clause of kernels."""
+    before, _, rest = text.partition(CLAUSES_BEGIN)
+    _, _, after = rest.partition(CLAUSES_END)
+    items = "".join(
+        fill(f"* **`{clause.form}`**: {clause.doc}", WIDTH, subsequent_indent="  ") + "\n"
+        for clause in CLAUSES
+    )
+    return f"{before}{CLAUSES_BEGIN}\n{items}\n{CLAUSES_END}{after}"
+
+
+def colours(text: str) -> str:
+    """The colours with every word of the grammar of targets."""
+    for declaration, elsewhere in ELSEWHERE.items():
+        words = dict.fromkeys(w for w in _words(declaration) if w not in elsewhere.split())
+        text, count = re.subn(
+            KEYWORDS % declaration, rf"\g<1>{'|'.join(words)}", text, count=1, flags=re.DOTALL
+        )
+        assert count == 1, declaration
+    return text
+
+
+def _words(declaration: str) -> Iterator[str]:
+    """Those of a rule of the grammar of targets, and of all that it leads to."""
+    lark = parser("target")
+    words = {t.name: t.pattern.value for t in lark.terminals if isinstance(t.pattern, PatternStr)}
+    pending, seen = [declaration], {declaration}
+    while pending:
+        origin = pending.pop(0)
+        for rule in (rule for rule in lark.rules if rule.origin.name == origin):
+            for symbol in rule.expansion:
+                if not isinstance(symbol, NonTerminal):
+                    if words.get(symbol.name, "").replace("_", "").isalpha():
+                        yield words[symbol.name]
+                elif symbol.name not in seen:
+                    seen.add(symbol.name)
+                    pending.append(symbol.name)
+
+
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "docs/language.md": functions,
+    "docs/targets.md": kernel_clauses,
+    "grammar/morello.tmLanguage.json": colours,
+}
+"""What is written into which files of the project."""
+
+
+def main() -> None:
+    """Write it."""
+    for name, write in WRITTEN.items():
+        path = PROJECT / name
+        path.write_text(write(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
