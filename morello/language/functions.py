@@ -89,10 +89,17 @@ SPEC: dict[str, Signature] = {
     "partly_tileable": Signature(
         ("operation",), "truth", "Whether loops divide some dimensions only: parts have kernels."
     ),
+    "parts_first": Signature(
+        ("operation",),
+        "truth",
+        "Whether its parts bring nearer what it reads: a rule of thumb.",
+    ),
     "is_parallel": Signature(("operation",), "truth", "Whether threads may share its work."),
     "threads": Signature(("operation",), "number", "How many threads may share its work."),
     "direct": Signature(
-        ("operation",), "truth", "Whether a kernel that says so takes these element types."
+        ("operation",),
+        "truth",
+        "Whether a kernel that says so takes these element types: a rule of thumb.",
     ),
     "is_intermediate": Signature(("operand",), "truth", "Whether it is computed on the way."),
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
@@ -100,12 +107,12 @@ SPEC: dict[str, Signature] = {
     "reused": Signature(
         ("operation", "operand"),
         "truth",
-        "Whether some dimension leaves it alone: it is read again.",
+        "Whether some dimension leaves it alone, so that it is read again: a rule of thumb.",
     ),
     "visible": Signature(
         ("operation", "operand"),
         "truth",
-        "Whether views that rules for its operator take of it can be taken of it as it lies.",
+        "Whether rules for its operator can see it as it lies: a rule of thumb.",
     ),
     "in_place": Signature(
         ("operation", "operand"),
@@ -138,7 +145,7 @@ SPEC: dict[str, Signature] = {
     "first_to_move": Signature(
         ("operation", "operand", "level"),
         "truth",
-        "Whether it is this operation's turn to bring it there: that saves trying every order.",
+        "Whether it is this operation's turn to bring it there: a rule of thumb.",
     ),
     "reduces": Signature(("operation",), "truth", "Has a reduction that is not yet started."),
     "splits": Signature(
@@ -186,6 +193,12 @@ SPEC: dict[str, Signature] = {
         ("number",),
         "truth",
         "Whether so many bytes stay nearer than the farthest.",
+        sized=True,
+    ),
+    "short_block": Signature(
+        ("number",),
+        "truth",
+        "Whether memory keeps up with blocks of so many bytes: a rule of thumb.",
         sized=True,
     ),
     "free": Signature(("level",), "number", "Capacity units or registers not in use.", sized=True),

@@ -14,7 +14,7 @@ the definitions meanwhile. What goes in, and nothing else:
 * of the target: levels with their coefficients, tile sizes, the page, the coefficients that these
   rules and kernels name, which registers have a C type, and which primitives there are, at which
   coefficient, for the operators' meanings where one is asked for;
-* the version of the engine.
+* the version of the engine, and which of its prunings are switched off.
 
 Left out are sentences, places, the C text of kernels, primitives and functions, a target's name and
 flags, and every order. The names of rules and kernels are in it, since they break ties.
@@ -29,6 +29,7 @@ from hashlib import blake2b
 from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operator
 from morello.ir.primitives import ROW_PRIMITIVES, TYPE, exchanges, primitives_in, update_primitive
+from morello.ir.pruning import switched_off
 from morello.ir.rule import Rule
 from morello.ir.spec import Family
 from morello.ir.target import Level, Microkernel
@@ -74,7 +75,7 @@ class Fingerprints:
         key = (operator.name, dtypes, family.threads > 1)
         if key not in self._known:
             reach = self._reach(operator, dtypes, family.threads > 1)
-            text = repr((ENGINE, *self._parts(reach)))
+            text = repr((ENGINE, *sorted(switched_off()), *self._parts(reach)))
             self._known[key] = blake2b(text.encode(), digest_size=BYTES).digest()
         return self._known[key]
 

@@ -14,6 +14,7 @@ from morello.ir.dtypes import DType
 from morello.ir.layout import Packing
 from morello.ir.numeric import Size
 from morello.ir.operators import Operation, Operator
+from morello.ir.pruning import prunes
 from morello.ir.rule import Rule
 from morello.ir.spec import Family, Spec, Variant
 from morello.ir.stand_ins import with_stand_ins
@@ -451,7 +452,7 @@ def alternatives(
             found.append(KernelAlternative(match, context.asked(kernel)))
         elif refusals is not None:
             refusals.append(Refusal(kernel.name, (), match))
-    if any(map(_renames, found)):
+    if any(map(_renames, found)) and prunes("renamed"):
         found = [a for a in found if _is_named(a) or _renames(a)]
     return sorted(found, key=lambda a: a.key)
 

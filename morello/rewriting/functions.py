@@ -17,6 +17,7 @@ from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, panel, row_major, shortened, width_of
 from morello.ir.numeric import Number, Size, Truth
+from morello.ir.pruning import prunes
 from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap
 from morello.language import ast
@@ -42,6 +43,9 @@ from morello.rewriting.references import (
 )
 from morello.rewriting.transfer import transfer_cycles
 from morello.rewriting.views import is_seen_along_rows, slice_of
+
+LONGEST_BLOCK = 4096
+"""Bytes of a block of a row in a pipelined loop."""
 
 FEW_OPERANDS = 3
 """Elementwise operations with fewer may have any of them nearer than the others."""
@@ -124,15 +128,17 @@ def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
     composition = f.family.operation.operator.composition
     if composition is None or not tensor.intermediate:
         return tuple(v for v in scope.target.levels if not v.arguments and v.addressable)
-    if composition.is_slice(tensor.name):
+    if composition.is_slice(tensor.name) and prunes("slices_once"):
         near = (v for v in scope.target.levels if v.distance <= _nearest(scope, f))
         found = [v for v in near if v.addressable and not v.arguments]
         return tuple(sorted(found, key=lambda v: v.distance)[-1:])
     parts = composition.parts(tensor.name)
     operators = [part.operation.operator for part in parts]
-    handed = not any(operator.composite or operator.partly_tileable for operator in operators)
+    taken_apart = any(operator.composite or operator.partly_tileable for operator in operators)
+    handed = not (taken_apart and prunes("handed_on"))
     caches = [level for level in scope.target.levels if level.cache]
-    skipped = caches[1:] if composition.is_statistic(tensor.name) else []
+    small = composition.is_statistic(tensor.name) and prunes("statistics_near")
+    skipped = caches[1:] if small else []
     return tuple(
         level
         for level in scope.target.levels
@@ -215,9 +221,9 @@ def _wanted_vectors(
 ) -> tuple[int, ...]:
     def wants(request: LayoutRequest, known: PartialOperand) -> bool:
         return (
-            request.reused
-            and not operand_refusal(request.pattern, target, known, request.name)
+            not operand_refusal(request.pattern, target, known, request.name)
             and (not request.own or accepts_held(request.kernel, target, held))
+            and (request.reused or not prunes("views_in_registers"))
         )
 
     return tuple(
@@ -246,18 +252,24 @@ def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     """
     operation = f.family.operation
     again = any(not tensor.indexed_by(dim) for dim in operation.divisible_dims)
-    if not operation.operator.composite:
-        return again
-    assert operation.operator.composition is not None
-    node, *others = operation.operator.composition.occurrences(tensor.name)
-    return bool(others) or (again and node.operation.operator.reduction is not None)
+    if operation.operator.composite:
+        assert operation.operator.composition is not None
+        node, *others = operation.operator.composition.occurrences(tensor.name)
+        again = bool(others) or (again and node.operation.operator.reduction is not None)
+    return again or not prunes("read_once")
 
 
 def _visible(scope: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     """Whether some rule for this very operator can see it as it lies, or none looks at it."""
     assert scope.view_maps is not None, "only guards that no size decides ask what rules see"
     views = scope.view_maps(f, tensor)
-    return not views or any(is_seen_along_rows(tensor, view_map) for view_map in views)
+    seen = not views or any(is_seen_along_rows(tensor, view_map) for view_map in views)
+    return seen and prunes("visible")
+
+
+def _parts_first(_: Scope, f: SpecRef) -> bool:
+    """Whether parts bring nearer what they read: where loops divide some dimensions only."""
+    return f.family.operation.operator.partly_tileable and prunes("parts_first")
 
 
 def _in_place(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
@@ -297,12 +309,13 @@ def _first_to_move(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> boo
     if operation.operator.composite:
         composition = operation.operator.composition
         assert composition is not None
-        several = composition.sums > 1
-        return not several or level.distance > 1 or len(composition.occurrences(tensor.name)) > 1
+        shared = level.distance > 1 or len(composition.occurrences(tensor.name)) > 1
+        return composition.sums < 2 or shared or not prunes("sums_bring")
     if operation.reduced_dims or len(f.tensors) < FEW_OPERANDS:
         return True
     before = f.tensors[: _operand_position(f, tensor)]
-    return all(other.operand.level.distance <= level.distance for other in before)
+    turn = all(other.operand.level.distance <= level.distance for other in before)
+    return turn or not prunes("elementwise_order")
 
 
 def _reduces(_: Scope, f: SpecRef) -> bool:
@@ -330,7 +343,8 @@ def takes_directly(target: Target, f: SpecRef) -> bool:
         and all(evaluate(condition, coefficients) for condition in kernel.clauses.direct)
     )
     known = [PartialOperand((own.operand.dtype,)) for own in f.tensors]
-    return any(True for _ in possible_kernels(direct, target, f.family.operation, known))
+    found = any(True for _ in possible_kernels(direct, target, f.family.operation, known))
+    return found and prunes("direct")
 
 
 def _identity(_: Scope, f: SpecRef) -> float | None:
@@ -379,6 +393,11 @@ def _free(scope: Scope, level: Level) -> Size:
 def _fits_argument_cache(scope: Scope, bytes: Size) -> Truth:
     """Whether a call would find them where arguments are, beside the farthest level."""
     return np.less_equal(bytes, max(level.arguments for level in scope.target.levels))
+
+
+def _short_block(_: Scope, bytes: Size) -> Truth:
+    """Whether memory takes no less time for a block than it takes to compute the next one."""
+    return np.less_equal(bytes, LONGEST_BLOCK if prunes("short_blocks") else np.inf)
 
 
 def _transfer(kind: str, *, by_rows: bool = False) -> Callable[[Scope, TensorRef, Level], Number]:
@@ -444,6 +463,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "is_intermediate": lambda _, tensor: tensor.intermediate,
     "composite": lambda _, f: f.family.operation.operator.composite,
     "partly_tileable": lambda _, f: f.family.operation.operator.partly_tileable,
+    "parts_first": _parts_first,
     "reads": _reads,
     "writes": _writes,
     "reused": _reused,
@@ -466,6 +486,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "farthest": lambda scope, level: level == scope.target.farthest,
     "nearest": _nearest,
     "fits_argument_cache": _fits_argument_cache,
+    "short_block": _short_block,
     "unrolled": lambda _, f, dim: is_unrolled(f, dim),
     "arithmetic": _arithmetic,
     "loads": _loads,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from morello.ir.layout import Axis, Layout, Order, height_of, panel_of, width_of
+from morello.ir.pruning import prunes
 from morello.ir.target import Microkernel
 from morello.language import target_ast
 from morello.rewriting.patterns import pattern_order, refuses_plain
@@ -61,7 +62,10 @@ class LayoutRequest:
         """
         panels = set(map(panel_of, self.pattern.panels))
         tall = {p for p in panels if height_of(p)}
-        panels -= set(map(width_of, tall)) if self._two_fastest(rank) else tall
+        if not self._two_fastest(rank):
+            panels -= tall
+        elif tall and prunes("tall_panels"):
+            panels -= set(map(width_of, tall))
         return (Layout(self.order(rank), panel) for panel in panels)
 
     def _two_fastest(self, rank: int) -> bool:

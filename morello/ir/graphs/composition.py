@@ -21,6 +21,7 @@ from morello.ir.graphs.graph import Graph, Node, graph_of
 from morello.ir.graphs.indexing import Access, Indexing
 from morello.ir.graphs.reads import with_split_reads
 from morello.ir.operators import Operation, Operator
+from morello.ir.pruning import prunes
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +127,14 @@ class Composition:
         kept = [
             name
             for name in self.graph.locals
-            if not self._stays_inside(name) and not self._sums_twice(name)
+            if not (self._stays_inside(name) and prunes("inlined"))
+            and not (self._sums_twice(name) and prunes("sums_once"))
         ]
-        return tuple(name for name in kept if not any(self._serves(name, other) for other in kept))
+        return tuple(
+            name
+            for name in kept
+            if not (any(self._serves(name, other) for other in kept) and prunes("served"))
+        )
 
     @cached_property
     def mixed(self) -> bool:

@@ -18,6 +18,7 @@ from morello.ir.dtypes import DType
 from morello.ir.graphs.composition import Part, operation_of
 from morello.ir.graphs.graph import Graph, Node, graph_of, in_order
 from morello.ir.graphs.partition import tensors_that_tell_sizes, tensors_to_keep
+from morello.ir.pruning import prunes
 
 MOST_SUMS = 4
 """Of one graph: as many as attention has. With each, ways to take a graph apart are multiplied."""
@@ -110,7 +111,8 @@ class _Network:
         pending = [*self.graphs(results).values()]
         while pending:
             graph = pending.pop()
-            name = self._least(graph) if _sums(graph) > MOST_SUMS else None
+            many = _sums(graph) > MOST_SUMS and prunes("few_sums")
+            name = self._least(graph) if many else None
             # Some sums are on either side, so that both parts have fewer and this ends.
             if name is not None:
                 kept[name] = None
