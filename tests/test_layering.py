@@ -58,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.definitions": LOADED - {"morello.definitions"},
     "morello.building": {*DEFINED, "morello.definitions"},  # specs from Python objects
     "morello.editor": LOADED,
-    "morello.toolchain": {*ERRORS, "morello.resources"},
+    "morello.toolchain": {*ERRORS, "morello.resources", "morello.startup"},
     "morello.search.tables": REWRITING,
     "morello.search.planning": PLANNING - {"morello.search.planning"},
     "morello.search.solving": SOLVING - {"morello.search.solving"},

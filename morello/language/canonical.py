@@ -39,5 +39,12 @@ def nodes(value: object) -> Iterator[ast.Node]:
 
 
 def _said(node: ast.Node) -> Iterator[object]:
-    """Values of the fields that count: spans take no part in comparisons."""
-    return (getattr(node, f.name) for f in fields(node) if f.compare and f.name != SENTENCE)
+    """Values of the fields that count."""
+    kind = type(node)
+    if kind not in _COUNTED:
+        _COUNTED[kind] = tuple(f.name for f in fields(kind) if f.compare and f.name != SENTENCE)
+    return (getattr(node, name) for name in _COUNTED[kind])
+
+
+_COUNTED: dict[type, tuple[str, ...]] = {}
+"""Names of the fields of a class that count."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -27,7 +28,7 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.ir.numeric import Array
 from morello.memo.boxes import Boxes
-from morello.memo.page import MAX_LENGTH, MAX_RANK, UNSOLVABLE, Axes, Choice, Page
+from morello.memo.page import MAX_LENGTH, MAX_RANK, UNSOLVABLE, Axes, Choice, Page, check_boxes
 
 VERSION = 1
 """Of the format. A page of another version is as good as damaged: it is solved again."""
@@ -57,7 +58,7 @@ def encode(page: Page, key: bytes = b"") -> bytes:
         page: Any page.
         key: What the page is kept under; ``decode`` has to be given the same.
     """
-    content = b"".join((*_axes_out(page.axes), *_choices_out(page.choices), *_boxes_out(page)))
+    content = b"".join((encode_axes(page.axes), *_choices_out(page.choices), *_boxes_out(page)))
     rest = len(content).to_bytes(4, "little") + zlib.compress(content, 6)
     return bytes([VERSION]) + _checksum(bytes([VERSION]), rest, key) + rest
 
@@ -79,6 +80,7 @@ def decode(data: bytes, key: bytes = b"") -> Page:
         raise _damaged(str(error)) from error
 
 
+@lru_cache(maxsize=1024)  # the variants of a search share boxes
 def encode_axes(axes: Axes) -> bytes:
     """Axes alone, as they are in a page: what a store tests coverage with. Not checked."""
     return b"".join(_axes_out(axes))
@@ -127,8 +129,13 @@ def _inflated(length: int, deflated: bytes) -> bytes:
 # ------------------------------------------------------------------------ writing
 
 
+_SMALL = [bytes([value]) for value in range(0x80)]
+
+
 def _number(value: int) -> bytes:
     """Seven bits a byte, the least first; all but the last byte have the top bit."""
+    if value <= 0x7F:
+        return _SMALL[value]
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -163,7 +170,9 @@ def _boxes_out(page: Page) -> Iterable[bytes]:
     extents = boxes.high - boxes.low - 1
     yield _number(len(boxes) - 1)
     yield values[:1].tobytes()
-    yield np.diff(values[1:], prepend=value.type(0)).astype(value).tobytes()
+    differences = values[1:].copy()
+    differences[1:] -= values[1:-1]
+    yield differences.tobytes()
     for bounds in (boxes.low, extents):
         yield bounds[1:].T.astype(bound).tobytes()
 
@@ -226,7 +235,9 @@ def _page(content: _Reader) -> Page:
     choices = tuple(_choice(content) for _ in range(content.count(_MAX_CHOICES, "choices")))
     boxes = _boxes(content, tuple(len(axis) for axis in axes), len(choices))
     content.end()
-    return Page(axes, choices, boxes)
+    page = Page(axes, choices, boxes)
+    check_boxes(page)
+    return page
 
 
 def _axes(content: _Reader) -> Axes:

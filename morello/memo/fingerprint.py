@@ -61,6 +61,8 @@ class Fingerprints:
         self._rules = {rule.name: _said_by_rule(rule) for rule in context.rules}
         self._kernels = {k.name: _said_by_kernel(k) for k in context.target.kernels}
         self._known: dict[tuple[str, frozenset[str], bool], bytes] = {}
+        self._matching: dict[str, tuple[Rule, ...]] = {}
+        self._operators: dict[str, _SaidByOperator] = {}
 
     def of(self, family: Family) -> bytes:
         """The fingerprint of what a family's table depends on; the family itself is not in it.
@@ -81,39 +83,51 @@ class Fingerprints:
 
     def _reach(self, operator: Operator, dtypes: frozenset[str], parallel: bool) -> _Reach:
         context = self._context
-        usable = [r for r in context.rules if parallel or not r.declaration.match.parallel]
         found: dict[str, Operator] = {}
         pending = [operator]
         composition = operator.composition
+        derived = composition is not None
+        reached: dict[str, Rule] = {}
         if composition is not None:
             pending += [node.operation.operator for node in composition.graph.nodes]
+            # Which graphs arise below one is not known here: a pattern may be of any.
+            patterns = [rule for rule in context.rules if rule.pattern is not None]
+            reached = {rule.name: rule for rule in context.rules if _for_graphs(rule)}
+            pending += self._yielded(patterns, parallel)
         while pending:
             own = pending.pop()
             if own.name in found:
                 continue
             found[own.name] = own = context.operators.get(own.name, own)
-            for rule in usable:
-                # Which graphs arise below one is not known here: a pattern may be of any.
-                if rule.may_match(own) or (composition is not None and rule.pattern is not None):
-                    yielded = self._rules[rule.name].yielded
-                    pending += [context.operators[name] for name in yielded]
+            matching = self._may_match(own)
+            reached |= {rule.name: rule for rule in matching}
+            pending += self._yielded(matching, parallel)
         operators = tuple(found[name] for name in sorted(found))
-        derived = composition is not None
         near = _implementing(context.target.kernels, operators, derived)
         return _Reach(
             derived,
             dtypes,
             operators,
-            tuple(
-                r
-                for r in usable
-                if any(map(r.may_match, operators)) or (derived and _for_graphs(r))
-            ),
+            tuple(r for r in reached.values() if _usable(r, parallel)),
             tuple(k for k in near if all(_occurs(p, dtypes) for p in _certain(k.match))),
             near,
         )
 
-    def _parts(self, reach: _Reach) -> Iterator[Canonical]:
+    def _may_match(self, operator: Operator) -> tuple[Rule, ...]:
+        """The rules that may match an operator: one that a definition gives, or a graph's."""
+        if operator.name not in self._matching:
+            rules = self._context.rules
+            self._matching[operator.name] = tuple(r for r in rules if r.may_match(operator))
+        return self._matching[operator.name]
+
+    def _yielded(self, rules: Iterable[Rule], parallel: bool) -> Iterator[Operator]:
+        """Operators that results of these rules apply."""
+        for rule in rules:
+            if _usable(rule, parallel):
+                for name in self._rules[rule.name].yielded:
+                    yield self._context.operators[name]
+
+    def _parts(self, reach: _Reach) -> Iterator[object]:
         """Everything that counts, in an order that depends on names only."""
         target = self._context.target
         rules = {rule.name: self._rules[rule.name] for rule in reach.rules}
@@ -121,7 +135,7 @@ class Fingerprints:
         primitives = self._primitives(reach)
         named = {coefficient for *_, coefficient in primitives if coefficient is not None}
         named.update(*(said.names for said in (*rules.values(), *kernels.values())))
-        yield tuple(map(_operator, reach.operators))
+        yield tuple(self._said(operator).text for operator in reach.operators)
         yield tuple((name, rules[name].text) for name in sorted(rules))
         yield tuple(kernels[name].text for name in sorted(kernels))
         yield _sorted(_wanted(reach))
@@ -137,13 +151,13 @@ class Fingerprints:
         for kernel in reach.kernels:
             if kernel.template is None or self._kernels[kernel.name].asks_meaning:
                 every = _lanes(kernel, reach.dtypes)
-                needed |= _needed(reach, _implemented(kernel, reach), every)
+                needed |= self._needed(reach, _implemented(kernel, reach), every)
                 if kernel.match.kind in ROW_KINDS:
                     needed |= {(n, p) for n in every for p in (*ROW_PRIMITIVES, *exchanges(n))}
         for rule in reach.rules:
             if self._rules[rule.name].asks_meaning:
                 every = {lanes for _, lanes in target.primitives}
-                needed |= _needed(reach, filter(rule.may_match, reach.operators), every)
+                needed |= self._needed(reach, filter(rule.may_match, reach.operators), every)
         known = {k: p for k, p in target.primitives.items() if k[0] in reach.dtypes}
         needed |= {(lanes, TYPE) for _, lanes in known}
         return {
@@ -152,6 +166,20 @@ class Fingerprints:
             for wanted, name in needed
             if wanted == lanes and name in primitives.entries
         }
+
+    def _needed(
+        self, reach: _Reach, operators: Iterable[Operator], lanes: Iterable[int]
+    ) -> set[tuple[int, str]]:
+        """(lanes, primitive) for the operators' meanings, whatever may be reduced or cast."""
+        names = {f"cast_{dtype}" for dtype in reach.dtypes} if len(reach.dtypes) > 1 else set()
+        for operator in operators:
+            names |= self._said(operator).primitives
+        return {(count, name) for count in lanes for name in names}
+
+    def _said(self, operator: Operator) -> _SaidByOperator:
+        if operator.name not in self._operators:
+            self._operators[operator.name] = _said_by_operator(operator)
+        return self._operators[operator.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +197,16 @@ class _Reach:
     near: tuple[Microkernel, ...]
 
 
+class _Text:
+    """A canonical form that is written once, however many fingerprints it is part of."""
+
+    def __init__(self, form: Canonical) -> None:
+        self._text = repr(form)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 @dataclass(frozen=True, slots=True)
 class _Said:
     """What a rule or a kernel says.
@@ -180,17 +218,37 @@ class _Said:
         asks_meaning: Whether an expression asks what one evaluation of the meaning costs.
     """
 
-    text: Canonical
+    text: _Text
     names: frozenset[str]
     yielded: tuple[str, ...]
     asks_meaning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _SaidByOperator:
+    """What of an operator counts, and the primitives of its meaning."""
+
+    text: _Text
+    primitives: frozenset[str]
+
+
+def _said_by_operator(operator: Operator) -> _SaidByOperator:
+    parts = (operator.inputs, operator.output, operator.scalars, operator.statement)
+    text = _Text((operator.name, operator.tileable, operator.stated, canonical(parts)))
+    primitives = {name for _, name in primitives_in(operator.statement.value)}
+    if update := update_primitive(operator):
+        primitives.add(update)
+    return _SaidByOperator(text, frozenset(primitives))
 
 
 def _said_by_rule(rule: Rule) -> _Said:
     declaration = rule.declaration
     yielded = (n.operator for n in nodes(declaration.result) if isinstance(n, ast.Apply))
     return _Said(
-        canonical(declaration), _names(declaration), tuple(yielded), _asks_meaning(declaration)
+        _Text(canonical(declaration)),
+        _names(declaration),
+        tuple(yielded),
+        _asks_meaning(declaration),
     )
 
 
@@ -199,11 +257,16 @@ def _said_by_kernel(kernel: Microkernel) -> _Said:
     said = canonical((kernel.match, kernel.guards, kernel.cost, *kernel.clauses.searched))
     text = (kernel.name, said, kernel.template is None, kernel.streamed)
     names = _names((kernel.guards, kernel.cost, *kernel.clauses.searched))
-    return _Said(text, names, (), _asks_meaning((kernel.guards, kernel.cost)))
+    return _Said(_Text(text), names, (), _asks_meaning((kernel.guards, kernel.cost)))
 
 
 def _names(value: object) -> frozenset[str]:
     return frozenset(n.id for n in nodes(value) if isinstance(n, ast.Name))
+
+
+def _usable(rule: Rule, parallel: bool) -> bool:
+    """Whether a rule may be applied, as far as that depends on whether there are threads."""
+    return parallel or not rule.declaration.match.parallel
 
 
 def _for_graphs(rule: Rule) -> bool:
@@ -232,11 +295,6 @@ def _occurs(pattern: target_ast.KernelOperand, dtypes: frozenset[str]) -> bool:
 
 def _sorted(parts: Iterable[Canonical]) -> Canonical:
     return tuple(sorted(set(parts), key=repr))
-
-
-def _operator(operator: Operator) -> Canonical:
-    parts = (operator.inputs, operator.output, operator.scalars, operator.statement)
-    return (operator.name, operator.tileable, operator.stated, canonical(parts))
 
 
 def _wanted(reach: _Reach) -> Iterator[Canonical]:
@@ -283,15 +341,3 @@ def _lanes(kernel: Microkernel, dtypes: frozenset[str]) -> set[int]:
     vectors = {p.vector for p in operands if p.vector}
     lanes = {p.lanes for p in operands if p.lanes}
     return {1, *lanes, *(v // DTYPES[d].bytes for v in vectors for d in dtypes)}
-
-
-def _needed(
-    reach: _Reach, operators: Iterable[Operator], lanes: Iterable[int]
-) -> set[tuple[int, str]]:
-    """(lanes, primitive) for the meanings of operators, with whatever may be reduced or cast."""
-    names = {f"cast_{dtype}" for dtype in reach.dtypes} if len(reach.dtypes) > 1 else set()
-    for operator in operators:
-        names |= {name for _, name in primitives_in(operator.statement.value)}
-        if update := update_primitive(operator):
-            names.add(update)
-    return {(count, name) for count in lanes for name in names}

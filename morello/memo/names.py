@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from morello.ir.dtypes import DTYPES, DType
 from morello.ir.layout import PANELS, contiguity, cuts, pack, packed, paged, panel, panel_of
@@ -34,6 +35,7 @@ _APPLIED = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def variant_text(variant: Variant) -> str:
     """What tells a variant from all others under one fingerprint."""
     family = variant.family

@@ -11,14 +11,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
 from morello.ir.numeric import Ints
-from morello.memo.boxes import Boxes, Table, compress, decompress, part, value_at
+from morello.memo.boxes import Boxes, Table, decompress, part, value_at
+from morello.memo.compression import compress
 
 Axes = tuple[tuple[int, ...], ...]
 
@@ -55,10 +58,10 @@ class Page:
     Attributes:
         axes: The coordinates along each axis, strictly increasing.
         choices: What the boxes' values stand for; `UNSOLVABLE` stands for nothing.
-        boxes: Disjoint boxes over a first one that is the whole page.
+        boxes: Disjoint boxes over a first one that is the whole page; see `check_boxes`.
 
     Raises:
-        ValueError: These do not go together.
+        ValueError: These cannot be axes.
     """
 
     axes: Axes
@@ -67,7 +70,6 @@ class Page:
 
     def __post_init__(self) -> None:
         _check_axes(self.axes)
-        _check_boxes(self.boxes, self.shape, len(self.choices))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -144,7 +146,7 @@ def page_of(axes: Axes, choices: Sequence[Choice], table: npt.NDArray[np.integer
 
     Args:
         axes: The coordinates along each axis of the table, strictly increasing.
-        choices: What the values of the table stand for.
+        choices: What the values of the table stand for; none is looked at that no cell has.
         table: Indices into ``choices``, or `UNSOLVABLE`; one axis for each of ``axes``.
 
     Raises:
@@ -153,14 +155,17 @@ def page_of(axes: Axes, choices: Sequence[Choice], table: npt.NDArray[np.integer
     shape = tuple(len(axis) for axis in axes)
     if table.shape != shape:
         raise ValueError(f"expected a table of shape {shape}, found {table.shape}")
-    if table.size and (table.min() < UNSOLVABLE or table.max() >= len(choices)):
+    cells = np.asarray(table, order="C")
+    if cells.size and (cells.min() < UNSOLVABLE or cells.max() >= len(choices)):
         raise ValueError(f"the table has a value that is none of {len(choices)} choices")
-    places_of_cells = table.astype(np.int32, copy=False) - UNSOLVABLE
-    counts = np.bincount(places_of_cells.reshape(-1), minlength=len(choices) + 1)
-    used = sorted({choice for choice, n in zip(choices, counts[1:], strict=True) if n})
-    places = {choice: place for place, choice in enumerate(used)}
-    renumbered = np.array([UNSOLVABLE, *(places.get(c, UNSOLVABLE) for c in choices)], np.int32)
-    return Page(axes, tuple(used), compress(renumbered[places_of_cells]))
+    seen = np.zeros(len(choices) + 1, bool)
+    seen[cells] = True  # of `UNSOLVABLE`, the last place
+    found = {place: choices[place] for place in np.flatnonzero(seen[:-1]).tolist()}
+    used = sorted(set(found.values()), key=attrgetter("name", "parameters"))
+    numbers = {choice: number for number, choice in enumerate(used)}
+    renumbered = np.full(len(seen), UNSOLVABLE, np.int32)
+    renumbered[list(found)] = [numbers[choice] for choice in found.values()]
+    return Page(axes, tuple(used), compress(renumbered.take(cells, mode="wrap")))
 
 
 def _place(axis: tuple[int, ...], value: int) -> int:
@@ -178,6 +183,7 @@ def _places(axis: tuple[int, ...], values: Ints) -> Ints:
     return np.searchsorted(np.asarray(axis, np.int64), values)
 
 
+@lru_cache(maxsize=1024)  # the variants of a search share boxes
 def _check_axes(axes: Axes) -> None:
     if len(axes) > MAX_RANK or prod(len(axis) for axis in axes) > MAX_CELLS:
         raise ValueError(f"a page has at most {MAX_RANK} axes and {MAX_CELLS} cells")
@@ -190,8 +196,15 @@ def _check_axes(axes: Axes) -> None:
             raise ValueError("a value of an axis is too large")
 
 
-def _check_boxes(boxes: Boxes, shape: tuple[int, ...], choices: int) -> None:
-    """That boxes lie in the page, the first being all of it, and mean something."""
+def check_boxes(page: Page) -> None:
+    """Check that boxes lie in the page, the first being all of it, and mean something.
+
+    Those that `page_of` makes do.
+
+    Raises:
+        ValueError: They do not.
+    """
+    boxes, shape = page.boxes, page.shape
     low, high, value = boxes.low, boxes.high, boxes.value
     if not (low.shape == high.shape == (len(value), len(shape))) or not len(value):
         raise ValueError("the bounds and the values of boxes differ in number")
@@ -201,5 +214,5 @@ def _check_boxes(boxes: Boxes, shape: tuple[int, ...], choices: int) -> None:
         raise ValueError("a box is not within the page")
     if np.prod((high - low)[1:], axis=1, dtype=np.float64).sum() > prod(shape):
         raise ValueError("boxes overlap")
-    if value.min() < UNSOLVABLE or value.max() >= choices:
+    if value.min() < UNSOLVABLE or value.max() >= len(page.choices):
         raise ValueError("a box has a value that is no choice")

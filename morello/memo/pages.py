@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import overload
 
 from morello.ir.spec import Spec, Variant
 from morello.memo.fingerprint import Fingerprints
@@ -15,6 +16,7 @@ from morello.rewriting.alternatives import Context
 from morello.search.results.solution import Solution
 from morello.search.tables.box import Box
 from morello.search.tables.memo_backend import Chosen
+from morello.search.tables.options import Option
 from morello.search.tables.solved import Solved
 
 
@@ -82,7 +84,7 @@ class Pages:
         """What the pages of the variant that is searched are kept under."""
         variant = context.searched_variant(variant)
         with self._lock:
-            known = next((f for c, f in self._fingerprints if c is context), None)
+            known = next((f for c, f in self._fingerprints if c.same_definitions(context)), None)
             if known is None:
                 known = Fingerprints(context)
                 self._fingerprints.append((context, known))
@@ -116,5 +118,24 @@ def _axes(box: Box) -> Axes:
 
 
 def _page(solved: Solved) -> Page:
-    names = [Choice(option.name, option.parameters) for option in solved.options]
-    return page_of(_axes(solved.box), names, solved.choices)
+    return page_of(_axes(solved.box), _Choices(solved.options), solved.choices)
+
+
+class _Choices(Sequence[Choice]):
+    """What options are called: of most, nobody asks."""
+
+    def __init__(self, options: Sequence[Option]) -> None:
+        self._options = options
+
+    def __len__(self) -> int:
+        return len(self._options)
+
+    @overload
+    def __getitem__(self, place: int) -> Choice: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Choice]: ...
+    def __getitem__(self, place: int | slice) -> Choice | Sequence[Choice]:
+        if isinstance(place, slice):
+            return _Choices(self._options[place])
+        option = self._options[place]
+        return Choice(option.name, option.parameters)

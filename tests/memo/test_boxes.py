@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from morello.memo.boxes import Boxes, compress, decompress, value_at, values_at
+from morello.memo.boxes import Boxes, decompress, value_at, values_at
+from morello.memo.compression import compress
 from tests.memo.tables import Table, tables, tiled
 
 

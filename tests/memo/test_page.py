@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morello.memo.boxes import Boxes, compress
-from morello.memo.page import ANY, UNSOLVABLE, Choice, Page, page_of
+from morello.memo.boxes import Boxes
+from morello.memo.compression import compress
+from morello.memo.page import ANY, UNSOLVABLE, Choice, Page, check_boxes, page_of
 from tests.memo.tables import Table, axes_like, axes_of, page_like, tables
 
 CHOICES = [Choice(f"rule_{i}", (("t", str(i)),)) for i in range(4)]
@@ -134,4 +135,4 @@ def test_boxes_that_are_none_of_the_page_are_refused() -> None:
         (Boxes(*three, boxes.value[:3]), "overlap"),
     ):
         with pytest.raises(ValueError, match=reason):
-            Page(page.axes, page.choices, wrong)
+            check_boxes(Page(page.axes, page.choices, wrong))

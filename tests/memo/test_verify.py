@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from morello.ir.spec import Spec
-from morello.memo.boxes import compress
+from morello.memo.compression import compress
 from morello.memo.installed import Installed
 from morello.memo.memo import Memo
 from morello.memo.names import variant_text

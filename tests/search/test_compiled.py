@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,13 +24,11 @@ from morello.search.solving.step_plan import StepPlanner
 from morello.search.tables.box import Box
 from morello.search.tables.gather import Table
 from morello.search.tables.scratch import Choices, Scratch
-from morello.toolchain.build import build
-from morello.toolchain.compilers import find_compiler, supports_sanitizers
+from morello.toolchain import native
 from tests.search.budget import examples
 from tests.search.goals import Wanted, batched, elementwise, matmul
 from tests.search.machines import context
-
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.toolchain.sanitized import run_sanitized
 
 OWN: Any = "own"
 OTHER: Any = "other"
@@ -222,15 +217,15 @@ def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """No library is loaded, and none is kept in the directory that is given."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("MORELLO_CACHE", raising=False)
-    compiled._library.cache_clear()
+    native._library.cache_clear()
     yield tmp_path
-    compiled._library.cache_clear()
+    native._library.cache_clear()
 
 
 def test_it_is_built_once(anew: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled_solver() is not None
-    compiled._library.cache_clear()
-    monkeypatch.setattr(compiled, "_build", None)
+    native._library.cache_clear()
+    monkeypatch.setattr(native, "_build", None)
     assert compiled_solver() is not None
 
 
@@ -287,20 +282,4 @@ print("done")
 
 
 def test_under_sanitizers(tmp_path: Path) -> None:
-    compiler = find_compiler()
-    if compiler.kind != "gcc" or not supports_sanitizers(compiler):
-        pytest.skip("needs gcc's sanitizers")
-    source = Path(compiled.__file__).with_name("solver.c").read_text()
-    library = build({"solver.c": source}, compiler, (), tmp_path / "solver.so", sanitize=True)
-    command = [*compiler.command, "-print-file-name=libasan.so"]
-    asan = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    environment = {"LD_PRELOAD": asan, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONPATH": "."}
-    done = subprocess.run(
-        [sys.executable, "-c", SANITIZED, str(library)],
-        env=os.environ | environment,
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "done\n", done.stderr
+    run_sanitized(Path(compiled.__file__).with_name("solver.c"), SANITIZED, tmp_path)

@@ -1,43 +1,28 @@
-"""The solver in C: built once, loaded, checked, and handed what `solver.c` reads.
+"""The solver in C, handed what `solver.c` reads.
 
-The shared library is kept among the start-up files, under a key of its source, the processor and
-the compiler that was asked for; it is used if it solves a small problem to the last bit. Where it
-cannot be had, `morello.search.solving.solve` does the same with numpy. ``MORELLO_SOLVER`` may say
-``numpy``, or ``compiled`` to be told why not.
+It is used if it solves a small problem to the last bit; see `morello.toolchain.native`. Where it
+cannot be had, `morello.search.solving.solve` does the same with numpy.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
-import tempfile
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array, Ints
 from morello.ir.spec import Variant
-from morello.resources import features
 from morello.rewriting.bind import Bound, SharedBinding, SharedUse
 from morello.search.planning.demand import Task
 from morello.search.tables.box import Box
 from morello.search.tables.gather import Table
 from morello.search.tables.scratch import Choices
-from morello.startup.cache import entry
 from morello.toolchain.addresses import address_of
-
-SWITCH = "MORELLO_SOLVER"
-"""The environment variable that chooses a solver."""
-
-FLAGS = ("-O2", "-ftree-vectorize", "-ffp-contract=off")
-"""Each product and each sum is rounded, as numpy does it. More of an optimiser gains nothing."""
+from morello.toolchain.native import native
 
 
 def compiled_solver() -> CompiledSolver | None:
@@ -45,76 +30,20 @@ def compiled_solver() -> CompiledSolver | None:
 
     Raises:
         MorelloError: It was asked for, and it cannot be had.
-        UsageError: The environment variable has another value.
+        UsageError: The environment variable that asks for it has another value.
     """
-    wanted = os.environ.get(SWITCH, "")
-    if wanted not in ("", "compiled", "numpy"):
-        raise UsageError(f"{SWITCH} is '{wanted}'", help="set it to compiled or numpy, or unset it")
-    if wanted == "numpy":
-        return None
-    found = _library()
-    if isinstance(found, ctypes.CDLL):
-        return CompiledSolver(found)
-    if wanted:
-        raise found
-    return None
+    library = native(__package__, "solver", _solves_what_is_known)
+    return None if library is None else CompiledSolver(library)
 
 
-@cache
-def _library() -> ctypes.CDLL | MorelloError:
-    """The library, or why there is none."""
-    source = files(__package__).joinpath("solver.c").read_text(encoding="utf-8")
-    kept = entry("solver", source, *FLAGS, *sorted(features()), os.environ.get("CC", ""))
-    if kept.path is None:
-        return MorelloError("start-up files are switched off, so that no solver can be kept there")
-    try:
-        contents = kept.read()
-        if contents is None:
-            contents = _build(source)
-            library = _load(contents)
-            kept.write(contents)
-            return library
-        return _load(contents)
-    except MorelloError as error:
-        return error
-    except OSError as error:  # no room, or a directory from which nothing may be executed
-        return MorelloError(f"the solver cannot be loaded: {error}")
-
-
-def _build(source: str) -> bytes:
-    """Compile the library, for this processor where it is known what that has."""
-    from morello.toolchain.build import build  # noqa: PLC0415  (not needed again)
-    from morello.toolchain.compilers import find_compiler, unsupported_flags  # noqa: PLC0415
-
-    compiler = find_compiler()
-    native = ["-march=native"] if features() else []
-    if unsupported_flags(compiler, native):
-        native = []
-    with tempfile.TemporaryDirectory(prefix="morello-") as directory:
-        output = Path(directory, "solver.so")
-        build({"solver.c": source}, compiler, (*FLAGS, *native), output)
-        return output.read_bytes()
-
-
-def _load(contents: bytes) -> ctypes.CDLL:
-    """Load a library, and see that it solves what is known.
-
-    Raises:
-        MorelloError: It does not.
-    """
-    with tempfile.NamedTemporaryFile(prefix="morello-", suffix=".so") as file:
-        file.write(contents)
-        file.flush()
-        library = ctypes.CDLL(file.name)
+def _solves_what_is_known(library: ctypes.CDLL) -> bool:
     task = known()
     costs = task.box.in_memory(np.empty(task.box.cells, np.float32))
     choices = task.box.in_memory(np.empty(task.box.cells, np.int16))
     done = CompiledSolver(library).solve(
         task, {task.variant: task.box}, {task.variant: costs}, choices
     )
-    if not done or [crc32(found.tobytes()) for found in (costs, choices)] != KNOWN:
-        raise MorelloError("the solver in C does not compute what it should")
-    return library
+    return done and [crc32(found.tobytes()) for found in (costs, choices)] == KNOWN
 
 
 class CompiledSolver:
