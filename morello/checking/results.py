@@ -45,6 +45,7 @@ class ResultChecker:
         self._block(self.rule.declaration.result, self.kinds)
         for leaf in self.rule.leaves():
             self._ahead(leaf)
+            self._batch(leaf)
         check_parallel(self.rule, self.operators, self.collector)
         check_pipelined(self.rule, self.operators, self.collector)
 
@@ -171,6 +172,8 @@ class ResultChecker:
             replaced.add(old)
         self._part(step)
         self._seen(step)
+        if step.without is not None:
+            self._expect(step.without, "dim", kinds, "R013", "a dimension that is left out")
         self._condition(step.condition, kinds)
 
     def _part(self, step: ast.Reapply) -> None:
@@ -185,6 +188,25 @@ class ResultChecker:
             f"'consuming {f}[T := Y]' is the rest; {f} as a whole has no operand T"
         )
         self.collector.error("R022", message, step.span, "which part?", help)
+
+    def _batch(self, leaf: Leaf) -> None:
+        """A dimension that is left out is a batch's, in a loop that leaves one element of it."""
+        if not isinstance(leaf.step, ast.Reapply) or leaf.step.without is None:
+            return
+        left_out, f = leaf.step.without, self.rule.declaration.match.variable
+        domain = self.rule.domain(left_out.id)
+        chosen = isinstance(domain, ast.Call) and domain.function == "batch_dims"
+        single = any(
+            loop.dimension == left_out and loop.step == ast.Number(1, span=loop.step.span)
+            for loop in leaf.loops
+        )
+        if not (chosen and single):
+            message = f"'{left_out.id}' may have more than one element here, or be no batch"
+            help = (
+                f"choose it from batch_dims({f}), and write 'for {left_out.id} step 1 {{ ... }}' "
+                "around"
+            )
+            self.collector.error("R038", message, left_out.span, "not one of a batch", help)
 
     def _seen(self, step: ast.Reapply) -> None:
         """An intermediate is an operand only where it can be seen in it, R032."""

@@ -322,6 +322,11 @@ class Operation:
         return tuple(p.name for p in self.operator.parameters)
 
     @cached_property
+    def group_dims(self) -> tuple[str, ...]:
+        """Those that the declaration's group stands for here."""
+        return tuple(f"{self.operator.group}{i}" for i in range(self.group_rank))
+
+    @cached_property
     def output_dims(self) -> tuple[str, ...]:
         """Dimensions that index the output."""
         return tuple(dict.fromkeys(d for i in self.operands[-1] for d, _ in i.terms))

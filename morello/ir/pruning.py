@@ -22,6 +22,7 @@ It is for benchmarks and tests. It is read once, and changes the fingerprints of
 """
 
 PRUNINGS: Mapping[str, str] = {
+    "batches": "A batch is taken apart before all else but packing ahead.",
     "direct": "Inputs are not converted where a kernel takes their types as they are.",
     "elementwise_order": "Operands of an elementwise operation are brought nearer in one order.",
     "few_sums": "A graph of more than four sums is cut where the least has to be kept.",

@@ -174,6 +174,18 @@ class Rule:
         return True
 
     @cached_property
+    def leaves_out_batch(self) -> bool:
+        """Whether it yields the matched operation without a dimension of a batch."""
+        steps = (leaf.step for leaf in self.leaves())
+        return any(isinstance(s, ast.Reapply) and s.without is not None for s in steps)
+
+    @cached_property
+    def packs_ahead(self) -> bool:
+        """Whether some of what it yields is done ahead of all calls."""
+        steps = (leaf.step for leaf in self.leaves())
+        return any(isinstance(s, ast.Apply) and s.prepack for s in steps)
+
+    @cached_property
     def rearranges(self) -> frozenset[str]:
         """Operands that a guard says something on the way is, its elements in other places."""
         calls = (c for c in self.conditions if isinstance(c, ast.Call))

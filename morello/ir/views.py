@@ -71,3 +71,11 @@ def view_map(operation: Operation, position: int, indices: Sequence[ast.Index]) 
         if index.margins:
             starts[place] = 0
     return ViewMap(found, tuple(axes), tuple(starts))
+
+
+def without_index(indices: Sequence[OperandIndex], dim: str) -> ViewMap:
+    """What is left of an operand without the index that is this dimension."""
+    kept = [place for place, index in enumerate(indices) if index.alone != dim]
+    return ViewMap(
+        tuple(indices[place] for place in kept), tuple(map(Axis, kept)), (0,) * len(indices)
+    )

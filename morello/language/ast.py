@@ -258,10 +258,11 @@ class With(Node):
 
 @dataclass(frozen=True, slots=True)
 class Reapply(Node):
-    """``[accumulating] [serial] f [X := Y, ...] [if condition]``: the matched operator again.
+    """``[accumulating] [serial] f [X := Y, ...] [without d] [if condition]``: the matched operator.
 
     ``part``: ``producing f[T := Y]`` is what of f computes the intermediate T, into Y, and
-    ``consuming f[T := Y]`` the rest, which reads it there. None is all of f.
+    ``consuming f[T := Y]`` the rest, which reads it there. None is all of f. ``without``: the
+    dimension of a batch, of which there is one element, so that the operator has one less.
     """
 
     variable: str
@@ -270,6 +271,7 @@ class Reapply(Node):
     substitutions: tuple[tuple[str, str], ...]
     condition: Expr | None
     part: str | None = None
+    without: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def _expanded(builder: Builder, tree: Tree[Token]) -> ast.Expanded:
 
 
 def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
-    part, accumulating, serial, variable, substitutions, condition = slots(tree)
+    part, accumulating, serial, variable, substitutions, without, condition = slots(tree)
     pairs = (names(pair.children) for pair in children(substitutions))
     return ast.Reapply(
         variable=str(variable),
@@ -184,6 +184,7 @@ def _reapply(builder: Builder, tree: Tree[Token]) -> ast.Reapply:
         serial=serial is not None,
         substitutions=tuple((old, new) for old, new in pairs),
         condition=optional(builder, condition),
+        without=None if without is None else ast.Name(str(without), span=builder.span(without)),
         span=builder.span(tree),
     )
 

@@ -105,6 +105,7 @@ CODES: Mapping[str, str] = {
     "R035": "A pipelined loop does not begin and end with loops over the same steps.",
     "R036": "The next iteration of a pipelined loop would overwrite a buffer too early.",
     "R037": "A buffer with a part for each step of a loop is none.",
+    "R038": "A dimension is left out that there may be more than one element of.",
     "R101": "A rule yields something that is not smaller than what it matches.",
     "R102": "Rules turn operators into each other without end.",
     # Targets and kernels.

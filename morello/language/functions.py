@@ -64,6 +64,12 @@ SPEC: dict[str, Signature] = {
     # domains of choices
     "output_dims": Signature(("operation",), "list of dim", "Dimensions that index the output."),
     "reduced_dims": Signature(("operation",), "list of dim", "Dimensions that are reduced."),
+    "batch_dims": Signature(
+        ("operation",),
+        "list of dim",
+        "The first dimension that is a batch, if any: of a group, an index of every operand, and "
+        "the fastest dimension of none. What is elementwise has none.",
+    ),
     "tile_sizes": Signature(("dim",), "list of size", "The target's sizes below the dimension's."),
     "divisors": Signature(
         ("number",), "list of number", "Whole numbers that divide it, from 1 to itself."

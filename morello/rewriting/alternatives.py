@@ -440,6 +440,7 @@ def alternatives(
 
     Where a rule says that the operation is another one under a new name, all that can be done with
     any operation is done with that one; what is left is that, and what is for this operator alone.
+    Where a rule takes a batch apart, nothing comes before it but what is done ahead of all calls.
     """
     found: list[Alternative] = []
     for rule in context.rules_for(family):
@@ -452,6 +453,8 @@ def alternatives(
             found.append(KernelAlternative(match, context.asked(kernel)))
         elif refusals is not None:
             refusals.append(Refusal(kernel.name, (), match))
+    if any(map(_leaves_out_batch, found)) and prunes("batches"):
+        found = [a for a in found if _leaves_out_batch(a) or _packs_ahead(a)]
     if any(map(_renames, found)) and prunes("renamed"):
         found = [a for a in found if _is_named(a) or _renames(a)]
     return sorted(found, key=lambda a: a.key)
@@ -459,6 +462,14 @@ def alternatives(
 
 def _renames(alternative: Alternative) -> bool:
     return isinstance(alternative, RuleAlternative) and alternative.renames
+
+
+def _leaves_out_batch(alternative: Alternative) -> bool:
+    return isinstance(alternative, RuleAlternative) and alternative.rule.leaves_out_batch
+
+
+def _packs_ahead(alternative: Alternative) -> bool:
+    return isinstance(alternative, RuleAlternative) and alternative.rule.packs_ahead
 
 
 def _is_named(alternative: Alternative) -> bool:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 
 import numpy as np
 
 from morello.ir.dtypes import DType
+from morello.ir.graphs.batches import batch_dims
 from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, panel, row_major, shortened, width_of
@@ -109,6 +111,20 @@ def _reduced_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
 
 def _divisible(f: SpecRef, dims: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(d for d in dims if d in f.family.operation.divisible_dims)
+
+
+def _batch_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
+    """One after the other: in which order loops go over several makes no difference to a cost.
+
+    Vectors lie along the fastest dimension of an operand.
+    """
+    operation = f.family.operation
+    fastest = {
+        access[own.operand.order[-1]].alone
+        for own, access in zip(f.tensors, operation.operands, strict=True)
+        if access
+    }
+    return tuple(islice((dim for dim in batch_dims(operation) if dim not in fastest), 1))
 
 
 def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
@@ -453,6 +469,7 @@ def _broadcasts(scope: Scope, f: SpecRef) -> int:
 SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "output_dims": _output_dims,
     "reduced_dims": _reduced_dims,
+    "batch_dims": _batch_dims,
     "tile_sizes": _tile_sizes,
     "divisors": lambda _, number: tuple(n for n in range(1, int(number) + 1) if number % n == 0),
     "levels": _levels,

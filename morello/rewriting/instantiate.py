@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from morello.ir.graphs.batches import without_batch
 from morello.ir.graphs.data_movement import rearranged
 from morello.ir.layout import Axis, Layout, Packing, packed_whole, panel, shortened, width_of
 from morello.ir.numeric import Size, Truth
@@ -24,7 +25,7 @@ from morello.ir.operators import OperandIndex, Operation, Operator, is_whole
 from morello.ir.scalars import Scalars
 from morello.ir.spec import Family, Operand
 from morello.ir.target import Level, Target
-from morello.ir.views import ViewMap, view_map
+from morello.ir.views import ViewMap, view_map, without_index
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
 from morello.language.unparse import unparse
@@ -135,12 +136,34 @@ class Instantiation:
                 operation.operator, operation.group_rank, True, operation.scalars
             )
         threads = 1 if node.serial else family.threads
+        right: Truth = self._computes_alike(renamed, state)
+        if node.without is not None:
+            operation, tensors, alone = self._without(node.without, operation, tensors, state)
+            right = right & alone
         tensors, child = self._child(operation, tensors, threads, state)
-        right = self._computes_alike(renamed, state)
         if self.structural:
             return Leaf(node, child, tensors, None, None, required=right)
-        sizes = tuple(state.sizes[d] for d in operation.dims)
+        if node.without is not None:
+            sizes, _ = operation_sizes(operation, tensors, state.sizes)
+        else:
+            sizes = tuple(state.sizes[d] for d in operation.dims)
         return Leaf(node, child, tensors, sizes, self._used(state), required=right)
+
+    def _without(
+        self, batch: ast.Name, operation: Operation, tensors: tuple[TensorRef, ...], state: _State
+    ) -> tuple[Operation, tuple[TensorRef, ...], Truth]:
+        """An operation without a dimension of a batch, and what must hold for that."""
+        dim: str = self._value(batch, state)
+        part = without_batch(operation, dim)
+        sizes = None if self.structural else state.sizes
+        seen = {
+            name: view_of(tensor, without_index(tensor.indices, dim), self.target, sizes)
+            for name, tensor in zip(operation.names, tensors, strict=True)
+        }
+        required: Truth = True
+        for _, alone in seen.values():
+            required = required & alone
+        return part.operation, tuple(seen[name][0] for name in part.tensors), required
 
     def _computes_alike(self, renamed: Mapping[str, str], state: _State) -> bool:
         """Whether a graph that reads copies of other types computes with those types anyway.

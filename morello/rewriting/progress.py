@@ -9,7 +9,8 @@ Smaller is by one lexicographic, well-founded measure of a Spec, its components 
 4. *distance*: sum over the operands of their levels' distances from the nearest level;
 5. *accumulation*: accumulating is below not yet accumulating;
 6. *weights*: how many operands may still be packed ahead of all calls; no rule makes more of them;
-7. *sizes* of the iteration dimensions.
+7. *dimensions*: how many there are;
+8. *sizes* of the iteration dimensions.
 
 The proof is read off the rule's syntax tree: for each leaf of its result, each component is known
 to shrink (``<``), to stay (``=``), to shrink or stay (``<=``), or nothing is known (``?``). A leaf
@@ -36,6 +37,7 @@ COMPONENTS = (
     "distance",
     "accumulation",
     "weights",
+    "dimensions",
     "sizes",
 )
 
@@ -225,6 +227,7 @@ def _reapplication(rule: Rule, leaf: Leaf, step: ast.Reapply) -> dict[str, str]:
         ),
         "accumulation": accumulation,
         "weights": _together(_unweighted(rule, leaf, old, new) for old, new in step.substitutions),
+        "dimensions": "=" if step.without is None else "<",
         "sizes": _together(_tiling(rule, loop) for loop in leaf.loops),
     }
 

@@ -162,3 +162,18 @@ def test_a_copy_of_another_type_is_read_where_it_would_be_converted_anyway(
     found = alternatives(known, Family(operation, tuple(near)))
     names = {a.rule.name for a in found if isinstance(a, RuleAlternative)}
     assert ("convert" in names) == converted
+
+
+def test_nothing_comes_before_a_batch_but_packing_ahead() -> None:
+    """One element is the product of matrices, and a batch in the fastest dimension is none."""
+    known = context(NAME)
+    product = Wanted("matmul", (2, 3, 4, 5), rank=1)
+    (each,) = alternatives(known, product.spec(known.target).family)
+    assert [f.operation for f in each.children] == [Wanted("matmul", (3, 4, 5)).operation]
+    weighted = replace(product, weights=("B",)).spec(known.target).family
+    found = [a for a in alternatives(known, weighted) if isinstance(a, RuleAlternative)]
+    assert {a.rule.name for a in found} == {"each_of_batch", "pack_ahead"}
+    turned = replace(product, layouts=(("B", (1, 2, 0)),)).spec(known.target).family
+    names = {a.rule.name for a in alternatives(known, turned) if isinstance(a, RuleAlternative)}
+    assert "tile_output" in names
+    assert "each_of_batch" not in names

@@ -69,6 +69,8 @@ def test_pages_are_kept_apart(environment: pytest.MonkeyPatch) -> None:
 TINY = "spec goal() {{ input x: f32[3, 5] input w: f32[5, 4] output y: f32[3, {}] y = {} }}"
 GOALS = {
     "graph": TINY.format(4, "softmax(relu(scale(matmul(x, w), factor = 0.5)))"),
+    "batch": """spec goal() {
+        input x: f32[2, 3, 5] input w: f32[2, 5, 4] output y: f32[2, 3, 4] y = matmul(x, w) }""",
     "elementwise": """spec goal() {
         input x: f32[3, 5] input w: f32[3, 5] output y: f32[3, 5] y = mul(x, w) }""",
     "renamed": TINY.replace("[5, 4]", "[4, 5]").format(4, "matmul_nt(x, w)"),
@@ -91,6 +93,7 @@ print(kernel.cost)
 
 SEEN = {
     "graph": "handed_on,inlined,read_once,served,statistics_near,sums_bring,sums_once,short_blocks",
+    "batch": "batches",
     "elementwise": "elementwise_order,read_once",
     "renamed": "renamed,read_once",
     "slice": "slices_once",

@@ -88,6 +88,7 @@ class Composition:
         pinned: Dimensions that no loop may divide while the graph is whole.
         alike: Groups of dimensions that always have the same size.
         disagreed: Tensors on the way that operations index in different ways.
+        batches: Dimensions that are of the group of a declaration in every operation that has them.
         hidden: Where some dimension is in no operand, what always has the same extent: the indices
             of one dimension of a tensor. Such a dimension is never divided.
         complete: Whether the operator's statement says all that the graph computes.
@@ -100,6 +101,7 @@ class Composition:
     alike: tuple[tuple[str, ...], ...]
     complete: bool
     disagreed: frozenset[str] = frozenset()
+    batches: frozenset[str] = frozenset()
     hidden: tuple[Access, ...] = ()
     _parts: dict[tuple[str, bool], tuple[Part, Part]] = field(
         default_factory=dict, repr=False, compare=False
@@ -185,6 +187,13 @@ class Composition:
     def occurrences(self, name: str) -> list[Node]:
         """The operations that a tensor is an operand of."""
         return [node for node, _ in self.graph.occurrences(name)]
+
+    def is_beside(self, name: str) -> bool:
+        """Whether an operand is an input that elementwise operations alone read."""
+        readers = self.occurrences(name)
+        return name != self.graph.output and all(
+            reader.operation.operator.reduction is None for reader in readers
+        )
 
     def is_statistic(self, name: str) -> bool:
         """Whether all that reads a tensor is elementwise, and reads its elements many times."""
@@ -315,6 +324,7 @@ def _operator(graph: Graph) -> Operator:
             tuple(indexing.alike()),
             complete,
             indexing.disagreed,
+            indexing.batches(),
             tuple(indexing.hidden()),
         ),
     )

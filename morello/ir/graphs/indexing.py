@@ -282,6 +282,16 @@ class Indexing:
             for position, node in enumerate(self.graph.nodes)
         }
 
+    def batches(self) -> frozenset[str]:
+        """Dimensions that are of the group of a declaration in every operation that has them."""
+        found, others = set[str](), set[str]()
+        for position, node in enumerate(self.graph.nodes):
+            for dim in node.operation.dims:
+                own = self._in_own(position, OperandIndex(((dim, 1),)))
+                grouped = dim in node.operation.group_dims and own.alone is not None
+                (found if grouped else others).update(own.dims)
+        return frozenset(found - others)
+
     def stated(self) -> Iterator[tuple[str, int]]:
         """Dimensions whose size the declaration of a node states."""
         for position, node in enumerate(self.graph.nodes):

@@ -1,0 +1,71 @@
+"""Batches: dimensions along which an operation does the same on one part of every operand.
+
+Such as those in front of a product of matrices. On one element along such a dimension the operation
+is that of the declaration, or of the graph, without the dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from morello.ir.graphs.composition import Part, operation_of
+from morello.ir.graphs.graph import Graph, Node
+from morello.ir.graphs.indexing import Access
+from morello.ir.operators import Operation
+
+
+def batch_dims(operation: Operation) -> tuple[str, ...]:
+    """Dimensions that are a batch: of a declaration's group, and an index of every operand.
+
+    Of a graph, what only elementwise operations read may be the same for the whole batch. What is
+    elementwise itself has no batch, as all of its dimensions are alike; nor has what would be left
+    with a single dimension, as sums of several rows are computed together.
+    """
+    composition = operation.operator.composition
+    if composition is None:
+        sums = operation.operator.reduction is not None
+        found: Collection[str] = operation.group_dims
+    else:
+        sums = composition.sums > 0
+        found = composition.batches
+    if not sums:
+        return ()
+    return tuple(
+        dim for dim in operation.divisible_dims if dim in found and _divides(operation, dim)
+    )
+
+
+def _divides(operation: Operation, dim: str) -> bool:
+    """Whether all that matters is of one element each along a dimension."""
+    composition = operation.operator.composition
+    for name, access in zip(operation.names, operation.operands, strict=True):
+        shared = all(dim not in index.dims for index in access)
+        if shared and (composition is None or not composition.is_beside(name)):
+            return False
+        if not shared and position(access, dim) is None:
+            return False
+    return max(len(access) for access in operation.operands) > 2
+
+
+def position(access: Access, dim: str) -> int | None:
+    """Which dimension of an operand a batch dimension is; none if it is not one."""
+    found = [place for place, index in enumerate(access) if dim in index.dims]
+    return found[0] if len(found) == 1 and access[found[0]].alone == dim else None
+
+
+def without_batch(operation: Operation, dim: str) -> Part:
+    """The operation on one element along a dimension of `batch_dims`, and its operands' names."""
+    composition = operation.operator.composition
+    if composition is None:
+        return Part(_without(operation), operation.names)
+    graph = composition.graph
+    nodes = tuple(
+        Node(_without(n.operation), n.tensors) if dim in composition.dims[n.output] else n
+        for n in graph.nodes
+    )
+    return operation_of(Graph(nodes, graph.dtypes), accumulating=operation.accumulating)
+
+
+def _without(operation: Operation) -> Operation:
+    rank = operation.group_rank - 1
+    return Operation(operation.operator, rank, operation.accumulating, operation.scalars)
