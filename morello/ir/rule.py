@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from morello.ir.graphs.batches import may_have_batch
 from morello.ir.graphs.data_movement import rearranged
 from morello.ir.graphs.subgraphs import Match, match_of
 from morello.ir.operators import IDENTITIES, Operator
@@ -165,6 +166,8 @@ class Rule:
             return False
         if self.requires_frame and not operator.frames:
             return False
+        if self.requires_batch and not may_have_batch(operator):
+            return False
         if self.requires_partly_tileable and not operator.partly_tileable:
             return False
         if match.accumulating or self.requires_reduction:
@@ -235,6 +238,12 @@ class Rule:
     def requires_frame(self) -> bool:
         """Whether a guard says ``frames(f)``: the operation only writes between margins."""
         return self._requires("frames")
+
+    @cached_property
+    def requires_batch(self) -> bool:
+        """Whether a dimension is chosen from ``batch_dims(f)``."""
+        domains = (choice.domain for choice in self.declaration.choices)
+        return any(isinstance(d, ast.Call) and d.function == "batch_dims" for d in domains)
 
     def _requires(self, function: str) -> bool:
         return any(isinstance(c, ast.Call) and c.function == function for c in self.conditions)

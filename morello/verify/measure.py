@@ -24,7 +24,7 @@ def decreases(before: Spec, after: Spec, ranks: Mapping[str, int]) -> bool:
 
 
 def _orderless(spec: Spec, ranks: Mapping[str, int]) -> tuple[int, ...]:
-    """Rank, statements, threads, distance, accumulation, weights: compared one after the other."""
+    """All but the sizes, compared one after the other, as `morello.rewriting.progress` has them."""
     family = spec.family
     operation = family.operation
     return (
@@ -34,4 +34,5 @@ def _orderless(spec: Spec, ranks: Mapping[str, int]) -> tuple[int, ...]:
         sum(operand.level.distance for operand in family.operands),
         int(not operation.accumulating),
         sum(operand.weight for operand in family.operands),
+        len(spec.sizes),
     )

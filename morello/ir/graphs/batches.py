@@ -11,7 +11,15 @@ from collections.abc import Collection
 from morello.ir.graphs.composition import Part, operation_of
 from morello.ir.graphs.graph import Graph, Node
 from morello.ir.graphs.indexing import Access
-from morello.ir.operators import Operation
+from morello.ir.operators import Operation, Operator
+
+
+def may_have_batch(operator: Operator) -> bool:
+    """Whether an operation of this operator has a batch, if it has enough dimensions."""
+    composition = operator.composition
+    if composition is None:
+        return operator.group is not None and operator.reduction is not None
+    return bool(composition.batches) and composition.sums > 0
 
 
 def batch_dims(operation: Operation) -> tuple[str, ...]:
@@ -21,15 +29,10 @@ def batch_dims(operation: Operation) -> tuple[str, ...]:
     elementwise itself has no batch, as all of its dimensions are alike; nor has what would be left
     with a single dimension, as sums of several rows are computed together.
     """
-    composition = operation.operator.composition
-    if composition is None:
-        sums = operation.operator.reduction is not None
-        found: Collection[str] = operation.group_dims
-    else:
-        sums = composition.sums > 0
-        found = composition.batches
-    if not sums:
+    if not may_have_batch(operation.operator):
         return ()
+    composition = operation.operator.composition
+    found: Collection[str] = operation.group_dims if composition is None else composition.batches
     return tuple(
         dim for dim in operation.divisible_dims if dim in found and _divides(operation, dim)
     )
