@@ -17,9 +17,9 @@ from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.target import Microkernel, Target
-from morello.runtime.sanitize import require_sanitizers
 from morello.toolchain.compilers import Compiler, find_compiler
 from morello.toolchain.host import require_host
+from morello.toolchain.sanitizers import require_sanitizers
 from morello.verify.kernel_instances import KernelInstance, kernel_instances
 from morello.verify.kernel_programs import kernel_program
 from morello.verify.kernel_trials import Trial

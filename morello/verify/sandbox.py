@@ -15,9 +15,9 @@ from pathlib import Path
 
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import CSource
-from morello.runtime.sanitize import OPTIONS, build_sanitized
 from morello.toolchain.compilers import Compiler
 from morello.toolchain.process import Completed, run_command
+from morello.toolchain.sanitizers import SANITIZER_OPTIONS, build_sanitized
 
 RUN_SECONDS = 30.0
 """How long all functions together may take: they are small."""
@@ -179,7 +179,10 @@ def _go_on(
     results.unlink(missing_ok=True)
     try:
         done = run_command(
-            (str(program), str(first)), timeout=RUN_SECONDS, directory=here, environment=OPTIONS
+            (str(program), str(first)),
+            timeout=RUN_SECONDS,
+            directory=here,
+            environment=SANITIZER_OPTIONS,
         )
     except MorelloError:
         if not results.exists():  # it was not even started

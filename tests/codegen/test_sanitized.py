@@ -9,7 +9,7 @@ import pytest
 
 from morello.reference.compare import check_close
 from morello.reference.goals import goal_reference
-from morello.runtime.sanitize import run_sanitized
+from morello.runtime.program import built_program
 from morello.toolchain.compilers import supports_openmp
 from tests.end_to_end.kernels import compiled, compiler, compilers, small_inputs, to_run
 
@@ -82,7 +82,10 @@ def test_nothing_is_touched_but_the_arguments(
     source, with_openmp = kernel.c_source, supports_openmp(compiler(kind))
     if not with_openmp:
         source = replace(source, flags=tuple(f for f in source.flags if f != "-fopenmp"))
-    outputs = run_sanitized(source, kernel.signature, inputs, compiler=compiler(kind))
+    with built_program(
+        source, kernel.signature, compiler=compiler(kind), sanitize=True, both_entries=True
+    ) as program:
+        outputs = program.results(*inputs)
     results = zip(
         kernel.signature.outputs, outputs, goal_reference(kernel.goal, given), strict=True
     )

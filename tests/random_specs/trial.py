@@ -13,7 +13,7 @@ import numpy as np
 
 import morello
 from morello.definitions import Definitions
-from morello.runtime.sanitize import run_sanitized
+from morello.runtime.program import built_program
 from tests.end_to_end.kernels import small_machines
 
 from .cases import Array, Case
@@ -141,5 +141,6 @@ def _called(kernel: Any, given: Mapping[str, Array]) -> dict[str, Array]:
 def _sanitized(kernel: Any, given: Mapping[str, Array]) -> dict[str, Array]:
     signature = kernel.signature
     inputs = [a.pack(given[a.name]) for a in signature.inputs]
-    found = run_sanitized(kernel.c_source, signature, inputs)
+    with built_program(kernel.c_source, signature, sanitize=True) as program:
+        found = program.results(*inputs)
     return {a.name: a.unpack(v) for a, v in zip(signature.outputs, found, strict=True)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,7 +108,7 @@ def _inputs(made: Made) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float32]
 
 @pytest.mark.skipif("x86.avx512" not in runnable(), reason="this machine lacks AVX-512")
 @pytest.mark.parametrize("panels", [0, 16])
-def test_keeping_changes_no_result(panels: int, tmp_path: Path) -> None:
+def test_keeping_changes_no_result(panels: int) -> None:
     """By the interpreter, and as C."""
     made = Made(panels)
     node = copy_on_first_use(made.around(made.rows()))
@@ -120,7 +119,7 @@ def test_keeping_changes_no_result(panels: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(executed, expected, rtol=1e-4, atol=1e-4)
     code = CEmitter().emit(made.program(node), EmitOptions())
     assert "if (m == 0 && i == 0) {" in code.source
-    for (found,) in run_everywhere(made.program(node), code, inputs, tmp_path):
+    for (found,) in run_everywhere(made.program(node), code, inputs):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 

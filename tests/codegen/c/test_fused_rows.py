@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,7 +82,7 @@ class Rows:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.avx512"])
 @pytest.mark.parametrize("size", [257, 272, 1000, 1024, 1039])
-def test_results_are_those_of_one_after_the_other(target: str, size: int, tmp_path: Path) -> None:
+def test_results_are_those_of_one_after_the_other(target: str, size: int) -> None:
     """Where rows begin and end within a vector, too."""
     if target not in runnable():
         pytest.skip(f"this machine lacks what {target} is for")
@@ -92,7 +91,7 @@ def test_results_are_those_of_one_after_the_other(target: str, size: int, tmp_pa
     x = np.random.default_rng(5).standard_normal(made.x.shape, np.float32)
     expected = run_program(done, [x])
     code = CEmitter().emit(done, EmitOptions())
-    for found in run_everywhere(done, code, [x], tmp_path):
+    for found in run_everywhere(done, code, [x]):
         for actual, wanted in zip(found, expected, strict=True):
             np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-6)
 
