@@ -36,7 +36,7 @@ from morello.reference.inputs import make_all
 from morello.runtime.timing import Timing
 from morello.toolchain.build import STANDARD_FLAGS
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.host import require_host
+from morello.toolchain.machine import Machine
 
 Document = dict[str, Any]
 
@@ -73,7 +73,8 @@ def run(
         MorelloError: There is no compiler, no such target, or this machine cannot run it.
     """
     compiler, target = find_compiler(), _target(options.target)
-    require_host(target.flags, f"a program for {target.name}", compiler)
+    here = Machine(compiler)
+    here.require(target.flags, target.features, f"a program for {target.name}")
     document = _heading(options, environment(compiler), target)
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
         where = Path(directory)

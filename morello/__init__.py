@@ -24,6 +24,7 @@ __all__ = [
     "Diagnostic",
     "DiagnosticsError",
     "Kernel",
+    "Machine",
     "Measurement",
     "Memo",
     "MismatchError",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:  # a type checker sees plain names, and that there are no othe
     from morello.search.planning.budget import Budget
     from morello.search.planning.unimplemented import NoImplementationError
     from morello.search.search import Progress
+    from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
 else:
     _ELSEWHERE = {
@@ -76,6 +78,7 @@ else:
         "Diagnostic": ("language.diagnostics", "Diagnostic"),
         "DiagnosticsError": ("language.diagnostics", "DiagnosticsError"),
         "Kernel": ("kernel", "Kernel"),
+        "Machine": ("toolchain.machine", "Machine"),
         "Measurement": ("runtime.autotune", "Measurement"),
         "Memo": ("memo.memo", "Memo"),
         "MismatchError": ("reference.compare", "MismatchError"),

@@ -36,6 +36,7 @@ from morello.search.search import UNLIMITED, Progress, solve_goal
 
 if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
+    from morello.toolchain.machine import Machine
 
 NATIVE = "native"
 """In the place of a target's name: the best one that this machine can run."""
@@ -57,6 +58,7 @@ def compile_spec(
     budget: str | Budget | None = None,
     measure: int | None = None,
     name: str | None = None,
+    machine: Machine | None = None,
 ) -> Kernel:
     """Compile a spec. It may be called from several threads at once.
 
@@ -80,6 +82,9 @@ def compile_spec(
             not alike (see `morello.search.results.plan_signature`, and `Writer.distinct` for
             several outputs), or all, where there are fewer. The fastest is returned. None trusts
             the prediction.
+        machine: Where it is built and run, when it is: another compiler, or a runner such as an
+            emulator. What it leaves open is as ``MORELLO_CC`` and ``MORELLO_RUNNER`` say, or, where
+            this machine cannot run the target's code, as the target says.
         name: Name of the C function, by default the spec's: programs of one spec for several sizes
             or targets, under names of their own, can be linked together.
 
@@ -101,8 +106,9 @@ def compile_spec(
     if measure is not None:
         # Imported here: whoever only wants the C source imports no compiler driver.
         from morello.runtime.autotune import check_contest, hold_contest  # noqa: PLC0415
+        from morello.runtime.machines import machine_for  # noqa: PLC0415
 
-        check_contest(measure, goal.name, chosen.flags)
+        check_contest(measure, goal.name, chosen, machine_for(chosen, machine))
     context = context_for(definitions, chosen)
     wanted = goal_specs(chosen, goal)
     # A chain of statements may have thousands that are equal, but for values of scalars.
@@ -132,7 +138,7 @@ def compile_spec(
         merge(known.coarsening for known, _ in solved),
         counts.recalled,
     )
-    kernels = [Kernel(goal, *written, statistics) for written in found]
+    kernels = [Kernel(goal, *written, statistics, machine) for written in found]
     if measure is None:
         return kernels[0]
     kernel, measurements = hold_contest(kernels, progress or _silent)
@@ -241,9 +247,10 @@ def native_target(definitions: Definitions) -> Target:
     Raises:
         MorelloError: It can run none.
     """
-    from morello.toolchain.host import host_lacks  # noqa: PLC0415
+    from morello.toolchain.machine import Machine  # noqa: PLC0415
 
-    runnable = [t for t in definitions.targets.values() if not host_lacks(t.flags)]
+    here = Machine()
+    runnable = [t for t in definitions.targets.values() if not here.lacks(t.flags, t.features)]
     if not runnable:
         raise MorelloError(
             "this machine can run none of the targets",

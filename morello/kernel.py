@@ -7,6 +7,7 @@ less time than that.
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,9 +23,13 @@ from morello.runtime.signature import AnyArray, Signature, argument_of, signatur
 from morello.search.planning.coarsening import Coarsening
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from morello.runtime.autotune import Measurement
+    from morello.runtime.execution import Executable
     from morello.runtime.library import BoundCall, CompiledFunction, Out, Passed
     from morello.runtime.timing import Timing
+    from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
 
 
@@ -73,8 +78,9 @@ class Kernel:
         plan: Plan,
         source: CSource,
         statistics: SearchStatistics,
+        asked: Machine | None = None,
     ) -> None:
-        """Kernels are made by `compile_spec`."""
+        """Kernels are made by `compile_spec`; ``asked`` is its ``machine``."""
         self.goal = goal
         self.program = program
         self.plan = plan
@@ -82,6 +88,7 @@ class Kernel:
         self.measurements: tuple[Measurement, ...] = ()
         self.verification: VerificationReport | None = None
         self._source = source
+        self._asked = asked
         self._building = threading.Lock()
         self._function: CompiledFunction | None = None
 
@@ -120,19 +127,42 @@ class Kernel:
         """Arguments of the C function, with shapes, dtypes and layouts."""
         return signature_of(self.program, self._source)
 
+    @cached_property
+    def machine(self) -> Machine:
+        """Where it is built and run: see `morello.runtime.machines.machine_for`."""
+        from morello.runtime.machines import machine_for  # noqa: PLC0415
+
+        return machine_for(self.program.target, self._asked)
+
     @property
     def function(self) -> CompiledFunction:
         """The function, built and loaded by the first thread that asks; others wait for it.
 
         Raises:
             MorelloError: There is no C compiler, it fails, or this machine lacks instructions.
+            UsageError: It runs under a runner, and not in this process.
         """
         with self._building:
             if self._function is None:
                 from morello.runtime.execution import build_function  # noqa: PLC0415
 
-                self._function = build_function(self._source, self.signature)
+                self._function = build_function(self._source, self.signature, self.machine)
             return self._function
+
+    @contextmanager
+    def executable(self) -> Iterator[Executable]:
+        """What runs it: the function, or under a runner a program, until the block ends.
+
+        Raises:
+            MorelloError: As `function`.
+        """
+        if self.machine.is_here:
+            yield self.function
+            return
+        from morello.runtime.program import built_program  # noqa: PLC0415
+
+        with built_program(self._source, self.signature, machine=self.machine) as program:
+            yield program
 
     def __call__(self, *inputs: Passed, out: Out | None = None) -> Any:
         """Compute the outputs from numpy arrays.
@@ -196,13 +226,14 @@ class Kernel:
         """
         from morello.verify.program import verify_function  # noqa: PLC0415
 
-        self.verification = verify_function(
-            self.goal,
-            self.signature,
-            self.function,
-            body=self.program.body,
-            flushes=self.flushes_subnormals,
-        )
+        with self.executable() as function:
+            self.verification = verify_function(
+                self.goal,
+                self.signature,
+                function,
+                body=self.program.body,
+                flushes=self.flushes_subnormals,
+            )
         return self.verification
 
     def time(self, *, repeats: int = 21, warmup: int = 2, min_seconds: float = 0.002) -> Timing:
@@ -216,17 +247,19 @@ class Kernel:
         Raises:
             UsageError: ``repeats`` is below 1, ``warmup`` below 0, or ``min_seconds`` not between 0
                 and 3,600; or one is no number.
-            MorelloError: As `function`.
+            MorelloError: As `function`; or it runs under a runner whose times do not count.
         """
-        from morello.runtime.timing import time_call  # noqa: PLC0415
+        from morello.runtime.timing import time_functions  # noqa: PLC0415
 
-        return time_call(
-            self.function,
-            self.random_arguments(),
-            repeats=repeats,
-            warmup=warmup,
-            min_seconds=min_seconds,
-        )
+        self.machine.require_timing(f"'{self.name}'")
+        with self.executable() as function:
+            return time_functions(
+                {self.name: function},
+                self.random_arguments(),
+                repeats=repeats,
+                warmup=warmup,
+                min_seconds=min_seconds,
+            )[self.name]
 
     def random_arguments(self) -> list[Array]:
         """Arrays for all arguments of the function: random inputs, and outputs."""

@@ -41,10 +41,12 @@ def path_in(variable: str) -> Path | None:
 
 
 def processor(root: Path = Path("/")) -> str | None:
-    """The processor's name, if the operating system tells it."""
+    """The processor's name, or on ARM the numbers of its maker and model, if the system tells."""
     lines = _text(root / "proc/cpuinfo").splitlines()
     pairs = (line.partition(":") for line in lines)
-    return next((value.strip() for name, _, value in pairs if name.strip() == "model name"), None)
+    told = {name.strip(): value.strip() for name, _, value in reversed(list(pairs))}
+    numbers = [f"{name} {told[name]}" for name in ("CPU implementer", "CPU part") if name in told]
+    return told.get("model name") or ", ".join(numbers) or None
 
 
 def features(root: Path = Path("/")) -> frozenset[str]:

@@ -23,6 +23,9 @@ def test_the_processor_has_a_name_where_the_system_tells_it(tmp_path: Path) -> N
     assert processor(tmp_path) is None
     text = "processor : 0\nmodel name\t: Some CPU, 3 GHz\nmodel name : another\n"
     assert processor(_write(tmp_path, {"proc/cpuinfo": text})) == "Some CPU, 3 GHz"
+    arm = "processor : 0\nCPU implementer : 0x41\nCPU part\t: 0xd0c\n\nCPU part : 0xd4f\n"
+    found = processor(_write(tmp_path, {"proc/cpuinfo": arm}))
+    assert found == "CPU implementer 0x41, CPU part 0xd0c"
 
 
 MEMINFO = {"proc/meminfo": f"MemTotal: {99 * GIB >> 10} kB\nMemAvailable: {8 * GIB >> 10} kB\n"}

@@ -45,6 +45,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
     "Use it": (
         "docs/python.md",
         "docs/embedding.md",
+        "docs/other-machines.md",
         "docs/generated-c.md",
         "docs/verification.md",
         "docs/calibration.md",

@@ -23,7 +23,7 @@ from morello.language.source import Source
 from morello.resources import available_cores
 from morello.search.search import Progress
 from morello.toolchain.compilers import find_compiler, supports_openmp
-from morello.toolchain.host import require_host
+from morello.toolchain.machine import Machine
 
 PROGRAMS = 150
 """So many are measured, unless the caller says otherwise: some seven minutes."""
@@ -67,7 +67,8 @@ def calibrate(
         raise UsageError(f"cannot fit {programs} programs", help="measure at least 2")
     require_libraries()
     compiler = find_compiler()
-    require_host(target.flags, f"what is compiled for '{target.name}'", compiler)
+    here = Machine(compiler)
+    here.require(target.flags, target.features, f"what is compiled for '{target.name}'")
     threads = available_cores() if supports_openmp(compiler) else 1
     specs = list(_specs(definitions, files, threads))
     if not specs:

@@ -7,6 +7,7 @@ target are not judged, only their form.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
@@ -146,6 +147,7 @@ def _target(
                 "page": "such as 'page 4 KiB'",
             }
             collector.error("T004", message, declaration.name_span, help=advice[what])
+    _commands(declaration, collector)
     own = check_coefficients(declaration.coefficients, collector)
     lineage = base.lineage if base else ()
     return Target(
@@ -162,7 +164,25 @@ def _target(
         primitives={},
         functions={},
         kernels=(),
+        features=_joined(base.features if base else (), declaration.features),
+        compiler=declaration.compiler or (base.compiler if base else ""),
+        runner=declaration.runner or (base.runner if base else ""),
     )
+
+
+def _commands(declaration: target_ast.TargetDecl, collector: Collector) -> None:
+    """Refuse commands whose quotes are not closed, or that are empty."""
+    for what, given in (("compiler", declaration.compiler), ("runner", declaration.runner)):
+        if given is None:
+            continue
+        try:
+            words = shlex.split(given)
+        except ValueError:
+            words = []
+        if not words:
+            place = within(declaration.span, what, after=declaration.name_span.end)
+            message = f"the {what} of target '{declaration.name}' is not a command"
+            collector.error("T006", message, place, help="a program, with arguments if need be")
 
 
 def _joined(inherited: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:

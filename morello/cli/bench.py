@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from morello.cli.options import examples, json_option, spec_options
+from morello.cli.options import (
+    examples,
+    json_option,
+    machine_options,
+    spec_options,
+    time_under_runner_option,
+)
 from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
 from morello.codegen.goals import iterations as iterations_of
@@ -19,16 +25,19 @@ from morello.report.documents import Document
     )
 )
 @spec_options
+@machine_options
+@time_under_runner_option
 @json_option
 @click.pass_obj
 def bench(session: Session, /, **request: Any) -> None:
     """Compile a spec, run it, and time it.
 
-    The C compiler of this machine compiles it, and it is verified first. The time is the median of
+    A C compiler compiles it, and it is verified first. The time is the median of
     many calls on arrays that are used again and again, so that small ones stay in the caches. No
     file is written.
     """
     kernel = compile_request(session, Request(**request))
+    kernel.machine.require_timing(f"'{kernel.name}'")
     kernel.verify()
     timing = kernel.time()
     lower, upper = timing.quartiles
@@ -37,6 +46,7 @@ def bench(session: Session, /, **request: Any) -> None:
         document: Document = {
             "name": kernel.name,
             "target": kernel.program.target.name,
+            "runner": kernel.machine.runner,
             "seconds": timing.median,
             "quartiles": [lower, upper],
             "iterations": iterations,
@@ -46,8 +56,9 @@ def bench(session: Session, /, **request: Any) -> None:
         session.document(document)
         return
     session.say(f"verified: {kernel.name} for {kernel.program.target.name} equals the reference")
+    under = "" if kernel.machine.is_here else f" under {kernel.machine}"
     session.say(
-        f"measured: {_microseconds(timing.median)} a call "
+        f"measured{under}: {_microseconds(timing.median)} a call "
         f"(half of the calls within {_microseconds(lower)} to {_microseconds(upper)}), "
         f"{iterations / timing.median / 1e9:,.4g} iterations a nanosecond"
     )

@@ -16,6 +16,7 @@ from morello.cli.options import (
     examples,
     json_option,
     local_options,
+    machine_options,
     memo_option,
     no_memo_option,
 )
@@ -104,6 +105,7 @@ class _Findings:
 )
 @define_option
 @local_options
+@machine_options
 @budget_option
 @memo_option
 @no_memo_option
@@ -126,7 +128,8 @@ def check(
 
     With --execute, what a rule or kernel does is compared with what it is to do, and the shapes
     that were tried are shown. What was not executed is an error too: no size that was tried passes
-    its guards, the machine lacks its instructions, or the C compiler refuses it. With --use, specs
+    its guards, the machine lacks its instructions and no runner is named, there is no C compiler
+    for it, or that refuses it. With --use, specs
     are compiled: a rule or kernel fires in a spec if it applies somewhere in its search, and wins
     if the program has it. What is of no use is a note, and no error.
     """
@@ -207,7 +210,7 @@ def _execute(
     """Both sides of the rules, and the kernels, on small sizes; what of it is for tools."""
     verdicts: list[Verdict] = []
     with session.err.status("executing rules and kernels") as status, findings.collect():
-        for verdict in verify_declared(definitions, sources):
+        for verdict in verify_declared(definitions, sources, session.machine):
             verdicts.append(verdict)
             status.update(f"executing rules and kernels: {len(verdicts)} done, {verdict.what}")
     for verdict in verdicts:

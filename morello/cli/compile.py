@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from morello.cli.measured import measured_document, measured_text, show_measurements
-from morello.cli.options import examples, json_option, spec_options
+from morello.cli.options import (
+    examples,
+    json_option,
+    machine_options,
+    spec_options,
+    time_under_runner_option,
+)
 from morello.cli.outputs import (
     check_outputs,
     marked,
@@ -24,7 +30,6 @@ from morello.codegen.generate import MOST_PROGRAMS
 from morello.compiler import Kernel
 from morello.errors import MorelloError
 from morello.report.documents import Document
-from morello.toolchain.host import host_lacks
 
 if TYPE_CHECKING:
     from morello.verify.program import VerificationReport
@@ -68,6 +73,8 @@ UNNAMED = ".morello-unnamed"
     help="Build, verify and time this many of the cheapest programs; the fastest is written, and "
     "NAME.measured.json with what was measured.",
 )
+@machine_options
+@time_under_runner_option
 @click.option("--annotate", is_flag=True, help="Name the file and line of each rule in the C code.")
 @click.option("--force", is_flag=True, help="Overwrite files that were not generated.")
 @json_option
@@ -149,15 +156,18 @@ def _known(kernel: Kernel) -> _Known:
     """What the verification found, or what it takes to have one."""
     if kernel.verification is not None:
         return _Known(kernel.verification)
+    source, advice = kernel.c_source, "add --verify to run it against the reference"
     try:
-        lacking = host_lacks(kernel.c_source.flags)
+        machine = kernel.machine
+        if not machine.is_here:
+            return _Known(None, f"{advice} under {machine}")
+        lacking = machine.lacks(source.flags, source.features)
     except MorelloError:  # nobody to ask
         lacking = []
     if lacking:
-        names = ", ".join(flag[2:] for flag in lacking)
-        reason = f"this processor lacks {names}; add --verify on one that has them"
-        return _Known(None, reason)
-    return _Known(None, "add --verify to run it against the reference")
+        names = ", ".join(lacking)
+        advice = f"this processor lacks {names}; add --verify on one that has them, or --run"
+    return _Known(None, advice)
 
 
 def _document(

@@ -14,7 +14,6 @@ from morello.report.documents import Document
 from morello.resources import processor
 from morello.runtime.autotune import Measurement
 from morello.toolchain.build import STANDARD_FLAGS
-from morello.toolchain.compilers import find_compiler
 from morello.toolchain.host import fixed_clock
 
 COLUMNS = ("rank", "predicted", "measured", "half of the runs", "cycles", "chosen", "program")
@@ -25,14 +24,16 @@ def measured_document(kernel: Kernel) -> Document:
 
     Seconds are those of a call. The clock is in hertz, absent where it is not known to be fixed.
     """
+    machine = kernel.machine
     return {
         "generator": origin(),
         "spec": title(kernel.goal),
         "target": kernel.program.target.name,
         "threads": kernel.goal.threads,
-        "processor": processor(),
-        "clock": fixed_clock(),
-        "compiler": str(find_compiler()),
+        "processor": processor() if machine.is_here else None,
+        "clock": fixed_clock() if machine.is_here else None,
+        "compiler": str(machine.compiler),
+        "runner": machine.runner,
         "flags": [*STANDARD_FLAGS, *kernel.c_source.flags],
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": [row.to_json() for row in kernel.measurements],

@@ -103,6 +103,49 @@ def local_options(command: Command) -> Command:
     return _rules_option(_kernels_option(command))
 
 
+def _set_cc(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.ensure_object(Session).cc = value
+
+
+def _set_runner(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.ensure_object(Session).runner = value
+
+
+def _set_timed(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.ensure_object(Session).time_under_runner = value
+
+
+_cc_option = click.option(
+    "--cc",
+    metavar="COMMAND",
+    expose_value=False,
+    callback=_set_cc,
+    help="The C compiler, such as 'aarch64-linux-gnu-gcc'; default: MORELLO_CC, then CC.",
+)
+
+_run_option = click.option(
+    "--run",
+    metavar="COMMAND",
+    expose_value=False,
+    callback=_set_runner,
+    help="What runs compiled programs, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu'; "
+    "default: MORELLO_RUNNER.",
+)
+
+time_under_runner_option = click.option(
+    "--time-under-runner",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_timed,
+    help="Time programs under a runner, too; an emulator's times say nothing of a processor.",
+)
+
+
+def machine_options(command: Command) -> Command:
+    """The options that say where compiled code is built and run; `Session.machine` has them."""
+    return _cc_option(_run_option(command))
+
+
 define_option = click.option(
     "-D",
     "--define",

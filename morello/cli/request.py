@@ -107,6 +107,7 @@ def compile_request(
             budget=request.budget,
             measure=measure,
             name=name,
+            machine=session.machine,
         )
     if kernel.statistics.coarsening is not None:
         session.warn(f"the search was {kernel.statistics.coarsening}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from morello.report.documents import Document
+    from morello.toolchain.machine import Machine
 
 WIDTH_OF_A_FILE = 500
 """Columns of a table that is not shown on a terminal: enough not to fold what scripts read."""
@@ -43,8 +44,8 @@ class Session:
     """One run of the command.
 
     ``json``: the standard output holds one JSON document, no text. ``rules`` and ``kernels`` are
-    the paths that the options of these names give. ``started`` is called once a sub-command has
-    been imported.
+    the paths that the options of these names give; ``cc``, ``runner`` and ``time_under_runner``
+    are what options say, too. ``started`` is called once a sub-command has been imported.
 
     Most runs print a line or two: `rich`, which takes as long to import as these runs take to
     think, is imported where something is to be laid out or coloured.
@@ -54,7 +55,19 @@ class Session:
     json: bool = False
     rules: Sequence[str] = ()
     kernels: Sequence[str] = ()
+    cc: str | None = None
+    runner: str | None = None
+    time_under_runner: bool = False
     started: Callable[[], None] = lambda: None
+
+    @property
+    def machine(self) -> Machine | None:
+        """Where compiled code is built and run, as far as options say; none where they do not."""
+        if not (self.cc or self.runner or self.time_under_runner):
+            return None
+        from morello.toolchain.machine import Machine  # noqa: PLC0415
+
+        return Machine(self.cc, self.runner, self.time_under_runner)
 
     @cached_property
     def out(self) -> Console:

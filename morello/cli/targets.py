@@ -32,10 +32,15 @@ def targets(session: Session, /, name: str | None) -> None:
     require_known("target", name, known)
     target = known[name]
     described = {**_row(target), "flags": list(target.flags)}
+    machine: Row = {
+        "features": list(target.features),
+        "compiler": target.compiler or None,
+        "runner": target.runner or None,
+    }
     if session.json:
-        session.document({**described, "coefficients": _coefficients(target)})
+        session.document({**described, **machine, "coefficients": _coefficients(target)})
         return
-    show_properties(session, described)
+    show_properties(session, {**described, **{n: v for n, v in machine.items() if v}})
     show_table(session, "coefficients", COEFFICIENT_COLUMNS, _coefficients(target))
 
 

@@ -95,7 +95,12 @@ class Microkernel:
 
 @dataclass(frozen=True)
 class Target:
-    """A target with everything that it inherits. ``levels`` go from the nearest to the farthest."""
+    """A target with everything that it inherits.
+
+    ``levels`` go from the nearest to the farthest. ``features`` are those of a processor that its
+    code needs, besides what ``flags`` of the form ``-mFEATURE`` say. ``compiler`` and ``runner``
+    are the commands that build and run its code where this machine cannot; empty: none.
+    """
 
     name: str
     doc: str
@@ -110,6 +115,9 @@ class Target:
     primitives: Mapping[tuple[str, int], Primitives]
     functions: Mapping[str, Function]
     kernels: tuple[Microkernel, ...]
+    features: tuple[str, ...] = ()
+    compiler: str = ""
+    runner: str = ""
 
     @cached_property
     def level_by_name(self) -> Mapping[str, Level]:

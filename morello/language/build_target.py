@@ -41,10 +41,18 @@ def _target(builder: Builder, tree: Tree[Token]) -> target_ast.TargetDecl:
         page=_size(builder, children(single["page"])[0]) if "page" in single else None,
         flags=tuple(text(flag) for flag in children(single.get("flags"))),
         headers=tuple(text(header) for header in children(single.get("headers"))),
+        features=tuple(text(feature) for feature in children(single.get("features"))),
+        compiler=_command(single.get("compiler")),
+        runner=_command(single.get("runner")),
         levels=tuple(_level(builder, item) for item in items if kind_of(item) == "level"),
         coefficients=_coefficients(builder, items),
         span=builder.span(tree),
     )
+
+
+def _command(item: Tree[Token] | None) -> str | None:
+    """The text of an item that has one, if the item is there."""
+    return None if item is None else text(children(item)[0])
 
 
 def _integers(builder: Builder, tokens: Iterable[Token]) -> tuple[int, ...]:

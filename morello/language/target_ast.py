@@ -51,6 +51,9 @@ class TargetDecl(Node):
     page: int | None
     flags: tuple[str, ...]
     headers: tuple[str, ...]
+    features: tuple[str, ...]
+    compiler: str | None
+    runner: str | None
     levels: tuple[LevelDecl, ...]
     coefficients: tuple[CoefficientDecl, ...]
 

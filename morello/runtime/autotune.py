@@ -7,20 +7,22 @@ is not here: which programs take part, which is for `morello.compiler` to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from typing import Protocol, TypeVar
 
 from morello.codegen.generate import MOST_PROGRAMS
 from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array
+from morello.ir.target import Target
 from morello.reference.compare import MismatchError
 from morello.report.documents import Document
 from morello.report.plan import Plan
-from morello.runtime.library import CompiledFunction
-from morello.runtime.timing import Timing, contender, time_alternately
+from morello.runtime.execution import Executable
+from morello.runtime.timing import Timing, time_functions
 from morello.search.search import Progress
-from morello.toolchain.compilers import find_compiler
-from morello.toolchain.host import fixed_clock, require_host
+from morello.toolchain.host import fixed_clock
+from morello.toolchain.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class Contestant(Protocol):
     @property
     def cost(self) -> float: ...
     @property
-    def function(self) -> CompiledFunction: ...
+    def machine(self) -> Machine: ...
+    def executable(self) -> AbstractContextManager[Executable]: ...
     def verify(self) -> object: ...
     def random_arguments(self) -> list[Array]: ...
 
@@ -60,24 +63,28 @@ class Contestant(Protocol):
 AnyContestant = TypeVar("AnyContestant", bound=Contestant)
 
 
-def check_contest(count: int, name: str, flags: Sequence[str]) -> None:
+def check_contest(count: int, name: str, target: Target, machine: Machine) -> None:
     """Demand, before any work is done, that a contest can be held.
 
     Args:
         count: How many programs are to take part.
         name: The function's name, for messages.
-        flags: What its target needs of the compiler.
+        target: What it is compiled for.
+        machine: Where it is to run.
 
     Raises:
         UsageError: There are to be fewer than 1, or more than `MOST_PROGRAMS`.
-        MorelloError: There is no C compiler, or this machine cannot run the target's programs.
+        MorelloError: There is no C compiler, the machine cannot run the target's programs, or its
+            times do not count.
     """
     if not 1 <= count <= MOST_PROGRAMS:
         shown = "so many" if count > MOST_PROGRAMS else str(count)
         raise UsageError(
             f"cannot measure {shown} programs", help=f"measure from 1 to {MOST_PROGRAMS:,}"
         )
-    require_host(flags, f"'{name}'", find_compiler())
+    machine.require_timing(f"'{name}'")
+    machine.require(target.flags, target.features, f"'{name}'")
+    _ = machine.compiler  # raises where there is none
 
 
 def hold_contest(
@@ -99,10 +106,11 @@ def hold_contest(
         _verify(kernel, place, len(kernels))
     report(Progress(len(kernels), len(kernels), "timing"))
     arrays = kernels[0].random_arguments()
-    contenders = {str(i): contender(k.function, arrays) for i, k in enumerate(kernels)}
-    timings = list(time_alternately(contenders).values())
+    with ExitStack() as stack:
+        functions = {str(i): stack.enter_context(k.executable()) for i, k in enumerate(kernels)}
+        timings = list(time_functions(functions, arrays).values())
     best = min(range(len(kernels)), key=lambda place: timings[place].median)
-    clock = fixed_clock()
+    clock = fixed_clock() if kernels[0].machine.is_here else None
     rows = tuple(
         _measurement(place, kernel, timings[place], clock, place == best)
         for place, kernel in enumerate(kernels)

@@ -29,8 +29,7 @@ from morello.runtime.signature import (
     check_overlap,
 )
 from morello.toolchain.addresses import address_of
-from morello.toolchain.compilers import Compiler
-from morello.toolchain.host import require_host
+from morello.toolchain.machine import NAME_A_RUNNER, Machine
 
 Passed = AnyArray | PackedWeight
 """What stands for an argument in a call."""
@@ -263,7 +262,8 @@ def load(
     signature: Signature,
     *,
     flags: Sequence[str] = (),
-    compiler: Compiler | None = None,
+    features: Sequence[str] = (),
+    machine: Machine | None = None,
 ) -> CompiledFunction:
     """Load a library and take one function from it.
 
@@ -274,20 +274,22 @@ def load(
         library: A shared library.
         signature: The function.
         flags: Those that it was built with: this machine must be able to run it.
-        compiler: Whom to ask about flags that the operating system does not list.
+        features: Those of a processor that it needs besides.
+        machine: This one, with the compiler to ask what the operating system does not list.
 
     Raises:
         MorelloError: The library cannot be loaded, lacks the function, or needs instructions that
             this machine lacks.
     """
-    require_host(flags, f"'{signature.name}'", compiler)
+    (machine or Machine()).require(flags, features, f"'{signature.name}'")
     try:
         with tempfile.TemporaryDirectory(prefix="morello-") as directory:
             copy = Path(shutil.copy(library, Path(directory, "library.so")))
             loaded = ctypes.CDLL(str(copy), mode=ctypes.RTLD_LOCAL)
     except OSError as error:
         raise MorelloError(
-            f"cannot load '{library}': {error.strerror or error}", help="build it again"
+            f"cannot load '{library}': {error.strerror or error}",
+            help=f"build it again, with a C compiler for this machine, {NAME_A_RUNNER}",
         ) from error
     try:
         return CompiledFunction(loaded, signature)

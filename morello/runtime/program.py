@@ -9,8 +9,9 @@ access beside a block is caught.
 from __future__ import annotations
 
 import re
+import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
+from morello.runtime.driver import repeat_driver, repeat_name
 from morello.runtime.signature import (
     ALIGNMENT,
     ArgumentInfo,
@@ -30,15 +32,20 @@ from morello.runtime.signature import (
     view_of,
 )
 from morello.toolchain.build import build
-from morello.toolchain.compilers import Compiler, find_compiler
-from morello.toolchain.host import require_host
+from morello.toolchain.machine import NAME_A_RUNNER, Machine
 from morello.toolchain.process import Completed, run_command
 from morello.toolchain.sanitizers import SANITIZER_OPTIONS, build_sanitized
 
-RUN_SECONDS = 120.0
+RUN_SECONDS, RUN_SECONDS_UNDER_RUNNER = 120.0, 1800.0
 """How long a program may run."""
 
 REPORT_LINES = 40
+
+SHELL_STATUS = 128
+"""What shells, and scripts that run programs, add to the number of a signal."""
+
+PROGRAM = "program"
+"""Its file's name."""
 
 STATUSES = {
     3: "cannot read or write its files, or memory is short",
@@ -49,11 +56,15 @@ STATUSES = {
 """What exit statuses of the C program mean."""
 
 MAIN = """#define _POSIX_C_SOURCE 200809L
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "@HEADER@"
+
+void @REPEAT@(int64_t h_count, void *const *h_passed, void *h_memory);
 
 @FORBID@
 
@@ -68,7 +79,21 @@ static unsigned char *h_reserve(size_t h_size, size_t h_shift) {
   return (unsigned char *)h_block + h_shift;
 }
 
-int main(void) {
+/* Writes how many nanoseconds so many calls take. */
+static int h_time(int64_t h_count, void *const *h_passed, void *h_memory) {
+  struct timespec h_start, h_end;
+  clock_gettime(CLOCK_MONOTONIC, &h_start);
+  @REPEAT@(h_count, h_passed, h_memory);
+  clock_gettime(CLOCK_MONOTONIC, &h_end);
+  FILE *h_file = fopen("nanoseconds", "w");
+  if (h_file == NULL) return 3;
+  const double h_seconds = difftime(h_end.tv_sec, h_start.tv_sec);
+  fprintf(h_file, "%.0f", h_seconds * 1e9 + (double)(h_end.tv_nsec - h_start.tv_nsec));
+  return fclose(h_file) == 0 ? 0 : 3;
+}
+
+/* Calls the function once; or so many times as the word says, and tells how long that takes. */
+int main(int h_count, char **h_words) {
   void *h_arguments[@COUNT@];
   void *h_packed[@COUNT@];
   FILE *h_file = fopen("arguments", "rb");
@@ -80,6 +105,7 @@ int main(void) {
   fclose(h_file);
   void *h_workspace = h_reserve(@WORKSPACE@, 0);
   @PACK@
+  if (h_count > 1) return h_time(atoll(h_words[1]), h_packed, h_workspace);
   @CALL@
   h_file = fopen("results", "wb");
   if (h_file == NULL) return 3;
@@ -128,8 +154,8 @@ class BuiltProgram:
     """A program that was built. Its files are in ``directory``, one run at a time."""
 
     signature: Signature
+    machine: Machine
     directory: Path
-    command: tuple[str, ...]
     timeout: float
 
     def results(self, *inputs: object, out: Sequence[Array] | None = None) -> tuple[Array, ...]:
@@ -149,9 +175,7 @@ class BuiltProgram:
         """
         arrays = [*self._inputs(inputs), *self._outputs(out)]
         before = [_bytes_of(a, v) for a, v in zip(self._arguments, arrays, strict=True)]
-        ordered = dict(zip((a.name for a in self._arguments), before, strict=True))
-        with (self.directory / "arguments").open("wb") as file:
-            file.writelines(ordered[a.name] for a in self.signature.arguments)
+        self._pass(before)
         self._run()
         after = self._split(np.fromfile(self.directory / "results", np.uint8))
         for argument, values in zip(self._arguments, before, strict=True):
@@ -165,6 +189,26 @@ class BuiltProgram:
             array[...] = view_of(argument, after[argument.name].copy())  # aligned
         return tuple(outputs)
 
+    def prepare_timed(self, arrays: Sequence[object]) -> Callable[[int], int]:
+        """What runs the function a number of times and says how many nanoseconds that took.
+
+        Args:
+            arrays: All arguments: inputs and weights, then outputs. They are passed here and now;
+                outputs are not written back.
+
+        Raises:
+            UsageError: An array does not fit.
+        """
+        count = len(self.signature.inputs)
+        given = [*self._inputs(arrays[:count]), *self._outputs(arrays[count:])]
+        self._pass([_bytes_of(a, v) for a, v in zip(self._arguments, given, strict=True)])
+
+        def run(count: int) -> int:
+            self._run(str(count))
+            return int((self.directory / "nanoseconds").read_text())
+
+        return run
+
     @property
     def _arguments(self) -> tuple[ArgumentInfo, ...]:
         return (*self.signature.inputs, *self.signature.outputs)
@@ -177,15 +221,21 @@ class BuiltProgram:
             )
         return [check_argument(a, array) for a, array in zip(expected, arrays, strict=True)]
 
-    def _outputs(self, out: Sequence[Array] | None) -> list[Array]:
+    def _outputs(self, out: Sequence[object] | None) -> list[Array]:
         expected = self.signature.outputs
         if out is None:
             return [_unset(argument) for argument in expected]
         return [check_output(a, array) for a, array in zip(expected, out, strict=True)]
 
-    def _run(self) -> None:
+    def _pass(self, values: Sequence[bytes]) -> None:
+        """Write what the program reads: values of `_arguments`, in the order of the signature."""
+        named = dict(zip((a.name for a in self._arguments), values, strict=True))
+        with (self.directory / "arguments").open("wb") as file:
+            file.writelines(named[a.name] for a in self.signature.arguments)
+
+    def _run(self, *words: str) -> None:
         done = run_command(
-            self.command,
+            self.machine.running(self.directory / PROGRAM, *words),
             timeout=self.timeout,
             directory=self.directory,
             environment=SANITIZER_OPTIONS,
@@ -208,29 +258,29 @@ def built_program(
     source: CSource,
     signature: Signature,
     *,
-    compiler: Compiler | None = None,
+    machine: Machine | None = None,
     flags: Sequence[str] = (),
     sanitize: bool = False,
     both_entries: bool = False,
-    timeout: float = RUN_SECONDS,
+    timeout: float | None = None,
 ) -> Iterator[BuiltProgram]:
     """Build a function with a ``main``; the program is there until the block ends.
 
     Args:
         source: The function.
         signature: Its arguments.
-        compiler: Which compiler; for sanitizers it must have them. None finds one.
+        machine: Where it is built and run; for sanitizers it must have them. None is this one.
         flags: More flags, after those of the source.
         sanitize: Whether to build with the address and undefined-behaviour sanitizers.
         both_entries: Whether ``NAME_run`` and ``NAME_workspace_size`` are called, too: the first
             must give the same results, bit for bit.
-        timeout: Seconds that a run may take.
+        timeout: Seconds that a run may take; by default `RUN_SECONDS`, or more under a runner.
 
     Raises:
-        MorelloError: It does not build, or this machine cannot run it.
+        MorelloError: It does not build, or the machine cannot run it.
     """
-    chosen = compiler or find_compiler()
-    require_host(source.flags, f"'{signature.name}'", chosen)
+    machine = machine or Machine()
+    machine.require(source.flags, source.features, f"'{signature.name}'")
     header = f"{source.name}.h"
     files = {
         f"{source.name}.c": source.source,
@@ -238,14 +288,16 @@ def built_program(
         f"{source.name}_main.c": main_source(
             signature, header, sanitize=sanitize, both_entries=both_entries
         ),
+        f"{source.name}_repeat.c": repeat_driver(signature, header),
     }
+    limit = timeout or (RUN_SECONDS if machine.is_here else RUN_SECONDS_UNDER_RUNNER)
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
-        program, every = Path(directory, "program"), (*source.flags, *flags)
+        program, every = Path(directory, PROGRAM), (*source.flags, *flags)
         if sanitize:
-            build_sanitized(files, chosen, every, program)
+            build_sanitized(files, machine, every, program)
         else:
-            build(files, chosen, every, program, executable=True)
-        yield BuiltProgram(signature, Path(directory), (str(program),), timeout)
+            build(files, machine.compiler, every, program, executable=True)
+        yield BuiltProgram(signature, machine, Path(directory), limit)
 
 
 def main_source(
@@ -259,6 +311,7 @@ def main_source(
     own = f"{signature.name}_main_"  # a prefix that hides nothing that the function is called
     values = {
         "FUNCTION": signature.name,
+        "REPEAT": repeat_name(signature.name),
         "HEADER": header,
         "COUNT": str(len(arguments)),
         "SIZES": ", ".join(str(a.bytes) for a in arguments),
@@ -299,6 +352,11 @@ def _failed(name: str, done: Completed) -> MorelloError:
         return MorelloError(
             f"'{name}' {STATUSES[done.status]}\n{done.report(REPORT_LINES)}",
             help="the emitter writes what its header does not say, or the machine is too small",
+        )
+    if done.status in (-signal.SIGILL, SHELL_STATUS + signal.SIGILL):
+        return MorelloError(
+            f"'{name}' has an instruction that the machine lacks\n{done.report(REPORT_LINES)}",
+            help=f"compile for a target with fewer features, {NAME_A_RUNNER}",
         )
     return MorelloError(
         f"'{name}' failed when it ran\n{done.report(REPORT_LINES)}",

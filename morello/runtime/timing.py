@@ -17,7 +17,9 @@ from random import Random
 from typing import Any
 
 from morello.errors import UsageError
+from morello.runtime.execution import Executable
 from morello.runtime.library import CompiledFunction, Passed
+from morello.runtime.program import BuiltProgram
 
 Contender = Callable[[int], object]
 Clock = Callable[[], int]
@@ -81,19 +83,53 @@ def contender(function: CompiledFunction, arrays: Sequence[Passed]) -> Contender
     return repeated(function.bind(*arrays[:inputs], out=outputs))
 
 
-def time_call(
-    function: CompiledFunction,
+class _ReportedClock:
+    """Nanoseconds that programs say their calls took: not the time until they are started."""
+
+    def __init__(self) -> None:
+        self._now = 0
+
+    def __call__(self) -> int:
+        return self._now
+
+    def contender(self, program: BuiltProgram, arrays: Sequence[Passed]) -> Contender:
+        """A contender that moves this clock on."""
+        timed = program.prepare_timed(arrays)
+
+        def run(count: int) -> None:
+            self._now += timed(count)
+
+        return run
+
+
+def time_functions(
+    functions: Mapping[str, Executable],
     arrays: Sequence[Passed],
     *,
     repeats: int = REPEATS,
     warmup: int = WARMUP,
     min_seconds: float = MIN_SECONDS,
-) -> Timing:
-    """Time one function on arrays for all its arguments; see `time_alternately`."""
-    contenders = {"it": contender(function, arrays)}
-    return time_alternately(contenders, repeats=repeats, warmup=warmup, min_seconds=min_seconds)[
-        "it"
-    ]
+) -> dict[str, Timing]:
+    """Time functions by turns, all on the same arrays for all their arguments.
+
+    Either all are loaded, or all are programs: these tell the time themselves. For the other
+    arguments and errors see `time_alternately`.
+    """
+    clock = _ReportedClock()
+    reported = False
+    contenders: dict[str, Contender] = {}
+    for name, function in functions.items():
+        if isinstance(function, BuiltProgram):
+            contenders[name], reported = clock.contender(function, arrays), True
+        else:
+            contenders[name] = contender(function, arrays)
+    return time_alternately(
+        contenders,
+        repeats=repeats,
+        warmup=warmup,
+        min_seconds=min_seconds,
+        clock=clock if reported else None,
+    )
 
 
 def time_alternately(

@@ -58,7 +58,7 @@ def find_compiler(environment: Mapping[str, str] | None = None) -> Compiler:
     variables = os.environ if environment is None else environment
     path = variables.get("PATH", "")
     if variables.get("CC", "").strip():
-        return _from_variable(variables["CC"], path)
+        return named_compiler(variables["CC"], "CC", path)
     for name in (*NAMES[:2], *_versioned(path), *NAMES[2:]):
         found = shutil.which(name, path=path)
         if found is not None:
@@ -89,18 +89,29 @@ def _kind(answer: str) -> str:
     return "gcc" if "Free Software Foundation" in answer else "other"
 
 
-def _from_variable(value: str, path: str) -> Compiler:
+def named_compiler(value: str, what: str, path: str | None = None) -> Compiler:
+    """The compiler of a command that may hold arguments.
+
+    Args:
+        value: The command.
+        what: Where it is from, for messages.
+        path: Where programs are looked up; none is this process's ``PATH``.
+
+    Raises:
+        MorelloError: It is no command, there is no such program, or it does not work.
+    """
     try:
         command = shlex.split(value)
     except ValueError as error:
         raise MorelloError(
-            f"CC is {value!r}, which is not a command: {error}", help="check its quotes"
+            f"{what} is {value!r}, which is not a command: {error}", help="check its quotes"
         ) from None
     found = shutil.which(command[0], path=path) if command else None
     if found is None:
+        advice = "unset it" if what == "CC" else "leave it out"
         raise MorelloError(
-            f"CC is {value!r}, but there is no program of that name",
-            help="set CC to a C compiler, or unset it to have one found",
+            f"{what} is {value!r}, but there is no program of that name",
+            help=f"install it, name another C compiler, or {advice} to have one found",
         )
     # Compilers run in temporary directories, where a relative path would mean something else.
     return describe((os.path.abspath(found), *command[1:]))
@@ -137,16 +148,6 @@ int threads(void) {
 }
 """
 
-# A compiler may accept the flag and yet have no sanitizer: then this does not link.
-ASAN_PROGRAM = """#include <stddef.h>
-void __asan_poison_memory_region(void const volatile *address, size_t size);
-int main(void) {
-  static char region[64];
-  __asan_poison_memory_region(region, 8);
-  return 0;
-}
-"""
-
 
 def unsupported_flags(compiler: Compiler, flags: Sequence[str]) -> tuple[str, ...]:
     """Those of the flags that the compiler does not know."""
@@ -160,11 +161,6 @@ def supports_openmp(compiler: Compiler) -> bool:
     return _compiles(compiler, OPENMP_PROGRAM, ("-fopenmp",))
 
 
-def supports_sanitizers(compiler: Compiler) -> bool:
-    """Whether it builds programs with the address and undefined-behaviour sanitizers."""
-    return try_program(compiler, ASAN_PROGRAM, ("-fsanitize=address,undefined",)) is not None
-
-
 def _compiles(compiler: Compiler, text: str, flags: Sequence[str]) -> bool:
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
         Path(directory, "probe.c").write_text(text)
@@ -173,12 +169,28 @@ def _compiles(compiler: Compiler, text: str, flags: Sequence[str]) -> bool:
         return run_command(command, timeout=PROBE_SECONDS, directory=Path(directory)).status == 0
 
 
-def try_program(compiler: Compiler, text: str, flags: Sequence[str] = ()) -> Completed | None:
-    """Build a small program and run it; none if it cannot be built."""
+def try_program(
+    compiler: Compiler,
+    text: str,
+    flags: Sequence[str] = (),
+    *,
+    runner: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> Completed | None:
+    """Build a small program and run it; none if it cannot be built.
+
+    Args:
+        compiler: Which compiler.
+        text: The program.
+        flags: Flags of the compiler.
+        runner: The command that runs programs, which follow it.
+        environment: Variables to set when it runs.
+    """
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
         here = Path(directory)
         (here / "probe.c").write_text(text)
         command = (*compiler.command, *flags, "probe.c", "-o", "probe")
         if run_command(command, timeout=PROBE_SECONDS, directory=here).status != 0:
             return None
-        return run_command((str(here / "probe"),), timeout=PROBE_SECONDS, directory=here)
+        probe = (*runner, str(here / "probe"))
+        return run_command(probe, timeout=PROBE_SECONDS, directory=here, environment=environment)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from morello.errors import MorelloError
 from morello.toolchain.build import build
-from morello.toolchain.compilers import Compiler, supports_sanitizers
+from morello.toolchain.compilers import try_program
+from morello.toolchain.machine import Machine
 
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0",  # programs that run once free nothing
@@ -15,15 +16,25 @@ SANITIZER_OPTIONS = {
 }
 """Variables of the environment that sanitized programs run with."""
 
+# A compiler may accept the flag and yet have no sanitizer: then this does not link.
+ASAN_PROGRAM = """#include <stddef.h>
+void __asan_poison_memory_region(void const volatile *address, size_t size);
+int main(void) {
+  static char region[64];
+  __asan_poison_memory_region(region, 8);
+  return 0;
+}
+"""
+
 
 def build_sanitized(
-    files: Mapping[str, str], compiler: Compiler, flags: Sequence[str], output: Path
+    files: Mapping[str, str], machine: Machine, flags: Sequence[str], output: Path
 ) -> Path:
     """Build a program with the address and undefined-behaviour sanitizers.
 
     Args:
         files: Texts by file name, as `build` takes them.
-        compiler: Which compiler; it must have the sanitizers.
+        machine: Where it is to run; its compiler must have the sanitizers.
         flags: Flags that the sources need.
         output: The program to write.
 
@@ -34,20 +45,33 @@ def build_sanitized(
         MorelloError: It does not build, or the compiler has no sanitizers.
     """
     try:
-        return build(files, compiler, flags, output, sanitize=True, executable=True)
+        return build(files, machine.compiler, flags, output, sanitize=True, executable=True)
     except MorelloError:
-        require_sanitizers(compiler)
+        require_sanitizers(machine)
         raise
 
 
-def require_sanitizers(compiler: Compiler) -> None:
-    """Demand that a compiler has the address and undefined-behaviour sanitizers.
+def require_sanitizers(machine: Machine) -> None:
+    """Demand that a machine has the address and undefined-behaviour sanitizers.
 
     Raises:
-        MorelloError: It has not, or it cannot be run.
+        MorelloError: Its compiler has none, or their programs do not run on it.
     """
-    if not supports_sanitizers(compiler):
+    if not supports_sanitizers(machine):
         raise MorelloError(
-            f"the C compiler {compiler} has no address and undefined-behaviour sanitizers",
-            help="install gcc or clang with its sanitizers, or set CC to one",
+            f"the C compiler {machine.compiler} has no address and undefined-behaviour sanitizers"
+            + ("" if machine.is_here else f" that run under {machine}"),
+            help="install gcc or clang with its sanitizers, or name one: --cc, or CC",
         )
+
+
+def supports_sanitizers(machine: Machine) -> bool:
+    """Whether programs with the address and undefined-behaviour sanitizers are built and run."""
+    done = try_program(
+        machine.compiler,
+        ASAN_PROGRAM,
+        ("-fsanitize=address,undefined",),
+        runner=machine.command,
+        environment=SANITIZER_OPTIONS,
+    )
+    return done is not None and done.status == 0

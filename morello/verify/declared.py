@@ -10,8 +10,8 @@ from morello.errors import MorelloError
 from morello.ir.rule import Rule
 from morello.ir.target import Microkernel, Target
 from morello.language.source import Source, Span
-from morello.toolchain.compilers import Compiler, find_compiler
-from morello.toolchain.host import host_lacks
+from morello.runtime.machines import machine_for
+from morello.toolchain.machine import Machine
 from morello.verify.kernel_executions import KernelReport, verify_kernels
 from morello.verify.rules import verify_rule
 from morello.verify.tried import Tried
@@ -52,23 +52,23 @@ NO_INSTANCE = "nothing that was tried passes its pattern, its guards and the lim
 
 
 def verify_declared(
-    definitions: Definitions, sources: Collection[Source], compiler: Compiler | None = None
+    definitions: Definitions, sources: Collection[Source], asked: Machine | None = None
 ) -> Iterator[Verdict]:
     """Execute every rule and every kernel that one of the texts declares.
 
     Args:
         definitions: All definitions in force, those of the texts among them.
         sources: Texts of ``.mrules`` and ``.mtarget`` files.
-        compiler: For the kernels; none finds one, when it is needed.
+        asked: Where kernels are run; see `machine_for`.
 
     Raises:
-        MorelloError: There is no C compiler with sanitizers.
+        MorelloError: The C compiler has no sanitizers.
     """
     for rule in definitions.rules:
         if rule.declaration.span.source in sources:
             yield _of_rule(definitions, rule)
     for target in definitions.targets.values():
-        yield from _of_target(definitions, target, sources, compiler)
+        yield from _of_target(definitions, target, sources, asked)
 
 
 def _of_rule(definitions: Definitions, rule: Rule) -> Verdict:
@@ -82,7 +82,7 @@ def _of_rule(definitions: Definitions, rule: Rule) -> Verdict:
 
 
 def _of_target(
-    definitions: Definitions, target: Target, sources: Collection[Source], compiler: Compiler | None
+    definitions: Definitions, target: Target, sources: Collection[Source], asked: Machine | None
 ) -> Iterator[Verdict]:
     """Kernels are executed on the target that they are declared for, not on those that inherit."""
     kernels = [
@@ -92,14 +92,22 @@ def _of_target(
     ]
     if not kernels:
         return
-    chosen = compiler or find_compiler()
-    lacking = host_lacks(target.flags, chosen)
-    if lacking:
-        why = f"this machine lacks {', '.join(flag[2:] for flag in lacking)}"
+    machine = machine_for(target, asked)
+    if why := _unable(machine, target):
         yield from (_of_kernel(kernel, None, why) for kernel in kernels)
         return
-    reports = verify_kernels(definitions, target, kernels, compiler=chosen)
+    reports = verify_kernels(definitions, target, kernels, machine=machine)
     yield from map(_of_kernel, kernels, reports)
+
+
+def _unable(machine: Machine, target: Target) -> str:
+    """Why a machine cannot build and run what is for a target, or empty."""
+    try:
+        _ = machine.compiler, machine.command
+    except MorelloError as error:
+        return str(error).partition("\n")[0]
+    lacking = machine.lacks(target.flags, target.features)
+    return f"{machine} lacks {', '.join(lacking)}" if lacking else ""
 
 
 def _of_kernel(kernel: Microkernel, report: KernelReport | None, untried: str = "") -> Verdict:

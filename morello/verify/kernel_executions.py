@@ -17,8 +17,8 @@ from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.target import Microkernel, Target
-from morello.toolchain.compilers import Compiler, find_compiler
-from morello.toolchain.host import require_host
+from morello.runtime.machines import machine_for
+from morello.toolchain.machine import Machine
 from morello.toolchain.sanitizers import require_sanitizers
 from morello.verify.kernel_instances import KernelInstance, kernel_instances
 from morello.verify.kernel_programs import kernel_program
@@ -70,7 +70,7 @@ def verify_kernel(
     kernel: Microkernel,
     *,
     budget: int | None = None,
-    compiler: Compiler | None = None,
+    machine: Machine | None = None,
 ) -> KernelReport:
     """Compile and run one kernel; see `verify_kernels`.
 
@@ -78,7 +78,7 @@ def verify_kernel(
         WrongKernelError: The kernel is wrong.
         MorelloError: As `verify_kernels`.
     """
-    (report,) = verify_kernels(definitions, target, [kernel], budget=budget, compiler=compiler)
+    (report,) = verify_kernels(definitions, target, [kernel], budget=budget, machine=machine)
     if report.failure is not None:
         raise report.failure
     return report
@@ -90,16 +90,16 @@ def verify_kernels(
     kernels: Sequence[Microkernel],
     *,
     budget: int | None = None,
-    compiler: Compiler | None = None,
+    machine: Machine | None = None,
 ) -> list[KernelReport]:
     """Compile kernels of a target, all in one run of the compiler, and compare with the reference.
 
     Args:
         definitions: Operators and emitters.
-        target: Where the kernels are used; the machine must be able to run it.
+        target: Where the kernels are used.
         kernels: Kernels of the target.
         budget: The most instances of each kernel that are tried; none as `kernel_instances`.
-        compiler: Which compiler; it must have the sanitizers. None finds one.
+        machine: Where they are run; it must have the sanitizers. None is the target's.
 
     Returns:
         A report for each kernel, in order.
@@ -107,12 +107,12 @@ def verify_kernels(
     Raises:
         MorelloError: The machine lacks instructions, or the compiler has no sanitizers.
     """
-    chosen = compiler or find_compiler()
-    require_host(target.flags, f"what is compiled for '{target.name}'", chosen)
-    require_sanitizers(chosen)
+    machine = machine or machine_for(target)
+    machine.require(target.flags, target.features, f"what is compiled for '{target.name}'")
+    require_sanitizers(machine)
     prepared = [_prepare(definitions, target, kernel, budget) for kernel in kernels]
     trials = [found for found in prepared if isinstance(found, list)]
-    outcomes = iter(_outcomes(trials, target.flags, chosen))
+    outcomes = iter(_outcomes(trials, target.flags, machine))
     return [
         _report(target, kernel, found, next(outcomes))
         if isinstance(found, list)
@@ -141,18 +141,18 @@ def _prepare(
 
 
 def _outcomes(
-    trials: Sequence[list[Trial]], flags: Sequence[str], compiler: Compiler
+    trials: Sequence[list[Trial]], flags: Sequence[str], machine: Machine
 ) -> list[list[Outcome] | NotBuiltError]:
     """Run the trials of several kernels; where C does not compile, find out whose it is."""
     flat = [(number, trial.case) for number, group in enumerate(trials) for trial in group]
     try:
-        outcomes = iter(run_cases([c for _, c in flat], [n for n, _ in flat], flags, compiler))
+        outcomes = iter(run_cases([c for _, c in flat], [n for n, _ in flat], flags, machine))
     except NotBuiltError as error:
         if len(trials) == 1:
             return [error]
         half = len(trials) // 2
         parts = (trials[:half], trials[half:])
-        return [found for part in parts for found in _outcomes(part, flags, compiler)]
+        return [found for part in parts for found in _outcomes(part, flags, machine)]
     return [[next(outcomes) for _ in group] for group in trials]
 
 

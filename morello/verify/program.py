@@ -23,7 +23,8 @@ from morello.reference.goals import goal_reference
 from morello.reference.inputs import KINDS, make_all
 from morello.reference.partial import Selection, taken, whole
 from morello.reference.steps import Steps
-from morello.runtime.library import CompiledFunction, Passed
+from morello.runtime.execution import Executable
+from morello.runtime.library import Passed
 from morello.runtime.signature import Signature, allocate
 from morello.verify.sample import Sample, sample_of
 
@@ -67,7 +68,7 @@ class VerificationReport:
 def verify_function(
     goal: Goal,
     signature: Signature,
-    function: CompiledFunction,
+    function: Executable,
     *,
     body: Node | None = None,
     flushes: bool = False,
@@ -77,7 +78,7 @@ def verify_function(
     Args:
         goal: What it should compute.
         signature: Its arguments.
-        function: The function.
+        function: The function, or a program that runs it.
         body: Its program: a sample of a large output has elements where loops of it end.
         flushes: One of its kernels says that it flushes subnormal numbers.
 
@@ -103,7 +104,7 @@ def verify_function(
 
 
 def _run(
-    signature: Signature, function: CompiledFunction, passed: Sequence[Passed], *, twice: bool
+    signature: Signature, function: Executable, passed: Sequence[Passed], *, twice: bool
 ) -> dict[str, Array]:
     """All outputs by name; the same in two runs, or else one is enough."""
     runs = []

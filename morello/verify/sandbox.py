@@ -15,12 +15,15 @@ from pathlib import Path
 
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import CSource
-from morello.toolchain.compilers import Compiler
+from morello.toolchain.machine import Machine
 from morello.toolchain.process import Completed, run_command
 from morello.toolchain.sanitizers import SANITIZER_OPTIONS, build_sanitized
 
-RUN_SECONDS = 30.0
+RUN_SECONDS, RUN_SECONDS_UNDER_RUNNER = 30.0, 900.0
 """How long all functions together may take: they are small."""
+
+PROGRAM = "program"
+"""Its file's name."""
 
 REPORT_LINES = 12
 _ERROR = "error: "
@@ -138,7 +141,7 @@ Outcome = list[tuple[bytes, ...]] | str
 
 
 def run_cases(
-    cases: Sequence[Case], groups: Sequence[object], flags: Sequence[str], compiler: Compiler
+    cases: Sequence[Case], groups: Sequence[object], flags: Sequence[str], machine: Machine
 ) -> list[Outcome]:
     """Build all functions and run them.
 
@@ -147,7 +150,7 @@ def run_cases(
         groups: One for each case, equal ones side by side; when a function is stopped, the others
             of its group are not run, and share its outcome.
         flags: Flags of the compiler that any of them needs.
-        compiler: Which compiler; it must have the sanitizers.
+        machine: Where they run; it must have the sanitizers.
 
     Raises:
         NotBuiltError: They do not compile.
@@ -161,26 +164,26 @@ def run_cases(
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
         here = Path(directory)
         try:
-            program = build_sanitized(files, compiler, flags, here / "program")
+            build_sanitized(files, machine, flags, here / PROGRAM)
         except MorelloError as error:
             raise NotBuiltError(str(error), help=error.help) from error
         with (here / "inputs").open("wb") as file:
             file.writelines(argument for c in cases for run in c.runs for argument in run)
         while len(outcomes) < len(cases):
-            outcomes += _go_on(program, here, cases, groups, len(outcomes))
+            outcomes += _go_on(machine, here, cases, groups, len(outcomes))
     return outcomes
 
 
 def _go_on(
-    program: Path, here: Path, cases: Sequence[Case], groups: Sequence[object], first: int
+    machine: Machine, here: Path, cases: Sequence[Case], groups: Sequence[object], first: int
 ) -> list[Outcome]:
     """Outcomes of the cases from ``first`` on, up to one that is stopped, and its group."""
     results = here / "results"
     results.unlink(missing_ok=True)
     try:
         done = run_command(
-            (str(program), str(first)),
-            timeout=RUN_SECONDS,
+            machine.running(here / PROGRAM, str(first)),
+            timeout=_seconds(machine),
             directory=here,
             environment=SANITIZER_OPTIONS,
         )
@@ -195,7 +198,11 @@ def _go_on(
     if done is not None and done.status in (0, 3):
         raise MorelloError(f"the harness of the kernels fails\n{done.report(REPORT_LINES)}")
     same = [i for i in range(stopped, len(cases)) if groups[i] == groups[stopped]]
-    return [*outcomes, *(_stopped(done) for _ in same)]
+    return [*outcomes, *(_stopped(done, machine) for _ in same)]
+
+
+def _seconds(machine: Machine) -> float:
+    return RUN_SECONDS if machine.is_here else RUN_SECONDS_UNDER_RUNNER
 
 
 def _outcomes(cases: Sequence[Case], results: bytes) -> list[Outcome]:
@@ -214,9 +221,9 @@ def _outcomes(cases: Sequence[Case], results: bytes) -> list[Outcome]:
     return outcomes
 
 
-def _stopped(done: Completed | None) -> str:
+def _stopped(done: Completed | None, machine: Machine) -> str:
     if done is None:
-        return f"it does not end within {RUN_SECONDS:g} seconds"
+        return f"it does not end within {_seconds(machine):g} seconds"
     if done.status == WROTE_BEFORE:
         return "it writes before the beginning of one of its operands"
     return f"it is stopped by the sanitizers, or by the processor\n{done.report(REPORT_LINES)}"

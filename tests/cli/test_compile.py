@@ -11,7 +11,7 @@ import pytest
 
 from morello.cli.outputs import MARK
 from morello.definitions import Definitions
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 from tests.cli.conftest import SMALL, Run
 
 pytestmark = pytest.mark.usefixtures("known_small_spec")
@@ -186,10 +186,10 @@ def test_what_cannot_be_verified_here_says_why(
     run: Run, small_spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program for another machine: which instructions this one lacks."""
-    monkeypatch.setattr("morello.cli.compile.host_lacks", lambda flags: ["-mavx9", "-mfoo"])
+    monkeypatch.setattr(Machine, "lacks", lambda self, flags, features: ["avx9", "foo"])
     last = run("compile", small_spec).stdout.splitlines()[-1]
     assert last == (
-        "not verified: this processor lacks avx9, foo; add --verify on one that has them"
+        "not verified: this processor lacks avx9, foo; add --verify on one that has them, or --run"
     )
 
 
@@ -327,9 +327,9 @@ def test_native_is_a_target_that_this_machine_runs(
     """No other that it can run inherits more; and the program runs."""
     result = run("compile", quick_spec, "-t", "native", "--verify", "--json")
     chosen = definitions.targets[json.loads(result.stdout)["target"]]
-    assert not host_lacks(chosen.flags)
+    assert not Machine().lacks(chosen.flags)
     for target in definitions.targets.values():
-        assert host_lacks(target.flags) or len(target.lineage) <= len(chosen.lineage)
+        assert Machine().lacks(target.flags) or len(target.lineage) <= len(chosen.lineage)
 
 
 def test_explain_shows_plan_costs_and_work(run: Run, small_spec: Path) -> None:

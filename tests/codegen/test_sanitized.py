@@ -11,6 +11,7 @@ from morello.reference.compare import check_close
 from morello.reference.goals import goal_reference
 from morello.runtime.program import built_program
 from morello.toolchain.compilers import supports_openmp
+from morello.toolchain.machine import Machine
 from tests.end_to_end.kernels import compiled, compiler, compilers, small_inputs, to_run
 
 CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
@@ -83,7 +84,7 @@ def test_nothing_is_touched_but_the_arguments(
     if not with_openmp:
         source = replace(source, flags=tuple(f for f in source.flags if f != "-fopenmp"))
     with built_program(
-        source, kernel.signature, compiler=compiler(kind), sanitize=True, both_entries=True
+        source, kernel.signature, machine=Machine(compiler(kind)), sanitize=True, both_entries=True
     ) as program:
         outputs = program.results(*inputs)
     results = zip(

@@ -23,7 +23,7 @@ from morello.toolchain.compilers import find_compiler
 from morello.toolchain.process import run_command
 from tests.documentation.blocks import FENCE, PROJECT, Block
 
-RUN = ("morello ", "cc ", "cmake ", "head ", "python ", "./")
+RUN = ("morello ", "cc ", "cmake ", "head ", "python ", "./", "aarch64-linux-gnu-gcc ", "qemu-")
 """How commands begin that are run; others are for the reader's own environment."""
 
 NOT_RUN = ("python -m pip ", "python -m benchmarks.", "python docs/site/")

@@ -17,7 +17,7 @@ from morello.errors import MorelloError
 from morello.language.source import Source
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 from morello.toolchain.process import run_command
 from tests.documentation.blocks import IDS, PAGES, PROJECT, Block, blocks_of
 from tests.documentation.commands import (
@@ -96,7 +96,7 @@ def _check_commands(block: Block, shown: str | None, place: str) -> None:
 
 
 def _run_c(block: Block, directory: Path) -> None:
-    if lacking := host_lacks(FLAGS):
+    if lacking := Machine().lacks(FLAGS):
         pytest.skip(f"its processor lacks {', '.join(lacking)}")
     sources = {p.name: p.read_text() for p in directory.glob("*.[ch]")}
     sources["program.c"] = block.text

@@ -19,7 +19,7 @@ from morello.definitions import Definitions, load_definitions
 from morello.ir.target import Level, Target
 from morello.memo.memo import Memo
 from morello.toolchain.compilers import Compiler, describe
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -270,9 +270,9 @@ def runnable(kernel: morello.Kernel) -> morello.Kernel:
 
 
 def _need(flags: Sequence[str]) -> None:
-    lacking = host_lacks(flags)
+    lacking = Machine().lacks(flags)
     if lacking:
-        pytest.skip(f"this machine lacks {', '.join(f[2:] for f in lacking)}")
+        pytest.skip(f"this machine lacks {', '.join(lacking)}")
 
 
 def to_run(make: Callable[..., morello.Kernel], *arguments: Any, **options: Any) -> morello.Kernel:

@@ -15,7 +15,7 @@ import pytest
 
 import morello
 from morello.definitions import load_definitions
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 
 from .kernels import EXAMPLES, small_inputs, small_machines
 
@@ -134,7 +134,7 @@ def example(request: pytest.FixtureRequest) -> tuple[str, morello.Kernel]:
     if spec not in PRODUCTS:
         machines = load_definitions() if spec in INSTALLED else small_machines()
         kernel = morello.compile(EXAMPLES / file, spec=spec, defines=sizes, definitions=machines)
-        if not host_lacks(kernel.c_source.flags):
+        if not Machine().lacks(kernel.c_source.flags):
             return spec, kernel
     return spec, morello.compile(
         EXAMPLES / file,

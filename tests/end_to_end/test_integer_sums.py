@@ -10,7 +10,7 @@ import pytest
 
 import morello
 from morello.toolchain.build import build
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 
 from .kernels import Array, compiler, compilers
 
@@ -47,7 +47,7 @@ def test_rows_of_integers(
     call: str, dtype: str, kind: str, flags: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Several partial results side by side are all in the result: gcc 12.2 lost some of them."""
-    if host_lacks(flags):
+    if Machine().lacks(flags):
         pytest.skip("this machine lacks AVX2")
     text = f"spec s() {{ input x: {dtype}[3, {LENGTH}] output y: {dtype}[3] y = {call} }}"
     kernel = morello.compile(text, target="x86.scalar")

@@ -13,7 +13,7 @@ from morello.definitions import load_definitions
 from morello.errors import MorelloError, UsageError
 from morello.language.source import Source
 from morello.memo.memo import Memo
-from morello.toolchain import host
+from morello.toolchain import machine
 
 from .kernels import SPECS, small_inputs, to_run
 
@@ -88,8 +88,8 @@ def test_a_target_that_cannot_run_here_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before anything is searched."""
-    monkeypatch.setattr(host, "features", frozenset)
-    monkeypatch.setattr(host, "_answer", lambda *_: "lacks")
+    monkeypatch.setattr(machine, "listed_features", frozenset)
+    monkeypatch.setattr(machine, "_answer", lambda *_: "lacks")
     memo = Memo()
     with pytest.raises(MorelloError, match="'product' cannot run on this machine"):
         morello.compile(SPECS["matmul"], defines=SIZES, target="x86.avx512", measure=2, memo=memo)

@@ -76,7 +76,7 @@ class TestCalls:
         kernel = morello.compile(SPECS["relu"], defines={"N": 5}, target="x86.scalar")
         built: list[Signature] = []
 
-        def slow(source: Any, signature: Signature) -> object:
+        def slow(source: Any, signature: Signature, machine: Any) -> object:
             built.append(signature)
             threading.Event().wait(0.1)
             return object()
@@ -89,7 +89,7 @@ class TestCalls:
     def test_two_kernels_are_built_side_by_side(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Neither waits for the other's C compiler."""
         both = threading.Barrier(2, timeout=10)
-        monkeypatch.setattr(execution, "build_function", lambda source, signature: both.wait())
+        monkeypatch.setattr(execution, "build_function", lambda *_: both.wait())
         options: dict[str, Any] = {"defines": {"N": 5}, "target": "x86.scalar"}
         kernels = [morello.compile(SPECS["relu"], **options) for _ in range(2)]
         assert [0, 1] == sorted(at_once(2, lambda number: kernels[number].function))

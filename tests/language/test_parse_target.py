@@ -37,6 +37,8 @@ def test_target() -> None:
           page 4 KiB
           flags "-mavx2", "-mfma";
           headers "immintrin.h"
+          features "asimd", "bf16"
+          compiler "arm-cc"; runner "qemu -L /x"
           level mem { line 64 }
           level reg { capacity 16 vectors; vector 4, 32; not addressable }
           coefficient fma = 0.5 cycles "one multiply-add"   # measured: 0.498
@@ -52,6 +54,9 @@ def test_target() -> None:
         page=4096,
         flags=("-mavx2", "-mfma"),
         headers=("immintrin.h",),
+        features=("asimd", "bf16"),
+        compiler="arm-cc",
+        runner="qemu -L /x",
         levels=(
             target_ast.LevelDecl("mem", (("line", (64,)),), False, (), span=AT),
             target_ast.LevelDecl(
@@ -71,7 +76,9 @@ def test_target() -> None:
 
 
 def test_empty_target() -> None:
-    expected = target_ast.TargetDecl("t", AT, "", None, None, (), None, (), (), (), (), span=AT)
+    expected = target_ast.TargetDecl(
+        "t", AT, "", None, None, (), None, (), (), (), None, None, (), (), span=AT
+    )
     assert expected == target("")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from morello.plugins import GROUP
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 from tests.plugins.environment import Environment
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "plugins"
@@ -55,7 +55,7 @@ def _commands(page: Path) -> list[list[str]]:
     lines = [line.strip() for line in page.read_text().splitlines() if line.startswith("    ")]
     found = [shlex.split(line)[1:] for line in lines if line.startswith("morello ")]
     assert found, page
-    runs = not host_lacks(("-mavx2",)) or "avx2" not in page.read_text()
+    runs = not Machine().lacks(("-mavx2",)) or "avx2" not in page.read_text()
     return [
         words for words in found if "--execute" not in words and (runs or "--verify" not in words)
     ]

@@ -35,7 +35,7 @@ from morello.runtime.signature import (
     check_overlap,
     signature_of,
 )
-from morello.toolchain import host
+from morello.toolchain import machine
 from morello.toolchain.addresses import address_of
 from morello.toolchain.build import build
 from morello.toolchain.compilers import Compiler
@@ -406,9 +406,9 @@ def test_libraries_that_cannot_be_loaded(
     other = build({"f.c": "int x;\n"}, compiler, (), tmp_path / "f.so")
     with pytest.raises(MorelloError, match="has no function 'add'"):
         load(other, ADD)
-    monkeypatch.setattr(host, "_answer", lambda compiler, feature: "lacks")
+    monkeypatch.setattr(machine, "_answer", lambda machine, feature: "lacks")
     with pytest.raises(MorelloError, match=r"'add' cannot run on this machine: .* lacks magic"):
-        load(other, ADD, flags=("-mmagic",), compiler=compiler)
+        load(other, ADD, flags=("-mmagic",), machine=machine.Machine(compiler))
 
 
 def test_signatures_come_from_programs() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from morello.errors import UsageError
 from morello.runtime import timing
-from morello.runtime.timing import Timing, contender, repeated, time_alternately, time_call
+from morello.runtime.timing import Timing, contender, repeated, time_alternately, time_functions
 from morello.toolchain.compilers import Compiler
 from tests.runtime.functions import build_add
 
@@ -18,7 +18,7 @@ from tests.runtime.functions import build_add
 def test_a_function_is_timed(compiler: Compiler, tmp_path: Path, driver: bool) -> None:
     add = build_add(compiler, tmp_path, driver=driver)
     x, y = np.arange(10, dtype=np.float32), np.zeros(10, np.float32)
-    result = time_call(add, [x, x, y], repeats=5, warmup=1, min_seconds=1e-4)
+    result = time_functions({"it": add}, [x, x, y], repeats=5, warmup=1, min_seconds=1e-4)["it"]
     assert np.array_equal(2 * x, y)
     assert len(result.runs) == 5
     assert result.batch > 1

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from morello.toolchain.build import build
-from morello.toolchain.compilers import find_compiler, supports_sanitizers
+from morello.toolchain.compilers import find_compiler
+from morello.toolchain.machine import Machine
+from morello.toolchain.sanitizers import supports_sanitizers
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +26,7 @@ def run_sanitized(source: Path, script: str, directory: Path) -> None:
         directory: Where the library is built.
     """
     compiler = find_compiler()
-    if compiler.kind != "gcc" or not supports_sanitizers(compiler):
+    if compiler.kind != "gcc" or not supports_sanitizers(Machine(compiler)):
         pytest.skip("needs gcc's sanitizers")
     output = directory / f"{source.stem}.so"
     library = build({source.name: source.read_text()}, compiler, (), output, sanitize=True)

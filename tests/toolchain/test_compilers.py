@@ -16,10 +16,11 @@ from morello.toolchain.compilers import (
     describe,
     find_compiler,
     supports_openmp,
-    supports_sanitizers,
     try_program,
     unsupported_flags,
 )
+from morello.toolchain.machine import Machine
+from morello.toolchain.sanitizers import supports_sanitizers
 
 Fake = Callable[[str, str], Path]
 
@@ -155,10 +156,10 @@ def test_a_compiler_without_openmp_or_sanitizers_is_recognised(
     poor = describe((str(fake("poor", f'{refuse}\nexec {real} "$@"')),))
     assert try_program(poor, "int main(void) { return 0; }\n") is not None
     assert not supports_openmp(poor)
-    assert not supports_sanitizers(poor)
+    assert not supports_sanitizers(Machine(poor))
     drop = 'for a; do shift; case $a in -fsanitize*) ;; *) set -- "$@" "$a";; esac; done'
     deaf = describe((str(fake("deaf", f'{drop}\nexec {real} "$@"')),))
-    assert not supports_sanitizers(deaf)
-    assert supports_sanitizers(compiler)
+    assert not supports_sanitizers(Machine(deaf))
+    assert supports_sanitizers(Machine(compiler))
     generous = Compiler((str(fake("generous", 'for last; do :; done; : > "$last"')),), "other", "")
     assert supports_openmp(generous)

@@ -13,7 +13,8 @@ from morello.definitions import load_definitions
 from morello.errors import MorelloError
 from morello.language.source import Source
 from morello.toolchain.compilers import Compiler
-from morello.verify import declared, rule_instances, rules
+from morello.toolchain.machine import Machine
+from morello.verify import rule_instances, rules
 from morello.verify.declared import NO_INSTANCE, verify_declared
 
 RULES = """
@@ -82,7 +83,7 @@ def test_what_nothing_reaches_is_not_called_right() -> None:
 
 def test_kernels_for_another_machine_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are left out with the names of what is missing."""
-    monkeypatch.setattr(declared, "host_lacks", lambda flags, compiler: ["-mwings", "-mfins"])
+    monkeypatch.setattr(Machine, "lacks", lambda self, flags, features: ["wings", "fins"])
     found = _executed(Source("a.mtarget", KERNELS))
     assert found == {"kernel 'one'": (True, "this machine lacks wings, fins")}
 
@@ -100,7 +101,7 @@ def test_kernels_that_the_compiler_refuses_say_so() -> None:
 def test_a_compiler_without_sanitizers_is_an_error() -> None:
     """Rather than kernels that are blamed for it."""
     source = Source("a.mtarget", KERNELS)
-    nothing = Compiler(("/nowhere/cc",), "other", "none")
+    nothing = Machine(Compiler(("/nowhere/cc",), "other", "none"))
     with pytest.raises(MorelloError, match="/nowhere/cc"):
         list(verify_declared(load_definitions([source]), [source], nothing))
 

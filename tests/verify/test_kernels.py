@@ -9,7 +9,7 @@ import pytest
 from morello.definitions import Definitions, load_definitions
 from morello.ir.target import Microkernel
 from morello.language.source import Source
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 from morello.verify import kernel_instances as kernel_instances_module
 from morello.verify import sandbox
 from morello.verify.kernel_executions import (
@@ -51,7 +51,7 @@ WRONG = [
 
 def _need_machine(definitions: Definitions, target: str, kernel: str) -> None:
     """What cannot run here is skipped, with its name and what is missing."""
-    lacking = host_lacks(definitions.targets[target].flags)
+    lacking = Machine().lacks(definitions.targets[target].flags)
     if lacking:
         pytest.skip(f"{kernel}: {target} needs {', '.join(lacking)}")
 

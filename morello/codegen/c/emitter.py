@@ -77,7 +77,10 @@ class CEmitter:
         }
         source = _template("source.c.jinja").render(context)
         header = _template("header.h.jinja").render(context)
-        return CSource(name, source, header, flags, workspace, tuple(p.name for p in packers))
+        packing = tuple(p.name for p in packers)
+        return CSource(
+            name, source, header, flags, workspace, packing, features=program.target.features
+        )
 
 
 @cache

@@ -32,7 +32,8 @@ class CSource:
 
     ``name`` is the function's name: the program's, changed where C reserves it. ``flags`` are what
     the compiler needs beyond the language's standard; ``workspace_bytes`` is what
-    ``NAME_workspace_size()`` returns, a multiple of 64.
+    ``NAME_workspace_size()`` returns, a multiple of 64. ``features`` are those of a processor that
+    the code needs, besides what flags of the form ``-mFEATURE`` say.
 
     The functions: ``void NAME(arguments..., void *workspace)``, with a workspace aligned to 64
     bytes; ``size_t NAME_workspace_size(void)``; and ``int NAME_run(arguments...)``, which owns a
@@ -49,6 +50,7 @@ class CSource:
     flags: tuple[str, ...]
     workspace_bytes: int
     packing_functions: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
 
 class Emitter(Protocol):

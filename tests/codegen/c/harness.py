@@ -14,7 +14,8 @@ from morello.ir.programs.tree import Program
 from morello.runtime.program import built_program
 from morello.runtime.signature import signature_of
 from morello.toolchain.build import build
-from morello.toolchain.compilers import Compiler, describe
+from morello.toolchain.compilers import describe
+from morello.toolchain.machine import Machine
 
 WARNINGS = ("-Wpedantic",)
 """Besides those that everything is compiled with."""
@@ -22,9 +23,9 @@ WARNINGS = ("-Wpedantic",)
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A C compiler, and whether its programs run under the sanitizers."""
+    """A machine, and whether its programs run under the sanitizers."""
 
-    compiler: Compiler
+    machine: Machine
     sanitize: bool = False
 
 
@@ -33,7 +34,7 @@ def builds() -> tuple[Build, ...]:
     every = (("gcc", True), ("gcc", False), ("clang-19", False), ("clang", False))
     found = [(path, sanitize) for name, sanitize in every if (path := shutil.which(name))]
     assert found, "the tests of emitted C need gcc or clang"
-    return tuple(Build(describe((path,)), sanitize) for path, sanitize in found[:3])
+    return tuple(Build(Machine(describe((path,))), sanitize) for path, sanitize in found[:3])
 
 
 def run_everywhere(
@@ -47,20 +48,21 @@ def compile_only(code: CSource, directory: Path, *flags: str) -> None:
     """Compile the source with every build's compiler and these flags."""
     for made in builds():
         every = (*WARNINGS, *code.flags, *flags)
-        build({f"{code.name}.c": code.source}, made.compiler, every, directory / "library.so")
+        files = {f"{code.name}.c": code.source}
+        build(files, made.machine.compiler, every, directory / "library.so")
 
 
 def _run(
     program: Program, code: CSource, inputs: list[np.ndarray[Any, Any]], made: Build
 ) -> list[np.ndarray[Any, Any]]:
-    openmp = made.compiler.kind == "gcc"  # without it, pragmas must not disturb
+    openmp = made.machine.compiler.kind == "gcc"  # without it, pragmas must not disturb
     code = replace(code, flags=tuple(f for f in code.flags if f != "-fopenmp" or openmp))
     signature = signature_of(program, code)
     given = [a.pack(v) for a, v in zip(signature.inputs, inputs, strict=True)]
     with built_program(
         code,
         signature,
-        compiler=made.compiler,
+        machine=made.machine,
         flags=WARNINGS,
         sanitize=made.sanitize,
         both_entries=True,

@@ -106,8 +106,9 @@ def test_header_is_c_plus_plus_too(compiler: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_source_agrees_with_its_header(tmp_path: Path) -> None:
-    """One translation unit may see both."""
+def test_source_agrees_with_its_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One translation unit may see both. What is included is not first, and not precompiled."""
+    monkeypatch.delenv("CPATH", raising=False)
     code = CEmitter().emit(tiled_matmul(targets()["x86.avx2"], (3, 4, 20), 2), EmitOptions())
     compile_only(replace(code, source=code.header + code.source), tmp_path)
 

@@ -14,7 +14,7 @@ from morello.ir.dtypes import BF16, DTYPES
 from morello.ir.layout import Layout
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Affine, Block, Node, Program
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 
 from .build import at, buffer, call, loop, parallel, program, tensor, view, whole
 from .definitions import operation, runnable, targets
@@ -156,7 +156,7 @@ def test_the_part_after_the_last_one_is_only_asked_for(name: str) -> None:
 def test_each_thread_has_tiles_of_its_own() -> None:
     """A kernel that stands between calls, in both parts of a parallel loop, and after it."""
     target = targets()["x86.amx"]
-    if lacking := host_lacks(target.flags):
+    if lacking := Machine().lacks(target.flags):
         pytest.skip(f"this processor lacks {', '.join(lacking)}")
     a = tensor("a", (96, 128), dtype="u8", role="input")
     b = tensor("b", (128, 32), dtype="s8", layout=Layout((1, 0), 4), role="input")

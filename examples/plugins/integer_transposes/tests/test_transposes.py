@@ -8,7 +8,7 @@ import pytest
 
 import morello
 from morello.definitions import load_definitions
-from morello.toolchain.host import host_lacks
+from morello.toolchain.machine import Machine
 from morello.verify.declared import verify_declared
 
 SPEC = Path(__file__).parent.parent / "turned.mspec"
@@ -32,6 +32,6 @@ def test_a_transpose_uses_it() -> None:
     kernel = morello.compile(SPEC)
     assert NAME in kernel.plan.render()
     assert "transpose_s32_8x8(" in kernel.source
-    if host_lacks(kernel.program.target.flags):
+    if Machine().lacks(kernel.program.target.flags):
         pytest.skip("this machine has no AVX2")
     kernel.verify()
