@@ -86,6 +86,7 @@ def encode_axes(axes: Axes) -> bytes:
     return b"".join(_axes_out(axes))
 
 
+@lru_cache(maxsize=1024)
 def decode_axes(data: bytes) -> Axes:
     """The axes that ``encode_axes`` was given.
 
@@ -204,6 +205,9 @@ class _Reader:
         return part
 
     def number(self) -> int:
+        if self._at < len(self._content) and (first := self._content[self._at]) < 0x80:
+            self._at += 1  # most are of one byte
+            return first
         value = 0
         for place in range(_MAX_NUMBER_BYTES):
             (byte,) = self.take(1)

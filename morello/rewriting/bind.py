@@ -15,8 +15,8 @@ result, a *shared binding*, is that of all variants, of all families, which agre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, product
 from math import prod
@@ -80,6 +80,34 @@ class SharedBinding:
 
 NEVER_APPLIES = SharedBinding(np.asarray(False), np.asarray(0.0), (), ())
 """Of an alternative that does not apply to any Spec of its box."""
+
+
+def where_chosen(shared: SharedBinding, places: Sequence[int], where: Array) -> SharedBinding:
+    """The same binding with some of its tile sizes, and only where those were chosen.
+
+    Args:
+        shared: One that applies somewhere.
+        places: Which of its tile sizes, or 0 of a binding without.
+        where: For each of them, which Specs of the box chose it.
+    """
+    if not shared.tiles:
+        return replace(shared, mask=shared.mask & where[0])
+    rank, every = where.ndim, slice(None) if len(places) == len(shared.tiles) else list(places)
+
+    def chosen(array: Size) -> Array:
+        found = np.asarray(array)
+        return found if found.ndim < rank or len(found) == 1 else found[every]
+
+    uses = tuple(
+        replace(use, weight=chosen(use.weight), coordinates=tuple(map(chosen, use.coordinates)))
+        for use in shared.uses
+    )
+    return SharedBinding(
+        chosen(shared.mask) & where,
+        chosen(shared.cost),
+        uses,
+        tuple(shared.tiles[place] for place in places),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,13 +25,13 @@ from morello.ir.layout import contiguity, cuts, panel
 from morello.ir.numeric import Ints
 from morello.ir.spec import Family, Spec, Variant
 from morello.rewriting.alternatives import Alternative, Context, tiles_below
-from morello.rewriting.bind import Bound, bind, bound
+from morello.rewriting.bind import Bound, SharedBinding, bound, where_chosen
 from morello.rewriting.parts import stays_packed
 from morello.rewriting.references import spec_ref
-from morello.search.planning.bindings import BindingCache, Needed, needed
+from morello.search.planning.bindings import BindingCache, Needed
 from morello.search.planning.families import FamilyGraph, FamilyNode
 from morello.search.tables.box import IRRELEVANT, Box, tiling_closure
-from morello.search.tables.memo_backend import Chosen, MemoBackend
+from morello.search.tables.memo_backend import MemoBackend
 from morello.search.tables.options import Option
 
 
@@ -115,11 +115,11 @@ def plan_tasks(
             cells += box.cells
             if cells > limit:
                 raise TooManySpecsError(limit)
-            chosen = _chosen(context, memo, node, variant, box)
+            chosen = _chosen(context, bindings, memo, node, variant, box)
             bounds = []
             applicable = _applicable(context, bindings, node, variant, box)
-            for alternative, found in applicable if chosen is None else chosen:
-                bounds.append(bound(alternative, found.shared, variant))
+            for alternative, found, shared in applicable if chosen is None else chosen:
+                bounds.append(bound(alternative, shared, variant))
                 _add_demand(demand, ignored, bounds[-1], found, variant)
             tasks.append(Task(variant, box, tuple(bounds), chosen is not None))
             report(len(tasks))
@@ -256,14 +256,18 @@ def _sorted(values: Set[int]) -> Ints:
     return np.asarray(sorted(values), dtype=np.int64)
 
 
+_Applicable = tuple[Alternative, Needed, SharedBinding]
+"""An alternative, its demand, and the binding that is to be solved with."""
+
+
 def _applicable(
     context: Context, bindings: BindingCache, node: FamilyNode, variant: Variant, box: Box
-) -> Iterator[tuple[Alternative, Needed]]:
+) -> Iterator[_Applicable]:
     """Alternatives that apply somewhere in the box."""
     for alternative, tiles in _with_tiles(context, node, box):
         found = bindings.find(alternative, variant, box, tiles)
         if found is not None:
-            yield alternative, found
+            yield alternative, found, found.shared
 
 
 def _with_tiles(
@@ -277,46 +281,34 @@ def _with_tiles(
             yield alternative, tiles
 
 
-_Applicable = list[tuple[Alternative, Needed]]
-
-
 def _chosen(
-    context: Context, memo: MemoBackend, node: FamilyNode, variant: Variant, box: Box
-) -> _Applicable | None:
+    context: Context,
+    bindings: BindingCache,
+    memo: MemoBackend,
+    node: FamilyNode,
+    variant: Variant,
+    box: Box,
+) -> list[_Applicable] | None:
     """Alternatives where they were chosen, if that is known.
 
-    What is known is believed if every choice applies where it was made.
+    What is known is believed if every choice applies where it was made. The demand is that of the
+    alternatives wherever they apply: the search that made the choices had it, too, and all variants
+    that share a binding have it already.
     """
     # A page that was rejected is not found again, so that this ends.
     while (chosen := memo.find(context, variant, box)) is not None:
-        found: _Applicable = []
+        found: list[_Applicable] = []
         applied = chosen.table < 0
         for alternative, tiles in _with_tiles(context, node, box):
-            there = _where_chosen(context, variant, alternative, box, tiles, chosen)
+            options = [Option(alternative, tile) for tile in tiles or (None,)]
+            places = [place for place, o in enumerate(options) if chosen.has(o)]
+            there = bindings.find(alternative, variant, box, tiles) if places else None
             if there is not None:
-                found.append((alternative, there))
-                mask = there.shared.mask
-                applied |= mask.any(axis=0) if there.shared.tiles else mask
+                where = chosen.where([options[place] for place in places])
+                shared = where_chosen(there.shared, places, where)
+                found.append((alternative, there, shared))
+                applied |= shared.mask.any(axis=0) if shared.tiles else shared.mask
         if applied.all():
             return found
         memo.reject(context, variant, box)
     return None
-
-
-def _where_chosen(
-    context: Context,
-    variant: Variant,
-    alternative: Alternative,
-    box: Box,
-    tiles: tuple[int, ...],
-    chosen: Chosen,
-) -> Needed | None:
-    """An alternative where it was chosen, if anywhere."""
-    options = [Option(alternative, tile) for tile in tiles or (None,)]
-    options = [option for option in options if chosen.has(option)]
-    if not options:
-        return None
-    sizes = tuple(o.tile for o in options if o.tile is not None)
-    shared = bind(context, variant, alternative, box.open_grid, sizes).shared
-    where = chosen.where(options)
-    return needed(replace(shared, mask=shared.mask & (where if sizes else where[0])))
