@@ -93,6 +93,18 @@ def test_seconds_and_bytes_are_converted_at_fixed_rates() -> None:
     assert Budget().limit(1000) is None
 
 
+def test_seconds_that_a_coarser_plan_would_take_may_be_spent_on_specs() -> None:
+    """So a budget makes no search slower than it is without one."""
+    planning = 10 * SECONDS_A_FAMILY
+    for seconds, allowed in ((0.1, planning), (planning, planning), (1.0, 1.0)):
+        budget = Budget(seconds=planning + seconds)
+        specs = int(allowed * SPECS_A_SECOND)
+        assert budget.limit(10, finest=True) == pytest.approx(specs, abs=1)
+    assert Budget(seconds=planning).limit(10, finest=True) == 0
+    assert Budget(seconds=planning + 0.1, specs=3).limit(10, finest=True) == 3
+    assert Budget(specs=3).limit(10, finest=True) == 3
+
+
 def test_several_searches_share_a_budget() -> None:
     """In equal parts; what would be enough is enough for all of them."""
     assert Budget(specs=7, searches=2).limit(100) == 3
@@ -221,14 +233,21 @@ def test_a_coarser_search_never_finds_a_cheaper_program(name: str, goal: Wanted)
 def test_the_same_budget_gives_the_same_program() -> None:
     used, goal = _fine(), GOALS[0]
     spec = goal.spec(used.target)
-    families = len(discover(used, spec.family).nodes)
-    half = _full().cells / 2
-    budget = Budget(seconds=families * SECONDS_A_FAMILY + half / SPECS_A_SECOND)
+    budget = Budget(specs=_full().cells // 2)
     first, second = (search(used, spec, budget=budget) for _ in range(2))
     assert first.coarsening == second.coarsening
     assert first.coarsening is not None
     plans = [one_tree(reconstruct(s, spec), s).to_json() for s in (first, second)]
     assert plans[0] == plans[1]
+
+
+def test_seconds_are_not_saved_by_another_plan_that_takes_more() -> None:
+    used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    families = len(discover(used, spec.family).nodes)
+    half = _full().cells / 2
+    seconds = families * SECONDS_A_FAMILY + half / SPECS_A_SECOND
+    assert search(used, spec, budget=Budget(seconds=seconds)).coarsening is None
 
 
 def test_a_solution_says_what_became_coarser() -> None:

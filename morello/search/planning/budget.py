@@ -80,13 +80,23 @@ class Budget:
         whole = math.ceil(amount)
         return cls(specs=whole) if kind == "specs" else cls(bytes=whole)
 
-    def limit(self, families: int) -> int | None:
-        """Specs that a search may solve if it has so many families; it may be 0."""
+    def limit(self, families: int, *, finest: bool = False) -> int | None:
+        """Specs that a search may solve if it has so many families; it may be 0.
+
+        Args:
+            families: How many it has.
+            finest: Whether its target is the one that was asked for. To plan a coarser one takes
+                seconds for each family once more, and saves some of the Specs. So of a budget in
+                seconds as many Specs are allowed as those seconds would solve.
+        """
         limits = []
         if self.specs is not None:
             limits.append(self.specs // self.searches)
         if self.seconds is not None:
-            left = self.seconds / self.searches - families * SECONDS_A_FAMILY
+            planning = families * SECONDS_A_FAMILY
+            left = self.seconds / self.searches - planning
+            if finest and left > 0:
+                left = max(left, planning)
             limits.append(math.floor(left * SPECS_A_SECOND))
         if self.bytes is not None:
             left_bytes = self.bytes // self.searches - families * BYTES_A_FAMILY

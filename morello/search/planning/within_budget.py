@@ -125,7 +125,8 @@ class _Planner:
     def attempt(self, target: Target) -> tuple[Task, ...] | _Exceeded:
         """The plan for a target, or the limit that it exceeds."""
         graph = self.graph(target)
-        exceeded = self._smallest(len(graph.nodes))
+        finest = target is self._context.target
+        exceeded = self._smallest(len(graph.nodes), finest=finest)
         try:
             return self._plan(target, exceeded.specs)
         except TooManySpecsError:
@@ -133,6 +134,8 @@ class _Planner:
 
     def finest(self, targets: Sequence[Target]) -> tuple[Target, tuple[Task, ...]]:
         """The first target within all limits, and its plan.
+
+        Where seconds are a limit, one that is within it: to plan for more targets takes seconds.
 
         Args:
             targets: Coarser and coarser ones; the first is known to exceed a limit.
@@ -164,6 +167,8 @@ class _Planner:
             else:
                 guess = last - probe > 1
                 last, found = probe, attempted
+                if self._asked.seconds is not None:
+                    break
         return targets[last], found
 
     def _size(self, target: Target) -> float:
@@ -185,11 +190,11 @@ class _Planner:
         """What a limit is called."""
         return f"the {'memory that is free,' if budget is self._memory else 'budget of'} {budget}"
 
-    def _smallest(self, families: int) -> _Exceeded:
+    def _smallest(self, families: int, *, finest: bool = False) -> _Exceeded:
         limits = [
             _Exceeded(budget, specs, families)
             for budget in (self._asked, self._memory)
-            if (specs := budget.limit(families)) is not None
+            if (specs := budget.limit(families, finest=finest)) is not None
         ]
         return min(limits, key=lambda limit: limit.specs)
 
