@@ -18,7 +18,7 @@ from cachetools import Cache, LRUCache
 from morello.errors import UsageError
 from morello.ir.spec import Spec
 from morello.memo.database import Warn
-from morello.memo.pages import Pages
+from morello.memo.pages import Pages, UnreadPages
 from morello.memo.place import is_off
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
@@ -168,7 +168,7 @@ class Memo:
             return self._keep(goal, found)
         if found.intensity(goal) == float("inf"):
             return self._anew(self._pages, goal, search, found)
-        self._pages.keep(found)
+        self._pages.keep(found.context, found.tried)
         recalled = Recalled(
             found.context, self._pages, lambda: self._complete(goal, search), found.coarsening
         )
@@ -207,7 +207,8 @@ class Memo:
     def _complete(self, goal: Spec, search: Search) -> Solution:
         """Search without recalling anything; what is found is kept."""
         with _SEARCHING:
-            return self._keep(goal, search(memo=NullMemo(), single_goal=self._single_goal))
+            memo = NullMemo() if self._pages is None else UnreadPages(self._pages)
+            return self._keep(goal, search(memo=memo, single_goal=self._single_goal))
 
     def _known(self, context: Context, goal: Spec) -> Solution | None:
         with self._lock:
@@ -220,7 +221,7 @@ class Memo:
     def _keep(self, goal: Spec, found: Solution) -> Solution:
         """Keep what was chosen in the file and, if there is a program, all tables in memory."""
         if self._pages is not None:
-            self._pages.keep(found)
+            self._pages.keep(found.context, found.tried)
         implemented(found, goal)
         with self._lock:
             self._next += 1

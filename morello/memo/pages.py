@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
 from morello.ir.spec import Spec, Variant
@@ -13,9 +13,8 @@ from morello.memo.page import ANY, Axes, Choice, Page, page_of
 from morello.memo.records import Record
 from morello.memo.store import Store
 from morello.rewriting.alternatives import Context
-from morello.search.results.solution import Solution
 from morello.search.tables.box import Box
-from morello.search.tables.memo_backend import Chosen
+from morello.search.tables.memo_backend import Chosen, NullMemo
 from morello.search.tables.options import Option
 from morello.search.tables.solved import Solved
 
@@ -68,12 +67,11 @@ class Pages:
             if variant is not None and self.fingerprint(context, variant) == row.fingerprint:
                 yield variant
 
-    def keep(self, found: Solution) -> None:
-        """Write what was chosen, but for what was recalled."""
+    def keep(self, context: Context, solved: Mapping[Variant, Solved]) -> None:
+        """Write what was chosen for variants that were solved."""
         self.store.write_all(
-            Record(*self._key(found.context, variant), _page(solved))
-            for variant, solved in found.solved.items()
-            if variant not in found.recalled
+            Record(self.fingerprint(context, variant), variant_text(variant), _page(found))
+            for variant, found in solved.items()
         )
 
     def fingerprint(self, context: Context, variant: Variant) -> bytes:
@@ -100,6 +98,17 @@ class Pages:
 
     def _reject(self, context: Context, variant: Variant, page: Page, reason: str) -> None:
         self.store.reject(*self._key(context, variant), page.axes, reason)
+
+
+class UnreadPages(NullMemo):
+    """Pages of a store for a search that recalls nothing: it may have to write some."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def keep(self, context: Context, solved: Mapping[Variant, Solved]) -> None:
+        """Write what was chosen for variants that were solved."""
+        self._pages.keep(context, solved)
 
 
 def is_page_of(context: Context, variant: Variant, axes: Axes) -> bool:

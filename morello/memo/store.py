@@ -1,10 +1,10 @@
 """The store: pages of solved families in one file, and the latest of them decoded in memory.
 
 A page is kept under a fingerprint of the definitions that it depends on and the text of its family;
-it answers for every box that its axes cover. The pages of a search are written when it is done, in
-few transactions: a process that ends before has kept none of them, and one that ends meanwhile has
-kept whole ones. What can be wrong with the file is dealt with in ``database.py``: here, it finds
-nothing and keeps nothing.
+it answers for every box that its axes cover. The pages of a search are written when it is done
+or interrupted, in few transactions: a process that is killed before has kept none of them, and one
+that is killed meanwhile has kept whole ones. What can be wrong with the file is dealt with in
+``database.py``: here, it finds nothing and keeps nothing.
 
 The store neither solves nor looks into families and fingerprints. Copies of it to ship are made in
 ``transfer.py``.

@@ -88,7 +88,17 @@ def solve_goal(
         )
         if workers is None:
             workers = available_cores() if planned.specs >= WORTH_WORKERS else 1
-        solved = _solve(planned, workers, report)
+        solved: dict[Variant, Solved] = {}
+        try:
+            _solve(planned, workers, report, solved)
+        except KeyboardInterrupt:
+            # Tables depend on those below alone: what was solved by now is solved for good.
+            memo.keep(planned.context, _solution(planned, solved).tried)
+            raise
+    return _solution(planned, solved)
+
+
+def _solution(planned: Planned, solved: dict[Variant, Solved]) -> Solution:
     return Solution(
         planned.context,
         {family: node.alternatives for family, node in planned.graph.nodes.items()},
@@ -168,11 +178,11 @@ def _solve(
     planned: Planned,
     workers: int,
     report: Callable[[Progress], None],
-) -> dict[Variant, Solved]:
-    """Solve all tasks, children before parents."""
+    solved: dict[Variant, Solved],
+) -> None:
+    """Solve all tasks, children before parents; ``solved`` has what is done, whatever happens."""
     tasks = planned.tasks[::-1]
     tables = _Tables(tasks)
-    solved: dict[Variant, Solved] = {}
     total, families = planned.specs, len(planned.families)
     done = 0
     report(Progress(done, total, "searching", families))
@@ -187,7 +197,6 @@ def _solve(
     numbers = {task.variant: number for number, task in enumerate(tasks)}
     waits = [{numbers[v] for v in task.children if v in numbers} for task in tasks]
     run_in_order(waits, tables.solve, finished, workers)
-    return solved
 
 
 def _silent(_: Progress) -> None:

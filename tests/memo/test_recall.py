@@ -23,7 +23,7 @@ from morello.report.alternatives import Why
 from morello.rewriting.alternatives import Context
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
-from morello.search.search import search, solve_goal
+from morello.search.search import Progress, search, solve_goal
 from morello.search.tables.memo_backend import MemoBackend
 from tests.memo.tables import collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
@@ -142,6 +142,32 @@ def test_what_is_missing_is_solved_from_what_is_there(
             chosen = actual.choices == place
             same = [i for i, o in enumerate(wanted_box.options) if o == option]
             np.testing.assert_array_equal(chosen, wanted_box.choices[picked] == same[0])
+
+
+@pytest.mark.parametrize("ask", [Memo.answers, Memo.solution])
+def test_what_is_solved_before_an_interrupt_is_kept(
+    ask: Callable[..., Solution | Recalled], tmp_path: Path
+) -> None:
+    name, wanted = CASES[0]
+    known, spec = context(name), wanted.spec(context(name).target)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.phase == "searching" and progress.done_cells > progress.total_cells // 2:
+            raise KeyboardInterrupt
+
+    with _store(tmp_path) as store:
+        search = partial(solve_goal, known, spec, progress=interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ask(Memo(store), known, spec, search)
+        assert 0 < len(store.stats()) < len(solved(name, wanted).solved)
+        spy = _Spy(known, spec)
+        found = Memo(store).answers(known, spec, spy)
+        assert found.counts.recalled
+        again = reconstruct(found, spec)
+    assert one_tree(plan_of(name, wanted), solved(name, wanted)).to_json() == (
+        one_tree(again, found).to_json()
+    )
+    assert spy.solved < solved(name, wanted).solved.keys()
 
 
 def test_a_lost_page_is_searched_for_again(tmp_path: Path) -> None:

@@ -58,9 +58,14 @@ class Solution:
         return not self.recalled
 
     @property
+    def tried(self) -> Mapping[Variant, Solved]:
+        """Variants of which all alternatives were tried: those that were not recalled."""
+        return {v: s for v, s in self.solved.items() if v not in self.recalled}
+
+    @property
     def counts(self) -> Counts:
         """What the search had to solve, and what it recalled."""
-        tried = {v: s for v, s in self.solved.items() if v not in self.recalled}
+        tried = self.tried
         families = {variant.family for variant in tried}
         return Counts(
             len(families),

@@ -6,7 +6,7 @@ what was chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -19,6 +19,7 @@ from morello.ir.spec import Variant
 from morello.rewriting.alternatives import Context
 from morello.search.tables.box import Box
 from morello.search.tables.options import Option
+from morello.search.tables.solved import Solved
 
 Name = tuple[str, tuple[tuple[str, str], ...]]
 """An option as it is written down: a rule or kernel, and its parameters."""
@@ -54,6 +55,9 @@ class MemoBackend(Protocol):
     def reject(self, context: Context, variant: Variant, box: Box) -> None:
         """Forget what `find` finds: some of it does not apply."""
 
+    def keep(self, context: Context, solved: Mapping[Variant, Solved]) -> None:
+        """Keep what was solved, and not recalled, before a search was interrupted."""
+
 
 class NullMemo:
     """The memo of those who have none."""
@@ -64,3 +68,6 @@ class NullMemo:
 
     def reject(self, context: Context, variant: Variant, box: Box) -> None:
         """There is nothing to forget."""
+
+    def keep(self, context: Context, solved: Mapping[Variant, Solved]) -> None:
+        """There is no place."""
