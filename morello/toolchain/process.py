@@ -74,7 +74,7 @@ def run_command(
     except subprocess.TimeoutExpired:
         raise MorelloError(
             f"'{shlex.join(command)}' did not end within {timeout:g} seconds",
-            help="try another C compiler: set CC",
+            help="a compiler or a program may hang: try another C compiler (CC), or smaller sizes",
         ) from None
     finally:  # also when the user interrupts
         if process is not None:
