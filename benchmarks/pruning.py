@@ -28,6 +28,9 @@ from morello.ir.pruning import PRUNINGS, SWITCH, asked
 
 HERE = Path(__file__).parent
 GOALS = HERE / "pruning.toml"
+NOTHING = 5e-5
+"""A difference of costs that is none: of sums in another order, or as good as none."""
+
 ALL = ""
 """The name of the search in which nothing is switched off."""
 
@@ -163,7 +166,7 @@ def rows(searched: Searched) -> Iterator[tuple[str, ...]]:
             PRUNINGS[pruning],
             ", ".join(changed) or "none",
             f"{geometric_mean(more):.2f} to {max(more):.2f}" if more else "1",
-            f"{lost[worst]:.2%} ({worst})" if lost and lost[worst] > 0 else "nothing",
+            f"{lost[worst]:.2%} ({worst})" if lost and lost[worst] > NOTHING else "nothing",
             ", ".join(given_up) or "none",
         )
 

@@ -26,7 +26,6 @@ PRUNINGS: Mapping[str, str] = {
     "direct": "Inputs are not converted where a kernel takes their types as they are.",
     "elementwise_order": "Operands of an elementwise operation are brought nearer in one order.",
     "few_sums": "A graph of more than four sums is cut where the least has to be kept.",
-    "handed_on": "Registers hand on what one operation computes to one that reads it, of no graph.",
     "inlined": "Elementwise operations hand each other nothing through memory.",
     "parts_first": "Of what a part computes for itself, nothing is brought nearer before it.",
     "read_once": "What no loop reads again is brought to the nearest levels only.",
@@ -38,7 +37,6 @@ PRUNINGS: Mapping[str, str] = {
     "sums_bring": "Of several sums, each brings to the nearest cache what it alone reads.",
     "sums_once": "No sum is computed twice.",
     "tall_panels": "Panels with a height take the place of those as wide without one.",
-    "views_in_registers": "Registers hold what several views read, and nothing that one does.",
     "visible": "What parts can see as it lies is not copied into another order first.",
 }
 """The sentence of each, by name."""

@@ -134,11 +134,9 @@ def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
 def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
     """Where an intermediate may be, or a copy of an operand: not where only arguments are.
 
-    In registers it is handed from one kernel to another, so that both parts have to be single
-    operations that loops divide along all dimensions. What is small beside all that reads it, as a
-    statistic of rows is, is in the nearest cache or in memory. A slice of an input is as near where
-    it is read in place, so that one level is enough to copy it to: the farthest that is no farther
-    than any operand.
+    What is small beside all that reads it, as a statistic of rows is, is in the nearest cache or in
+    memory. A slice of an input is as near where it is read in place, so that one level is enough to
+    copy it to: the farthest that is no farther than any operand.
     """
     f = _operation_of(scope)
     composition = f.family.operation.operator.composition
@@ -148,18 +146,10 @@ def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
         near = (v for v in scope.target.levels if v.distance <= _nearest(scope, f))
         found = [v for v in near if v.addressable and not v.arguments]
         return tuple(sorted(found, key=lambda v: v.distance)[-1:])
-    parts = composition.parts(tensor.name)
-    operators = [part.operation.operator for part in parts]
-    taken_apart = any(operator.composite or operator.partly_tileable for operator in operators)
-    handed = not (taken_apart and prunes("handed_on"))
     caches = [level for level in scope.target.levels if level.cache]
     small = composition.is_statistic(tensor.name) and prunes("statistics_near")
     skipped = caches[1:] if small else []
-    return tuple(
-        level
-        for level in scope.target.levels
-        if not level.arguments and (handed or level.addressable) and level not in skipped
-    )
+    return tuple(v for v in scope.target.levels if not v.arguments and v not in skipped)
 
 
 def _operation_of(scope: Scope) -> SpecRef:
@@ -236,10 +226,8 @@ def _wanted_vectors(
     target: Target, requests: Iterable[LayoutRequest], level: Level, dtype: DType, held: Held
 ) -> tuple[int, ...]:
     def wants(request: LayoutRequest, known: PartialOperand) -> bool:
-        return (
-            not operand_refusal(request.pattern, target, known, request.name)
-            and (not request.own or accepts_held(request.kernel, target, held))
-            and (request.reused or not prunes("views_in_registers"))
+        return not operand_refusal(request.pattern, target, known, request.name) and (
+            not request.own or accepts_held(request.kernel, target, held)
         )
 
     return tuple(

@@ -17,7 +17,6 @@ from morello.rewriting.functions import takes_directly
 from morello.rewriting.layout_requests import LayoutRequest
 from morello.rewriting.patterns import wanted_patterns
 from morello.rewriting.references import SpecRef, TensorRef, spec_ref
-from morello.rewriting.renaming import is_renaming
 from morello.rewriting.steps import Leaf
 
 Applied = Callable[[SpecRef], Iterator[Leaf]]
@@ -36,7 +35,7 @@ def requests(
     axes = tuple(map(Axis, range(len(tensor.indices))))
     for use, position in _uses(target, f, tensor):
         own = use is f
-        yield from _requests(target, applied, use, position, dtype, axes, reused=True, own=own)
+        yield from _requests(target, applied, use, position, dtype, axes, own=own)
 
 
 def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecRef, int]]:
@@ -67,33 +66,20 @@ def _requests(
     dtype: DType,
     axes: tuple[Axis, ...],
     *,
-    reused: bool,
     own: bool,
 ) -> Iterator[LayoutRequest]:
     name, key = f.family.operation.names[position], f.tensors[position].key
     convertible = not takes_directly(target, f)
     read = f.family.operation.reads(position)
     for kernel, pattern in wanted_patterns(target, f, position, dtype, convertible=convertible):
-        yield LayoutRequest(kernel, name, pattern, axes, reused, read, own)
+        yield LayoutRequest(kernel, name, pattern, axes, read, own)
     # This ends: an operator on views is another one, of a lower rank (`progress`).
     for leaf in applied(f):
         below = spec_ref(leaf.family)
         for place, tensor in enumerate(leaf.tensors):
             if tensor.key == key:
                 along = axes if tensor.view is None else _along(axes, tensor.view.view_map.axes)
-                again = reused and _is_reused(f, leaf, tensor)
-                yield from _requests(
-                    target, applied, below, place, dtype, along, reused=again, own=False
-                )
-
-
-def _is_reused(f: SpecRef, leaf: Leaf, tensor: TensorRef) -> bool:
-    """Whether a view is the same for several values of a dimension that is left out."""
-    if is_renaming(f, leaf):
-        return True
-    kept = {d for t in leaf.tensors for index in t.indices for d, _ in index.terms}
-    gone = [d for d in f.family.operation.dims if d not in kept]
-    return any(not tensor.source.indexed_by(dim) for dim in gone)
+                yield from _requests(target, applied, below, place, dtype, along, own=False)
 
 
 def _along(axes: Sequence[Axis], inner: Sequence[Axis]) -> tuple[Axis, ...]:

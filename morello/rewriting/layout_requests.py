@@ -19,17 +19,15 @@ Conclusion = TypeVar("Conclusion")
 class LayoutRequest:
     """What a kernel requests of an operand, or of a view of it along ``axes``.
 
-    ``reused``: no view is around it, or one that is read again for another value of what it leaves
-    out. Otherwise nothing is gained by registers that hold it outside of the view. ``read``: the
-    kernel reads it, so that it may gain by panels; what is only written does not. ``own``: the
-    kernel is for the operation itself, whose other operands it has to accept as they are.
+    ``read``: the kernel reads it, so that it may gain by panels; what is only written does not.
+    ``own``: the kernel is for the operation itself, whose other operands it has to accept as they
+    are.
     """
 
     kernel: Microkernel
     name: str
     pattern: target_ast.KernelOperand
     axes: tuple[Axis, ...]
-    reused: bool
     read: bool
     own: bool
 

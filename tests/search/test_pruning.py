@@ -92,12 +92,12 @@ print(kernel.cost)
 """
 
 SEEN = {
-    "graph": "handed_on,inlined,read_once,served,statistics_near,sums_bring,sums_once,short_blocks",
+    "graph": "inlined,read_once,served,statistics_near,sums_bring,sums_once,short_blocks",
     "batch": "batches",
     "elementwise": "elementwise_order,read_once",
     "renamed": "renamed,read_once",
     "slice": "slices_once",
-    "convolution": "parts_first,views_in_registers,visible",
+    "convolution": "parts_first,visible",
 }
 """What is switched off for each of them."""
 

@@ -126,17 +126,16 @@ class Composition:
         slices = [name for name in self.graph.locals if self.is_slice(name)]
         if slices:
             return tuple(slices[:1])
-        kept = [
-            name
-            for name in self.graph.locals
-            if not (self._stays_inside(name) and prunes("inlined"))
-            and not (self._sums_twice(name) and prunes("sums_once"))
-        ]
-        return tuple(
-            name
-            for name in kept
-            if not (any(self._serves(name, other) for other in kept) and prunes("served"))
-        )
+        inside = [name for name in self.graph.locals if self._stays_inside(name)]
+        others = [name for name in self.graph.locals if name not in inside]
+        twice = [name for name in others if self._sums_twice(name)]
+        kept = [name for name in others if name not in twice]
+        served = [name for name in kept if any(self._serves(name, other) for other in kept)]
+        # Each is told without the others: to switch one off only adds to what is kept.
+        left_out = {*(inside if inside and prunes("inlined") else ())}
+        left_out |= {*(twice if twice and prunes("sums_once") else ())}
+        left_out |= {*(served if served and prunes("served") else ())}
+        return tuple(name for name in self.graph.locals if name not in left_out)
 
     @cached_property
     def mixed(self) -> bool:
