@@ -1,10 +1,10 @@
 """Measures everything that the documentation quotes, and writes it there.
 
 ``python -m benchmarks.figures`` runs `benchmarks.matmul` (for each of `PRODUCTS`),
-`benchmarks.networks`, `benchmarks.search`, `benchmarks.growth`, `benchmarks.memo` and
-`benchmarks.model`, copied their records in ``benchmarks/results/``, draws pictures there, and
-writes the tables between the marks ``<!-- figures: NAME -->`` and ``<!-- end -->`` of the pages.
-With ``--only`` some are measured again, with ``--write-only`` none.
+`benchmarks.networks`, `benchmarks.search`, `benchmarks.growth`, `benchmarks.memo`,
+`benchmarks.model` and `benchmarks.pruning`, keeps their records in ``benchmarks/results/``, draws
+pictures there, and writes the tables between the marks ``<!-- figures: NAME -->`` and
+``<!-- end -->`` of the pages. With ``--only`` some are measured again, with ``--write-only`` none.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Any
 
 import click
 
-from benchmarks import growth, matmul, memo, model, model_report, networks, report, search
+from benchmarks import growth, matmul, memo, model, model_report, networks, pruning, report, search
 from benchmarks.cases import CASES
 from benchmarks.machine import save
 from benchmarks.matmul import Options
 from morello.compiler import NATIVE
+from morello.ir.pruning import PRUNINGS
 
 PROJECT = Path(__file__).resolve().parent.parent
 RESULTS = PROJECT / "benchmarks" / "results"
@@ -57,6 +58,7 @@ def tables() -> dict[str, str]:
         "growth": _growth(_record("growth")),
         "memo": _memo(_record("memo")),
         "model": _model(_record("model")),
+        "pruning": _pruning(_record("pruning")),
     }
 
 
@@ -126,6 +128,10 @@ def _model(document: dict[str, Any]) -> str:
     )
 
 
+def _pruning(document: dict[str, Any]) -> str:
+    return f"At commit {document['commit']}:\n\n{pruning.table(document)}\n"
+
+
 def _machine(document: dict[str, Any]) -> str:
     machine = document["environment"]
     sizes = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
@@ -150,6 +156,7 @@ MEASUREMENTS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "growth": lambda: growth.run(TARGET, growth.REPEATS),
     "memo": lambda: memo.run(memo.SIZES, TARGET, memo.REPEATS),
     "model": lambda: model.run(model.SIZES, model.Options(MEASURED)),
+    "pruning": lambda: pruning.run(list(pruning.goals()), list(PRUNINGS), pruning.LIMITS),
     **{name: _network(threads) for name, threads in NETWORKS.items()},
     **{name: _product(options) for name, options in PRODUCTS.items()},
 }
