@@ -269,10 +269,10 @@ class Context:
     def requests(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> LayoutRequests:
         """What kernels want of a tensor of an operation, in an element type.
 
-        That is the same wherever the operands are, and is asked for every family.
+        That is the same at whatever levels the operands are, and is asked for every family.
         """
-        dtypes = tuple(own.operand.dtype for own in f.tensors)
-        key = (f.family.operation, dtypes, tensor.key, dtype)
+        operands = tuple((own.operand.dtype, own.operand.order) for own in f.tensors)
+        key = (f.family.operation, operands, tensor.key, dtype)
         if key not in self._requests:
             found = requests(self.target, self.applied_to_views, f, tensor, dtype)
             self._requests[key] = LayoutRequests(tuple(found))

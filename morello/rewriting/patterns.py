@@ -201,16 +201,16 @@ def possible_kernels(
     target: Target,
     operation: Operation,
     known: Sequence[PartialOperand],
+    orders: tuple[Order, ...] | None = None,
 ) -> Iterator[tuple[Microkernel, Patterns]]:
     """Kernels that may match an operation of whose operands this is known, with their patterns.
 
-    For rows, operands are taken to be row-major: that is what kernels for them want, or do not
-    mind.
+    For rows, operands are in memory like ``orders``; none is row-major.
     """
     for kernel in kernels:
         if not implements(kernel, operation.operator):
             continue
-        patterns = patterns_for(kernel.match, operation)
+        patterns = patterns_for(kernel.match, operation, orders)
         if isinstance(patterns, str):
             continue
         operands = zip(patterns.of, known, operation.names, strict=True)
@@ -252,10 +252,18 @@ def wanted_patterns(
     """Patterns that the target's kernels have for one operand of an operation, of this type.
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
-    that may be converted to the output's, if they are ``convertible``.
+    that may be converted to the output's, if they are ``convertible``. For rows, operands may stay
+    in the order that they are in, or come to be row-major.
     """
     out = (f.out.operand.dtype,) if convertible else ()
     known = [PartialOperand((own.operand.dtype, *out)) for own in f.tensors]
     known[position] = PartialOperand((dtype,))
-    for kernel, patterns in possible_kernels(target.kernels, target, f.family.operation, known):
-        yield kernel, patterns.of[position]
+    found = {
+        (kernel.name, patterns.of[position]): kernel
+        for orders in (None, tuple(own.operand.order for own in f.tensors))
+        for kernel, patterns in possible_kernels(
+            target.kernels, target, f.family.operation, known, orders
+        )
+    }
+    for (_, pattern), kernel in found.items():
+        yield kernel, pattern
