@@ -21,6 +21,7 @@ _MODULES = frozenset(
     {
         "morello.language.ast",
         "morello.language.diagnostics",
+        "morello.language.kernel_clauses",
         "morello.language.source",
         "morello.language.target_ast",
         "morello.ir.rule",
