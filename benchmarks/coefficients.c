@@ -1,4 +1,4 @@
-/* Measures the cost coefficients of targets/x86: cycles of loads, stores, arithmetic, cache lines.
+/* Measures the cost coefficients of targets: cycles of loads, stores, arithmetic, cache lines.
  *
  *   cc -O2 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -fopenmp coefficients.c -o coefficients
  *   ./coefficients
@@ -6,7 +6,7 @@
  * A chain of dependent additions of registers, one cycle each on every x86 processor (constants take no
  * time on some), gives the length of a cycle. Each line printed is the least of several repeats: NAME
  * CYCLES; of loops that threads share, the lower quartile, the median and the upper one. The numbers are
- * copied into targets/x86/ *.mtarget by hand, with the processor beside them; fitting them is another
+ * copied into targets/c and targets/x86 by hand, with the processor beside them; fitting them is another
  * program's.
  */
 #define _POSIX_C_SOURCE 200112L

@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import subprocess
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from morello.definitions import Definitions, load_definitions
 from morello.resources import available_cores
 from morello.search.solving.compiled import compiled_solver
+from morello.startup.entry_points import GROUP, installed_points
 from morello.startup.process import OBJECTS
 from morello.toolchain.build import STANDARD_FLAGS
 from morello.toolchain.compilers import Compiler, find_compiler
@@ -40,6 +42,19 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 UNIT = frozenset(("building", "checking", "editor", "ir", "language", "reference", "rewriting"))
 """Directories of quick tests that start no process, a C compiler neither."""
+
+
+def pytest_configure() -> None:
+    """Plugins are found where they are installed, so that a new one needs an installation."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    wanted = set(project["entry-points"][GROUP].items())
+    missing = wanted - {(point.name, point.value) for point in installed_points()}
+    if missing:
+        names = ", ".join(sorted(name for name, _ in missing))
+        raise pytest.UsageError(
+            f"plugins of pyproject.toml are not installed: {names}; "
+            "call 'python -m pip install -e .[test]' again"
+        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""The x86 target plugin: scalar C, AVX2 and AVX-512.
+"""The x86 target plugin: AVX2, AVX-512 and AMX, on the plugin of portable C.
 
 Targets, coefficients and kernels are in the ``.mtarget`` files beside this module. The emitter of
 C11 that they name is the engine's.

@@ -17,7 +17,7 @@ from morello.language.parse import parse_target
 from tests.checking.fail_cases import shipped_operators
 from tests.checking.texts import shown, target_file, targets
 
-SHIPPED = Path(__file__).parents[2] / "targets" / "x86"
+SHIPPED = Path(__file__).parents[2] / "targets"
 
 BASE = """
     target base
@@ -78,10 +78,11 @@ def _derived() -> Target:
 def test_shipped_targets_are_right() -> None:
     """Nothing is wrong with what the project ships."""
     collector = Collector()
-    files = [parse_target(load_source(path)) for path in sorted(SHIPPED.glob("*.mtarget"))]
+    files = [parse_target(load_source(path)) for path in sorted(SHIPPED.glob("*/*.mtarget"))]
     found = check_targets(files, shipped_operators(), collector)
     assert collector.diagnostics == []
     assert set(found) == {
+        "c.scalar",
         "x86.scalar",
         "x86.avx2",
         "x86.avx512",
@@ -91,7 +92,7 @@ def test_shipped_targets_are_right() -> None:
         "x86.sapphire_rapids",
         "x86.amx",
     }
-    assert found["x86.avx512"].lineage == ("x86.scalar", "x86.avx2", "x86.avx512")
+    assert found["x86.avx512"].lineage == ("c.scalar", "x86.scalar", "x86.avx2", "x86.avx512")
 
 
 def test_levels_nearest_first(derived: Target) -> None:

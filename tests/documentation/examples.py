@@ -71,7 +71,7 @@ def _check_targets(source: Source, definitions: Definitions, collector: Collecto
 @cache
 def _shipped() -> tuple[target_ast.TargetFile, ...]:
     """Syntax trees of the targets that come with the project."""
-    paths = sorted(PROJECT.glob("targets/x86/*.mtarget"))
+    paths = sorted(PROJECT.glob("targets/*/*.mtarget"))
     trees = [parse_file(Source(path.name, path.read_text())) for path in paths]
     return tuple(tree for tree in trees if isinstance(tree, target_ast.TargetFile))
 

@@ -29,8 +29,8 @@ SIZES: dict[str, dict[str, int]] = {
 }
 
 
-def compiled(spec: str, machine: Machine, target: str = "x86.scalar", **more: Any) -> Any:
-    """One of `SPECS`, small, for a machine. Nothing in ``x86.scalar`` is of a processor."""
+def compiled(spec: str, machine: Machine, target: str = "c.scalar", **more: Any) -> Any:
+    """One of `SPECS`, small, for a machine. Nothing in ``c.scalar`` is of a processor."""
     return morello.compile(
         SPECS[spec],
         defines=SIZES[spec],
@@ -136,7 +136,7 @@ def test_old_processors_of_the_same_family(model: str, target: str, lacking: str
 
 
 BOARD = """
-target board.small extends x86.scalar
+target board.small extends c.scalar
   "Another machine."
 {{
   {features}

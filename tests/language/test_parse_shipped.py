@@ -21,6 +21,9 @@ def _shipped(package: str | Path, suffix: str) -> list[Path]:
     return sorted(Path(str(item)) for item in root.iterdir() if item.name.endswith(suffix))
 
 
+TARGETS = [*_shipped("morello_c", ".mtarget"), *_shipped("morello_x86", ".mtarget")]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_terminals_do_not_collide(kind: Kind) -> None:
     """No two terminals of equal rank match the same text in any state of the parser."""
@@ -40,7 +43,7 @@ def test_rules(path: Path) -> None:
     assert _declared(source.text, "rule") == len(file.rules)
 
 
-@pytest.mark.parametrize("path", _shipped("morello_x86", ".mtarget"), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TARGETS, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_targets(path: Path) -> None:
     """Every declaration of the file is in the tree, and every number has a source."""
     source = load_source(path)

@@ -123,7 +123,7 @@ def _commented(text: str) -> str:
     return f"# first\n\n{longer}"
 
 
-@pytest.mark.parametrize("folder", ["rules", "targets/x86"])
+@pytest.mark.parametrize("folder", ["rules", "targets/c", "targets/x86"])
 def test_comments_places_and_sentences_keep_it(project: Path, folder: str) -> None:
     used = _edited(project, folder, _commented)
     assert context(SHIPPED).rules != used.rules or context(SHIPPED).target != used.target

@@ -57,8 +57,8 @@ def operators() -> dict[str, Operator]:
 
 @cache
 def targets() -> dict[str, Target]:
-    """The three x86 targets."""
-    resources = definitions_in(files("morello_x86"))
+    """All targets of the project."""
+    resources = [r for name in ("morello_c", "morello_x86") for r in definitions_in(files(name))]
     sources = [Source(r.name, r.read_text("utf-8")) for r in resources]
     collector = Collector()
     found = check_targets([parse_target(s) for s in sources], operators(), collector)
