@@ -15,8 +15,9 @@ from morello.errors import MorelloError, UsageError
 from morello.ir.dtypes import F32
 from morello.ir.spec import Family
 from morello.ir.target import Target
-from morello.rewriting.alternatives import Context
+from morello.rewriting.alternatives import Alternative, Context, alternatives
 from morello.search import search as search_module
+from morello.search.planning import families as families_module
 from morello.search.planning import within_budget
 from morello.search.planning.budget import (
     BYTES_A_FAMILY,
@@ -188,16 +189,38 @@ def test_what_families_alone_exceed_is_refused_at_once(monkeypatch: pytest.Monke
     spec = goal.spec(used.target)
     graphs: list[FamilyGraph] = []
 
-    def counted(context: Context, family: Family) -> FamilyGraph:
-        graphs.append(discover(context, family))
+    def counted(context: Context, family: Family, limit: int | None) -> FamilyGraph:
+        graphs.append(discover(context, family, limit))
         return graphs[-1]
 
     monkeypatch.setattr(within_budget, "discover", counted)
-    with pytest.raises(MorelloError, match=r"^the budget of 0.01 s allows 0 Specs in") as error:
-        search(used, spec, budget=Budget(seconds=0.01))
+    seconds = SECONDS_A_FAMILY * (len(discover(used, spec.family).nodes) - 1)
+    with pytest.raises(MorelloError, match=r"^the budget of .* allows 0 Specs in") as error:
+        search(used, spec, budget=Budget(seconds=seconds))
     assert len(graphs) == 1
     least = len(graphs[0].nodes) * SECONDS_A_FAMILY
     assert f"allow more than {least:.2f}"[:-1] in error.value.help
+
+
+def test_the_rest_of_far_too_many_families_is_not_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    asked: list[Family] = []
+
+    def counted(context: Context, family: Family) -> list[Alternative]:
+        asked.append(family)
+        return alternatives(context, family)
+
+    monkeypatch.setattr(families_module, "alternatives", counted)
+    discover(used, spec.family)
+    every = len(asked)
+    asked.clear()
+    with pytest.raises(MorelloError, match=r"in more than 2 families$") as error:
+        search(used, spec, budget=Budget(seconds=SECONDS_A_FAMILY))
+    assert len(asked) < every
+    assert error.value.help.startswith("allow more than ")
 
 
 @cache
@@ -292,8 +315,10 @@ def test_what_is_impossible_is_refused_with_its_numbers() -> None:
 
 def test_what_exceeds_all_memory_is_refused_with_advice() -> None:
     used, goal = _fine(), GOALS[0]
+    spec = goal.spec(used.target)
+    memory = len(discover(used, spec.family).nodes) * BYTES_A_FAMILY
     with pytest.raises(MorelloError, match=r"the memory that is .* more than 0$") as error:
-        plan_within(used, goal.spec(used.target), Budget(), 1000, lambda _: None, NullMemo(), False)
+        plan_within(used, spec, Budget(), memory, lambda _: None, NullMemo(), False)
     assert "make the sizes smaller" in error.value.help
 
 

@@ -103,6 +103,15 @@ class Budget:
             limits.append(left_bytes // BYTES_A_SPEC)
         return max(0, min(limits)) if limits else None
 
+    def most_families(self) -> int | None:
+        """Of how many families it leaves nothing for Specs; none if it never does."""
+        limits = []
+        if self.seconds is not None:
+            limits.append(self.seconds / self.searches / SECONDS_A_FAMILY)
+        if self.bytes is not None:
+            limits.append(self.bytes / self.searches / BYTES_A_FAMILY)
+        return math.ceil(min(limits)) if limits else None
+
     def enough(self, families: int, specs: int) -> str:
         """The smallest budget of the same kinds for so many Specs, as it can be written.
 

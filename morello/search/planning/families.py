@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from morello.errors import MorelloError
 from morello.ir.spec import Family
 from morello.rewriting.alternatives import Alternative, Context, RuleAlternative, alternatives
 
@@ -38,18 +39,34 @@ class FamilyGraph:
         return family in self.nodes
 
 
-def discover(context: Context, goal: Family) -> FamilyGraph:
+class TooManyFamiliesError(MorelloError):
+    """There are more families than ``limit``, the number that was allowed."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"the search would have more than {limit:,} families")
+
+
+def discover(context: Context, goal: Family, limit: int | None = None) -> FamilyGraph:
     """All live families that the goal leads to.
 
     The progress check of the rules guarantees that families form a directed acyclic graph, apart
     from a family's tilings, which lead to itself.
+
+    Raises:
+        TooManyFamiliesError: There are more than ``limit``, if that is given. Those count too that
+            turn out to be needed for nothing.
     """
     nodes: dict[Family, FamilyNode | None] = {}
+    count = 0
     stack: list[tuple[Family, list[Alternative] | None]] = [(goal, None)]
     while stack:
         family, found = stack.pop()
         if found is not None:
-            nodes[family] = _finish(family, found, nodes)
+            node = nodes[family] = _finish(family, found, nodes)
+            count += node is not None
+            if limit is not None and count > limit:
+                raise TooManyFamiliesError(limit)
             continue
         if family in nodes:
             continue

@@ -24,10 +24,14 @@ from morello.rewriting.alternatives import Context
 from morello.search.planning.budget import Budget
 from morello.search.planning.coarsening import Coarsening, changes, coarser
 from morello.search.planning.demand import Task, TooManySpecsError, plan_tasks
-from morello.search.planning.families import FamilyGraph, discover
+from morello.search.planning.families import FamilyGraph, TooManyFamiliesError, discover
 from morello.search.planning.unimplemented import no_family
 from morello.search.tables.box import tiling_closure
 from morello.search.tables.memo_backend import MemoBackend
+
+FAR_TOO_MANY = 2
+"""How many times as many families as leave nothing for Specs are found before a search gives up:
+some of them may be needed for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +226,27 @@ class _Planner:
         if key not in self._graphs:
             self._report("finding families")
             context = replace(self._context, target=target)
-            graph = discover(context, self._goal.family)
+            graph = self._discovered(context)
             if self._goal.family not in graph:
                 raise no_family(context, self._wanted)
             self._graphs[key] = graph
         return self._graphs[key]
+
+    def _discovered(self, context: Context) -> FamilyGraph:
+        """The families, unless there are far too many even for few sizes."""
+        limits = {
+            FAR_TOO_MANY * most: budget
+            for budget in (self._asked, self._memory)
+            if (most := budget.most_families()) is not None and not self._sized
+        }
+        try:
+            return discover(context, self._goal.family, min(limits, default=None))
+        except TooManyFamiliesError as error:
+            budget = limits[error.limit]
+            raise MorelloError(
+                f"{self.text(budget)} allows 0 Specs in more than {error.limit:,} families",
+                help=f"allow more than {budget.enough(error.limit, 1)}, or choose another target",
+            ) from error
 
     def _too_large(self, coarsest: Target, exceeded: _Exceeded) -> MorelloError:
         budget, allowed = exceeded.budget, exceeded.specs
