@@ -76,7 +76,7 @@ class PlanSignature:
 
     def varies(self, plan: PlanNode) -> tuple[bool, ...]:
         """For every leaf of a decision, whether it is a main part."""
-        return _main_parts(plan, loop_share=1.0)
+        return main_parts(plan, loop_share=1.0)
 
     def code(self, plan: PlanNode, below: tuple[Hashable, ...]) -> Hashable:
         """What is equal for plans that are alike."""
@@ -84,17 +84,17 @@ class PlanSignature:
             return _straight(frozenset((plan.option.name,)), plan.cycles)
         assert plan.step is not None
         parts = [part for part in below if isinstance(part, _Straight)]
-        if len(parts) == len(below) and _is_straight(plan.step):
+        if len(parts) == len(below) and is_straight(plan.step):
             return _straight(frozenset().union(*(part.kernels for part in parts)), plan.cycles)
         own = tuple(str(i) for i in range(len(plan.spec.family.operands)))
         # Full tiles and tail both count here: `_tiled` takes the one that covers more of the
         # dimension.
-        main = zip(below, _main_parts(plan, loop_share=0.0), strict=True)
+        main = zip(below, main_parts(plan, loop_share=0.0), strict=True)
         codes = [code if is_main else None for code, is_main in main]
         return _code(plan.step, iter(codes), _Operands(own, {}))
 
 
-def _main_parts(plan: PlanNode, loop_share: float) -> tuple[bool, ...]:
+def main_parts(plan: PlanNode, loop_share: float) -> tuple[bool, ...]:
     """For every leaf whether it is a main part.
 
     ``loop_share``: of a loop's full tiles and tail, the share of the larger that makes one.
@@ -128,20 +128,25 @@ def _of_parts(
 
 
 def _straight(kernels: frozenset[str], cycles: float) -> _Straight:
-    return _Straight(kernels, float(f"{cycles:.{DIGITS}g}"))
+    return _Straight(kernels, significant(cycles))
 
 
-def _is_straight(step: Step) -> bool:
+def significant(cycles: float) -> float:
+    """A cost without the digits that do not count."""
+    return float(f"{cycles:.{DIGITS}g}")
+
+
+def is_straight(step: Step) -> bool:
     """Whether a rule's result adds no loop and no buffer in memory to its leaves."""
     match step:
         case Leaf():
             return True
         case Sequence(steps=steps):
-            return all(map(_is_straight, steps))
+            return all(map(is_straight, steps))
         case Placed(copied=copied, tensor=tensor, body=body):
-            return not (copied and tensor.operand.level.addressable) and _is_straight(body)
+            return not (copied and tensor.operand.level.addressable) and is_straight(body)
         case Tiled(unrolled=unrolled, parallel=parallel, full=full):
-            return unrolled and not parallel and _is_straight(full)
+            return unrolled and not parallel and is_straight(full)
 
 
 def _code(step: Step, below: Iterator[Hashable], operands: _Operands) -> Hashable:

@@ -151,7 +151,7 @@ def leaf_spec(leaf: Leaf) -> Spec:
 
 def own_cycles(target: Target, spec: Spec, option: Option) -> float:
     """Cycles of an option without its sub-Specs, in float64."""
-    return float(np.asarray(_own_cost(target, spec, option), dtype=np.float64))
+    return float(np.asarray(own_cost(target, spec, option), dtype=np.float64))
 
 
 def own_features(target: Target, spec: Spec, option: Option) -> dict[str, float]:
@@ -185,11 +185,12 @@ def _own_costs(
     def given(name: str, coefficient: Coefficient) -> Coefficient:
         return replace(coefficient, value=rows[name])
 
-    cost = _own_cost(target.with_coefficients(given), spec, option)
+    cost = own_cost(target.with_coefficients(given), spec, option)
     return np.broadcast_to(np.asarray(cost, dtype=np.float64), (values.shape[1],))
 
 
-def _own_cost(target: Target, spec: Spec, option: Option) -> Value:
+def own_cost(target: Target, spec: Spec, option: Option) -> Value:
+    """`own_cycles`, or a vector of them where the target's coefficients are vectors."""
     alternative = option.alternative
     at = point(target, spec.variant, spec.coordinates)
     scope = scope_at(target, spec.family, alternative, at, option.tile)
