@@ -7,7 +7,11 @@ from importlib.resources import files
 import pytest
 
 import morello
+from morello.definitions import load_definitions
+from morello.language.source import Source
 from morello.plugins import definitions_in
+from tests.documentation.blocks import PROJECT, blocks_of
+from tests.end_to_end.kernels import only_l1, small_machines
 from tests.machines import AARCH64, needed
 from tests.test_layering import INSTRUCTION_SETS
 
@@ -16,19 +20,19 @@ from ...codegen.c.definitions import targets
 STANDARD = {"stddef.h", "stdint.h", "math.h"}
 
 PROGRAMS = {
-    "product": """spec product(M = 5, K = 9, N = 14) {
+    "product": """spec product(M = 2, K = 3, N = 6) {
       input  a: f32[M, K]
       weight b: f32[K, N]
       output c: f32[M, N]
       c = matmul(a, b)
     }""",
-    "bytes": """spec bytes(M = 3, K = 10, N = 7) {
+    "bytes": """spec bytes(M = 2, K = 4, N = 3) {
       input  a: u8[M, K]
       input  b: s8[K, N]
       output c: s32[M, N]
       c = matmul(a, b)
     }""",
-    "softmax": """spec probabilities(M = 3, N = 21) {
+    "softmax": """spec probabilities(M = 2, N = 6) {
       input  x: f32[M, N]
       output y: f32[M, N]
       y = softmax(x)
@@ -66,7 +70,30 @@ def test_programs_run_on_another_family(name: str) -> None:
     """Skipped by name where a compiler or an emulator for it is missing."""
     machine = needed(AARCH64)
     kernel = morello.compile(
-        PROGRAMS[name], target="c.scalar", machine=machine, memo=morello.Memo()
+        PROGRAMS[name],
+        target="c.scalar",
+        definitions=small_machines(),
+        machine=machine,
+        memo=morello.Memo(),
     )
+    report = kernel.verify()
+    assert report.elements == report.total > 0
+
+
+@pytest.mark.parametrize("name", ["product", "softmax"])
+def test_a_target_that_a_page_writes_runs_on_another_family(name: str) -> None:
+    """That of ``docs/write-a-target.md``: it extends this one by vectors, and uses them there."""
+    machine = needed(AARCH64)
+    blocks = blocks_of((PROJECT / "docs" / "write-a-target.md").read_text())
+    files = {b.argument: b.text for b in blocks if (b.language, b.word) == ("mtarget", "file")}
+    sources = [Source(file, text) for file, text in files.items()]  # the last text of each counts
+    kernel = morello.compile(
+        PROGRAMS[name],
+        target="my.board",
+        definitions=only_l1(load_definitions(sources)),
+        machine=machine,
+        memo=morello.Memo(),
+    )
+    assert "vector_size(16)" in kernel.source
     report = kernel.verify()
     assert report.elements == report.total > 0
