@@ -23,6 +23,7 @@ from morello.plugins.loading import PluginError
 from morello.plugins.records import Owner
 from morello.reference.compare import MismatchError
 from morello.search.planning.demand import TooManySpecsError
+from morello.search.planning.families import TooManyFamiliesError
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.verify.kernel_executions import WrongKernelError
 from morello.verify.kernel_instances import kernel_instances
@@ -67,6 +68,7 @@ MAKE: dict[type[MorelloError], Make] = {
     UsageError: lambda _: UsageError("a wrong use", help="another"),
     DiagnosticsError: lambda known: _compile(WRONG, known),
     NoImplementationError: lambda known: _compile(NO_WAY, known),
+    TooManyFamiliesError: lambda _: TooManyFamiliesError(100),
     TooManySpecsError: lambda _: TooManySpecsError(1000),
     MismatchError: lambda _: MismatchError("y", (1, 2), (0.5, 0.25), 1e-6, "3 of 4 elements"),
     DamagedPageError: _damaged,

@@ -190,7 +190,7 @@ def _is_running(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("number", "status", "message"),
     [

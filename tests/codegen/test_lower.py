@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morello.codegen.lower import Names, lower_plan, lower_step, whole
-from morello.ir.layout import Layout, contiguity, paged, panel
+from morello.ir.layout import Layout, contiguity, order_of, paged, panel
 from morello.ir.programs.tree import Node, Program, Tensor, View
 from morello.ir.spec import Operand
 from morello.ir.target import Target
@@ -166,11 +166,9 @@ def _visit(
 
 def _assert_agree(operand: Operand, packing: int, view: View, target: Target) -> None:
     tensor = view.tensor
-    assert (operand.dtype, operand.order, operand.vector) == (
-        tensor.dtype,
-        tensor.layout.order,
-        tensor.vector,
-    )
+    axes = [view.axis(position) for position in range(len(view.sizes))]
+    order = order_of(axes, tensor.layout.order)
+    assert (operand.dtype, operand.order, operand.vector) == (tensor.dtype, order, tensor.vector)
     assert panel(packing) == _panel(view)
     assert operand.level.name == view.level
     if not target.moves_lines_from(operand.level) or not operand.level.addressable:
@@ -185,7 +183,8 @@ def _contiguity(view: View) -> int:
     """How many of its innermost dimensions are packed: all but the last of these are whole."""
     layout = view.tensor.layout
     whole = replace(layout, gap=0).shape_in_memory(view.tensor.shape)  # it is part of its panel
-    sizes = [view.sizes[d] for d in layout.order]
+    along = {view.axis(position).dimension: size for position, size in enumerate(view.sizes)}
+    sizes = [along.get(d, 1) for d in layout.order]
     if layout.panel:
         sizes = [-(-sizes[-1] // layout.panel), *sizes[:-1], min(sizes[-1], layout.panel)]
     count = 0
@@ -193,7 +192,7 @@ def _contiguity(view: View) -> int:
         count += 1
         if size < extent:
             break
-    return min(count, len(layout.order) + (_panel(view) > 0))
+    return min(count, len(view.sizes) + (_panel(view) > 0))
 
 
 def _panel(view: View) -> int:

@@ -66,7 +66,7 @@ def _cases() -> list[Any]:
     ]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("spec", "sizes", "target", "kind"),
     _cases(),

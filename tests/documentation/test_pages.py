@@ -105,6 +105,7 @@ def _run_c(block: Block, directory: Path) -> None:
     assert done.status == 0, done.output
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_python_runs(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of a page, one after the other."""

@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Shape, Callable[[Array], Array]]] = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx512"])
 @pytest.mark.parametrize("name", CASES)
 def test_they_are_what_numpy_says(name: str, target: str) -> None:

@@ -87,7 +87,7 @@ def _identity(value: str | dict[str, int]) -> str:
     return value.partition("(")[0].removeprefix("spec ")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2", "x86.avx512"])
 @pytest.mark.parametrize(
     ("text", "rule", "sizes"),

@@ -82,14 +82,14 @@ def _run(*command: str | Path) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_no_compiler_warns(library: Path) -> None:
     """Of anything in C11: warnings are errors."""
     assert {"-std=c11", "-Wall", "-Wextra", "-Werror"} <= {*STANDARD_FLAGS}
     assert library.is_file()
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_every_compiler_gives_the_same(
     kernel: morello.Kernel, library: Path, chosen: Compiler
 ) -> None:
@@ -133,7 +133,7 @@ def test_a_cpp_program_can_use_the_header(tmp_path: Path) -> None:
     _run(tmp_path / "caller")
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_run_owns_its_workspace(kernel: morello.Kernel, library: Path) -> None:
     """``NAME_run`` computes the same as ``NAME`` and says that it did."""
     runnable(kernel)

@@ -75,7 +75,7 @@ def _conversions(source: str, target: str) -> morello.Kernel:
     return morello.compile(text, target=target, definitions=small_machines())
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", TYPES)
 def test_every_conversion_is_exact(source: str, target: str) -> None:

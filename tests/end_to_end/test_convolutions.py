@@ -266,7 +266,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Case, morello.Kernel]:
     return found, to_run(morello.compile, found.text, target=found.target, definitions=definitions)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_it_computes_what_a_loop_does(case: tuple[Case, morello.Kernel]) -> None:
     """On small integers, where every order of summation is exact: equal, to the last bit."""
     wanted, kernel = case
@@ -302,7 +302,7 @@ def test_blocks() -> None:
     kernel.verify()
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_it_passes_verification(case: tuple[Case, morello.Kernel]) -> None:
     """Random and nasty inputs, within the stated bound of the declaration."""
     _, kernel = case

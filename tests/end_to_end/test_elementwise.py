@@ -81,7 +81,7 @@ def _values() -> Array:
     return np.asarray(rng.uniform(0.01, 6, 37) * rng.choice([-1, 1], 37), np.float32)
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("use", EXPECTED)
 def test_an_operator(use: str, target: str) -> None:
@@ -170,7 +170,7 @@ FAR: Mapping[str, Mapping[float, float]] = {
 }
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("use", FAR)
 def test_far_from_0(use: str, target: str) -> None:
@@ -192,7 +192,7 @@ op conditions(X: T[i...], Z: T[i...]) -> Y: T[i...]
 """
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", ["f32", "s32", "s8", "u8"])
 def test_conditions(dtype: str, target: str) -> None:

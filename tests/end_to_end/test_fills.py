@@ -9,7 +9,7 @@ import morello
 from tests.end_to_end.kernels import memo, small_machines, to_run
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
 @pytest.mark.parametrize("dtype", ["f32", "s32", "u8", "s8"])
 @pytest.mark.parametrize("shape", [(1,), (16,), (3, 1, 7), (300, 1000)])
@@ -65,7 +65,7 @@ FILLED = {
 """What is computed of a tensor ``t`` of 5 x 23 threes, with an ``x`` of as many ones."""
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
 @pytest.mark.parametrize("call", FILLED)
 def test_sums_of_one_value(call: str, target: str) -> None:

@@ -61,7 +61,7 @@ def _single(definitions: Definitions) -> dict[str, Operator]:
     return {name: o for name, o in found if not o.parts and not o.slices}
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("target", "largest", "number"),
     [
@@ -78,7 +78,7 @@ def test_random_graph(definitions: Definitions, target: str, largest: int, numbe
     to_run(morello.compile, text, target=target, definitions=small_machines()).verify()
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("number", range(SEVERAL))
 def test_random_graph_with_several_outputs(definitions: Definitions, number: int) -> None:
     """It compiles, and every output is what its operators compute one after the other."""
@@ -116,7 +116,7 @@ IN_TWO_ORDERS = {
 }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("size", [1, 5, 17])
 @pytest.mark.parametrize("use", IN_TWO_ORDERS)
 def test_a_tensor_that_a_graph_reads_in_two_orders(use: str, size: int) -> None:

@@ -38,7 +38,7 @@ def _under(
     return found
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("flags", FLAGS, ids="".join)
 @pytest.mark.parametrize("kind", compilers())
 @pytest.mark.parametrize("dtype", DTYPES)

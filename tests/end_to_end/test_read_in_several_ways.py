@@ -71,7 +71,7 @@ def own() -> Definitions:
     return replace(found, targets=small_machines().targets)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("target", "dtype", "rows", "columns", "threads"),
     [

@@ -107,7 +107,7 @@ def _compiled(name: str, target: str) -> morello.Kernel:
     return to_run(morello.compile, text, target=target, definitions=small_machines())
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "target"), [*((n, "x86.scalar") for n in CASES), *ON_VECTORS])
 def test_they_are_what_numpy_says(name: str, target: str) -> None:
     """Verified too, where the numbers are nasty."""

@@ -143,7 +143,7 @@ def case(request: pytest.FixtureRequest) -> tuple[morello.Kernel, Expected]:
     return to_run(compiled, spec, sizes, target, installed=installed), expected
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_it_computes_what_numpy_does(case: tuple[morello.Kernel, Expected]) -> None:
     """On small integers, where every order of summation is exact: equal, to the last bit."""
     kernel, expected = case
@@ -153,7 +153,7 @@ def test_it_computes_what_numpy_does(case: tuple[morello.Kernel, Expected]) -> N
     assert result.dtype == kernel.signature.outputs[0].dtype.numpy
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_it_passes_verification(case: tuple[morello.Kernel, Expected]) -> None:
     """Random and nasty inputs, within the stated bound, every element of each kind of input."""
     kernel, _ = case
@@ -162,7 +162,7 @@ def test_it_passes_verification(case: tuple[morello.Kernel, Expected]) -> None:
     assert len(KINDS) * kernel.goal.outputs[0].elements == report.elements
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_it_writes_where_it_is_told(case: tuple[morello.Kernel, Expected]) -> None:
     """``out`` is filled and returned, and the inputs are left alone."""
     kernel, expected = case
@@ -210,7 +210,7 @@ def test_nothing_else_flushes(spec: str) -> None:
 def test_every_size_up_to_six_is_right() -> None:
     """One search answers them all: the memo has what is below the largest."""
     to_run(compiled, "matmul", (6, 6, 6), "x86.scalar")
-    for sizes in [(m, k, n) for m in (1, 2, 5) for k in (1, 3, 6) for n in (1, 4, 6)]:
+    for sizes in [(m, k, n) for m in (1, 5) for k in (1, 3, 6) for n in (1, 4, 6)]:
         kernel = compiled("matmul", sizes, "x86.scalar")
         inputs = small_inputs(kernel)
         np.testing.assert_array_equal(kernel(*inputs), np.matmul(*inputs), err_msg=str(sizes))

@@ -17,7 +17,7 @@ SPEC = """spec ratio(B = 5, N = 40) {
 """
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
 @pytest.mark.parametrize("rows", [1, 5, 17])
 def test_a_tensor_is_kept_until_its_last_reader(target: str, rows: int) -> None:

@@ -75,7 +75,7 @@ def _computed(kernel: morello.Kernel, name: str, inputs: dict[str, Array]) -> tu
     return results[place], OPERATORS[name][2](*(narrow if integers else wide))
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_they_are_what_numpy_says(name: str, target: str) -> None:
@@ -103,7 +103,7 @@ def test_of_integers(name: str) -> None:
     np.testing.assert_array_equal(found, expected.astype(np.int32))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [

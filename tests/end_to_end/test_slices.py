@@ -97,7 +97,7 @@ def _assert_right(kernel: morello.Kernel, expected: Expected) -> None:
     np.testing.assert_allclose(found, expected(*arrays), rtol=2e-6, atol=1e-6)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2"])
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
 @pytest.mark.parametrize("name", CASES)
@@ -292,7 +292,7 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Definitions:
 ON_VECTORS = ("in steps, in front of others", "positions of pairs", "computed with")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "target"),
     [*((n, "x86.scalar") for n in DECLARED), *((n, "x86.avx2") for n in ON_VECTORS)],

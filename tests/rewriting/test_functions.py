@@ -100,7 +100,7 @@ def test_layouts_and_vectors_of_a_copy_in_another_type() -> None:
     assert () == vectors(scope, f.tensors[1], reg)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("target", "dtypes", "expected"),
     [

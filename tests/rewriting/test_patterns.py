@@ -39,7 +39,7 @@ def _accepts(pattern: target_ast.KernelOperand, target: Target, known: PartialOp
     return not operand_refusal(pattern, target, known, "X")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(installed().targets))
 def test_it_is_refused_if_no_operand_that_it_may_be_is_accepted(name: str) -> None:
     """Types alone, types and places, types and orders: each against all operands that there are."""

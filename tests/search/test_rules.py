@@ -41,7 +41,7 @@ def _goals(rule: Rule) -> list[Wanted]:
     return found or [GOALS[1]]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("rule", installed().rules, ids=lambda rule: rule.name)
 def test_a_rule_never_raises_the_optimum(rule: Rule) -> None:
     known = context("tiny.cached")

@@ -173,7 +173,7 @@ def test_a_kernel_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
 # ------------------------------------------------------------------------------- instances
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("target", "name"),
     [

@@ -143,7 +143,7 @@ TILES = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("tile", TILES)
 def test_a_wrong_tile_of_a_large_program_is_met(tile: tuple[slice, slice]) -> None:
     """Wherever it is, also a remainder of one row or column; the place is that in the output."""

@@ -52,7 +52,7 @@ def _worst(function: str) -> dict[str, Worst]:
     return worst(function, runnable(), _arguments())
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", runnable())
 @pytest.mark.parametrize("function", FUNCTION_ULPS)
 def test_a_function_is_as_exact_as_stated(target: str, function: str) -> None:

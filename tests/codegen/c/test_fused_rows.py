@@ -79,7 +79,7 @@ class Rows:
         )
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", ["x86.avx2", "x86.avx512"])
 @pytest.mark.parametrize("size", [257, 272, 1000, 1024, 1039])
 def test_results_are_those_of_one_after_the_other(target: str, size: int) -> None:
