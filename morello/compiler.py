@@ -57,6 +57,7 @@ def compile_spec(
     memo: Memo | None = None,
     budget: str | Budget | None = None,
     measure: int | None = None,
+    pool: int | None = None,
     name: str | None = None,
     machine: Machine | None = None,
 ) -> Kernel:
@@ -82,6 +83,9 @@ def compile_spec(
             not alike (see `morello.search.results.plan_signature`, and `Writer.distinct` for
             several outputs), or all, where there are fewer. The fastest is returned. None trusts
             the prediction.
+        pool: From how many drawn plans the measured ones are taken, such as 256. They are of
+            different kinds then: each plan is the best where all coefficients are other than the
+            target says (see `morello.search.results.pool`). None measures the cheapest.
         machine: Where it is built and run, when it is: another compiler, or a runner such as an
             emulator. What it leaves open is as ``MORELLO_CC`` and ``MORELLO_RUNNER`` say, or, where
             this machine cannot run the target's code, as the target says.
@@ -97,7 +101,7 @@ def compile_spec(
             measured: there is no C compiler, this machine cannot run them, or one is wrong.
     """
     started = time.perf_counter()
-    _check_kinds(spec, defines, target, definitions, progress, memo, budget, measure, name)
+    _check_kinds(spec, defines, target, definitions, progress, memo, budget, measure, pool, name)
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
     goal, chosen = _goal(_source(source), spec, defines or {}, target, definitions)
@@ -108,7 +112,9 @@ def compile_spec(
         from morello.runtime.autotune import check_contest, hold_contest  # noqa: PLC0415
         from morello.runtime.machines import machine_for  # noqa: PLC0415
 
-        check_contest(measure, goal.name, chosen, machine_for(chosen, machine))
+        check_contest(measure, pool, goal.name, chosen, machine_for(chosen, machine))
+    elif pool is not None:
+        raise UsageError(f"pool={pool} without measuring", help="say how many: measure=8")
     context = context_for(definitions, chosen)
     wanted = goal_specs(chosen, goal)
     # A chain of statements may have thousands that are equal, but for values of scalars.
@@ -128,7 +134,7 @@ def compile_spec(
             answered[key] = answers(one)
     solved = [(answered[key], spec) for key, spec in zip(searched, wanted, strict=True)]
     writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
-    found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure)
+    found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure, pool)
     _check_name(name, found[0][2].name)
     counts = sum((view.counts for view in answered.values()), Counts())
     statistics = SearchStatistics(
@@ -155,6 +161,7 @@ def _check_kinds(
     memo: object,
     budget: object,
     measure: object,
+    pool: object,
     name: object,
 ) -> None:
     """Refuse arguments of other types than `compile_spec` says."""
@@ -167,6 +174,7 @@ def _check_kinds(
         ("memo", memo, Memo, "an open one: morello.Memo.open(path)"),
         ("budget", budget, (str, Budget), "a text such as '10 s'"),
         ("measure", measure, int, "how many programs"),
+        ("pool", pool, int, "how many plans"),
         ("name", name, str, "that of the C function"),
     ]
     for option, value, kinds, expected in wanted:

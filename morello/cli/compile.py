@@ -26,9 +26,9 @@ from morello.cli.outputs import (
 )
 from morello.cli.request import Request, compile_request, statistics_json, statistics_text
 from morello.cli.session import Session
-from morello.codegen.generate import MOST_PROGRAMS
+from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
 from morello.compiler import Kernel
-from morello.errors import MorelloError
+from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ UNNAMED = ".morello-unnamed"
         "morello compile matmul.mspec",
         "morello compile matmul.mspec -D M=100 -D N=64 -o build/ --verify",
         "morello compile matmul.mspec -t native --measure 8",
+        "morello compile matmul.mspec -t native --measure 8 --from 256",
         "morello compile matmul.mspec -D M=8 --name matmul_8",
         "morello compile - --target NAME < matmul.mspec",
     ),
@@ -73,6 +74,14 @@ UNNAMED = ".morello-unnamed"
     help="Build, verify and time this many of the cheapest programs; the fastest is written, and "
     "NAME.measured.json with what was measured.",
 )
+@click.option(
+    "--from",
+    "pool",
+    metavar="COUNT",
+    type=click.IntRange(1, MOST_DRAWN),
+    help="Measure programs of different kinds, taken from this many plans that are drawn: what "
+    "would be best if the costs of the target were wrong.",
+)
 @machine_options
 @time_under_runner_option
 @click.option("--annotate", is_flag=True, help="Name the file and line of each rule in the C code.")
@@ -86,6 +95,7 @@ def compile_(
     name: str | None,
     verify: bool,
     measure: int | None,
+    pool: int | None,
     annotate: bool,
     force: bool,
     **request: Any,
@@ -95,6 +105,8 @@ def compile_(
     FILE is a .mspec file, or - for the standard input. Nothing is written unless all went well,
     and no file is overwritten that this program did not generate.
     """
+    if pool is not None and measure is None:
+        raise UsageError("--from needs --measure", help="say how many to time: --measure 8")
 
     def check_places(expected: str | None) -> list[Path]:
         """The files of a function of this name; an unknown name still has a directory."""
@@ -109,6 +121,7 @@ def compile_(
         Request(**request),
         annotate=annotate,
         measure=measure,
+        pool=pool,
         name=name,
         before=check_places,
     )

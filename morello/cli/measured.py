@@ -16,13 +16,23 @@ from morello.runtime.autotune import Measurement
 from morello.toolchain.build import STANDARD_FLAGS
 from morello.toolchain.host import fixed_clock
 
-COLUMNS = ("rank", "predicted", "measured", "half of the runs", "cycles", "chosen", "program")
+COLUMNS = (
+    "rank",
+    "predicted",
+    "measured",
+    "runs",
+    "half of the runs",
+    "cycles",
+    "chosen",
+    "program",
+)
 
 
 def measured_document(kernel: Kernel) -> Document:
     """What is kept of a contest: on what, with what and when it was held, and its rows.
 
-    Seconds are those of a call. The clock is in hertz, absent where it is not known to be fixed.
+    Seconds are those of a call; a tenth of the runs are quicker. The clock is in hertz, absent
+    where it is not known to be fixed.
     """
     machine = kernel.machine
     return {
@@ -63,6 +73,7 @@ def _row(row: Measurement) -> Row:
         "rank": row.rank,
         "predicted": f"{row.predicted_cycles:,.0f} cycles",
         "measured": _microseconds(row.seconds),
+        "runs": row.runs,
         "half of the runs": f"{lower} to {upper}",
         "cycles": None if cycles is None else f"{cycles:,.0f}",
         "chosen": "yes" if row.chosen else "",

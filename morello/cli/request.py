@@ -77,6 +77,7 @@ def compile_request(
     *,
     annotate: bool = False,
     measure: int | None = None,
+    pool: int | None = None,
     name: str | None = None,
     memo: Memo | None = None,
     before: Callable[[str | None], object] | None = None,
@@ -106,6 +107,7 @@ def compile_request(
             memo=memo,
             budget=request.budget,
             measure=measure,
+            pool=pool,
             name=name,
             machine=session.machine,
         )

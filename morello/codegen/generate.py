@@ -22,6 +22,9 @@ from morello.search.results.solved_view import SolvedView
 MOST_PROGRAMS = 1_000
 """Programs that can be asked for: each takes some tenths of a second to build and to verify."""
 
+MOST_DRAWN = 1_000
+"""Plans that can be drawn for a pool: each has a place in many vectors."""
+
 PLANS_PER_PROGRAM = 25
 """Plans that are looked at for every program that is wanted."""
 
@@ -67,22 +70,16 @@ class Writer:
             )
             yield program, Plan(trees), self.emitter.emit(program, self.options)
 
-    def distinct(self, solved: Solved, count: int) -> list[Written]:
-        """So many of the best programs whose texts differ, the cheapest first.
+    def distinct(self, solved: Solved, count: int, drawn: int | None = None) -> list[Written]:
+        """So many programs whose texts differ, the best one first, then the cheapest.
 
-        The n-th one that is looked at has the n-th best plan of each computation, or its best one
-        where it has fewer plans: so all of them are varied, the dearest too.
+        They are of the cheapest plans, or, where plans are ``drawn``, those that promise most of a
+        pool from so many. The n-th one that is looked at has the n-th such plan of each
+        computation, or its best one where it has fewer plans: so all of them are varied, the
+        dearest too.
         """
-        # Imported here: most compiles take the best plan.
-        from morello.search.results.kbest import derivations  # noqa: PLC0415
-        from morello.search.results.plan_signature import PlanSignature  # noqa: PLC0415
-        from morello.search.results.solution import Solution  # noqa: PLC0415
-
         best = [reconstruct(answers, spec) for answers, spec in solved]
-        ranked: list[Iterator[PlanNode]] = []
-        for answers, spec in solved:
-            assert isinstance(answers, Solution), "plans other than the best need all tables"
-            ranked.append(d.plan for d in derivations(answers, spec, PlanSignature()))
+        ranked = [_ranked(answers, spec, drawn) for answers, spec in solved]
         rows = islice(zip_longest(*ranked), count * PLANS_PER_PROGRAM)
         plans = ([p or b for p, b in zip(row, best, strict=True)] for row in rows)
         found: dict[str, Written] = {}
@@ -92,3 +89,17 @@ class Writer:
                 break
         first, *others = found.values()
         return [first, *sorted(others, key=lambda written: written[1].cycles)]
+
+
+def _ranked(answers: SolvedView, spec: Spec, drawn: int | None) -> Iterator[PlanNode]:
+    """Plans that are worth measuring, the best one first."""
+    # Imported here: most compiles take the best plan.
+    from morello.search.results.kbest import derivations  # noqa: PLC0415
+    from morello.search.results.plan_signature import PlanSignature  # noqa: PLC0415
+    from morello.search.results.pool import pool  # noqa: PLC0415
+    from morello.search.results.solution import Solution  # noqa: PLC0415
+
+    assert isinstance(answers, Solution), "plans other than the best need all tables"
+    if drawn is not None:
+        return iter(pool(answers, spec, drawn))
+    return (derivation.plan for derivation in derivations(answers, spec, PlanSignature()))

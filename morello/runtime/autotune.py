@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from typing import Protocol, TypeVar
 
-from morello.codegen.generate import MOST_PROGRAMS
+from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
 from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array
 from morello.ir.target import Target
@@ -19,7 +19,8 @@ from morello.reference.compare import MismatchError
 from morello.report.documents import Document
 from morello.report.plan import Plan
 from morello.runtime.execution import Executable
-from morello.runtime.timing import Timing, time_functions
+from morello.runtime.racing import race
+from morello.runtime.timing import Timing, contenders_of
 from morello.search.search import Progress
 from morello.toolchain.host import fixed_clock
 from morello.toolchain.machine import Machine
@@ -29,12 +30,14 @@ from morello.toolchain.machine import Machine
 class Measurement:
     """One program of a contest.
 
-    ``rank`` is its place by prediction, from 1. ``seconds`` a call are a median, ``quartiles`` the
-    lower and the upper. ``measured_cycles`` are absent where the clock is not known to be fixed.
+    ``rank`` is its place by prediction, from 1. ``seconds`` a call are what a tenth of its ``runs``
+    stay below, ``quartiles`` the lower and the upper. One with fewer runs than others was given up
+    as too slow. ``measured_cycles`` are absent where the clock is not known to be fixed.
     """
 
     rank: int
     predicted_cycles: float
+    runs: int
     seconds: float
     quartiles: tuple[float, float]
     measured_cycles: float | None
@@ -63,17 +66,20 @@ class Contestant(Protocol):
 AnyContestant = TypeVar("AnyContestant", bound=Contestant)
 
 
-def check_contest(count: int, name: str, target: Target, machine: Machine) -> None:
+def check_contest(
+    count: int, drawn: int | None, name: str, target: Target, machine: Machine
+) -> None:
     """Demand, before any work is done, that a contest can be held.
 
     Args:
         count: How many programs are to take part.
+        drawn: From how many plans these are taken; none if they are the cheapest.
         name: The function's name, for messages.
         target: What it is compiled for.
         machine: Where it is to run.
 
     Raises:
-        UsageError: There are to be fewer than 1, or more than `MOST_PROGRAMS`.
+        UsageError: There are to be fewer than 1, or more than `MOST_PROGRAMS`; or `MOST_DRAWN`.
         MorelloError: There is no C compiler, the machine cannot run the target's programs, or its
             times do not count.
     """
@@ -82,6 +88,9 @@ def check_contest(count: int, name: str, target: Target, machine: Machine) -> No
         raise UsageError(
             f"cannot measure {shown} programs", help=f"measure from 1 to {MOST_PROGRAMS:,}"
         )
+    if drawn is not None and not 1 <= drawn <= MOST_DRAWN:
+        shown = "so many" if drawn > MOST_DRAWN else str(drawn)
+        raise UsageError(f"cannot draw {shown} plans", help=f"draw from 1 to {MOST_DRAWN:,}")
     machine.require_timing(f"'{name}'")
     machine.require(target.flags, target.features, f"'{name}'")
     _ = machine.compiler  # raises where there is none
@@ -92,7 +101,8 @@ def hold_contest(
 ) -> tuple[AnyContestant, tuple[Measurement, ...]]:
     """The fastest of some programs for one goal, and how long each takes.
 
-    All work on the same arrays. Equal times are won by the cheaper prediction.
+    All work on the same arrays; see `morello.runtime.racing`. Equal times are won by the cheaper
+    prediction.
 
     Args:
         kernels: The programs, the cheapest first. They take the same arguments.
@@ -108,11 +118,12 @@ def hold_contest(
     arrays = kernels[0].random_arguments()
     with ExitStack() as stack:
         functions = {str(i): stack.enter_context(k.executable()) for i, k in enumerate(kernels)}
-        timings = list(time_functions(functions, arrays).values())
-    best = min(range(len(kernels)), key=lambda place: timings[place].median)
-    clock = fixed_clock() if kernels[0].machine.is_here else None
+        contenders, clock = contenders_of(functions, arrays)
+        timings = list(race(contenders, clock=clock).values())
+    best = min(range(len(kernels)), key=lambda n: (-len(timings[n].runs), timings[n].low))
+    hertz = fixed_clock() if kernels[0].machine.is_here else None
     rows = tuple(
-        _measurement(place, kernel, timings[place], clock, place == best)
+        _measurement(place, kernel, timings[place], hertz, place == best)
         for place, kernel in enumerate(kernels)
     )
     return kernels[best], rows
@@ -129,13 +140,14 @@ def _verify(kernel: Contestant, place: int, count: int) -> None:
 
 
 def _measurement(
-    place: int, kernel: Contestant, timing: Timing, clock: float | None, chosen: bool
+    place: int, kernel: Contestant, timing: Timing, hertz: float | None, chosen: bool
 ) -> Measurement:
-    cycles = None if clock is None else timing.median * clock
+    cycles = None if hertz is None else timing.low * hertz
     return Measurement(
         place + 1,
         kernel.cost,
-        timing.median,
+        len(timing.runs),
+        timing.low,
         timing.quartiles,
         cycles,
         kernel.plan.summary(),

@@ -49,6 +49,13 @@ class Timing:
         return statistics.median(self.runs)
 
     @property
+    def low(self) -> float:
+        """What a tenth of the batches stay below: little else was going on then."""
+        if len(self.runs) < 2:
+            return self.runs[0]
+        return statistics.quantiles(self.runs, n=10, method="inclusive")[0]
+
+    @property
     def quartiles(self) -> tuple[float, float]:
         """Lower and upper quartile; with a single batch, its value."""
         if len(self.runs) < 2:
@@ -112,8 +119,21 @@ def time_functions(
 ) -> dict[str, Timing]:
     """Time functions by turns, all on the same arrays for all their arguments.
 
-    Either all are loaded, or all are programs: these tell the time themselves. For the other
-    arguments and errors see `time_alternately`.
+    For the functions see `contenders_of`, for other arguments and errors `time_alternately`.
+    """
+    contenders, clock = contenders_of(functions, arrays)
+    return time_alternately(
+        contenders, repeats=repeats, warmup=warmup, min_seconds=min_seconds, clock=clock
+    )
+
+
+def contenders_of(
+    functions: Mapping[str, Executable], arrays: Sequence[Passed]
+) -> tuple[dict[str, Contender], Clock | None]:
+    """Contenders from functions on the same arrays, and the clock that times them.
+
+    Either all are loaded, or all are programs: these tell the time themselves. No clock is the
+    ordinary one.
     """
     clock = _ReportedClock()
     reported = False
@@ -123,13 +143,7 @@ def time_functions(
             contenders[name], reported = clock.contender(function, arrays), True
         else:
             contenders[name] = contender(function, arrays)
-    return time_alternately(
-        contenders,
-        repeats=repeats,
-        warmup=warmup,
-        min_seconds=min_seconds,
-        clock=clock if reported else None,
-    )
+    return contenders, clock if reported else None
 
 
 def time_alternately(

@@ -71,6 +71,21 @@ def test_fewer_programs_than_wanted_are_said(run: Run, target: str) -> None:
     assert "not 50: no more were found that differ" in result.stdout
 
 
+def test_programs_can_be_taken_from_a_pool(run: Run, small_spec: Path) -> None:
+    """Of two or more kinds: with a single program, the choice."""
+    assert run("compile", small_spec, "--measure", "1", "--from", "8").exit_code == 0
+    (row,) = json.loads(KEPT.read_text())["programs"]
+    plain = json.loads(run("compile", small_spec, "--json").stdout)
+    assert row["predicted_cycles"] == plain["cycles"]
+
+
+def test_a_pool_is_only_for_measuring(run: Run, small_spec: Path) -> None:
+    result = run("compile", small_spec, "--from", "8")
+    assert result.exit_code == 2
+    assert "--from needs --measure" in result.stderr
+    assert not Path("product.c").exists()
+
+
 @pytest.mark.parametrize("count", ["0", "-3", "many", "1001", "9" * 23])
 def test_a_count_that_makes_no_sense_is_a_usage_error(
     count: str, run: Run, small_spec: Path

@@ -109,7 +109,7 @@ def test_what_is_long_is_cut(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_measurements_are_shown(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     """With marks of the language escaped."""
-    row = Measurement(2, 1234.0, 5e-6, (4e-6, 6e-6), None, "m 8 <b>", chosen=True)
+    row = Measurement(2, 1234.0, 21, 5e-6, (4e-6, 6e-6), None, "m 8 <b>", chosen=True)
     monkeypatch.setattr(kernel, "measurements", (row,))
     html = kernel._repr_html_()
     assert "2 (chosen)" in html

@@ -101,6 +101,8 @@ def test_a_python_call_is_repeated() -> None:
 
 def test_statistics() -> None:
     assert Timing((3.0, 1.0, 2.0, 5.0, 4.0), 1).median == 3.0
+    assert Timing((3.0, 1.0, 2.0, 5.0, 4.0), 1).low == pytest.approx(1.4)
+    assert Timing((3.0,), 1).low == 3.0
     assert Timing((3.0, 1.0, 2.0, 5.0, 4.0), 1).quartiles == (2.0, 4.0)
     assert Timing((3.0,), 1).quartiles == (3.0, 3.0)
 

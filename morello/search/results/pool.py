@@ -21,9 +21,6 @@ from morello.search.results.plan_signature import PlanSignature, significant
 from morello.search.results.reconstruct import PlanNode
 from morello.search.results.solution import Solution
 
-MOST_DRAWN = 10_000
-"""Plans that can be drawn: each takes some hundredths of a second."""
-
 OF_A_CLASS = 2
 """Plans of one class that a pool has at most."""
 
