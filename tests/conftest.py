@@ -60,15 +60,13 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by where they are, and which cases of a test are slow.
 
-    Tests in the directories of `UNIT` have the mark ``unit``, but for those with ``process``. Of a
-    test with the mark ``sample(n)`` all cases but n become ``slow``. The n have the least checksums
-    of their parameters: so they are spread over all of these, and are always the same.
+    Tests in the directories of `UNIT` have the mark ``unit``, but for those with ``process`` and
+    slow ones. Of a test with the mark ``sample(n)`` all cases but n become ``slow``. The n have the
+    least checksums of their parameters: so they are spread over all of these, and are always the
+    same.
     """
     cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        directory = item.path.relative_to(PROJECT / "tests").parts[0]
-        if directory in UNIT and item.get_closest_marker("process") is None:
-            item.add_marker("unit")
         if item.get_closest_marker("slow") is None:
             cases[item.nodeid.partition("[")[0]].append(item)
     for same in cases.values():
@@ -76,6 +74,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if sample is not None:
             for item in sorted(same, key=_checksum)[sample.args[0] :]:
                 item.add_marker("slow")
+    for item in items:
+        directory = item.path.relative_to(PROJECT / "tests").parts[0]
+        others = map(item.get_closest_marker, ("process", "slow"))
+        if directory in UNIT and not any(others):
+            item.add_marker("unit")
 
 
 def _checksum(case: pytest.Item) -> int:
