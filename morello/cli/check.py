@@ -19,6 +19,7 @@ from morello.cli.options import (
     machine_options,
     memo_option,
     no_memo_option,
+    targets_option,
 )
 from morello.cli.request import STDIN, definitions_for, read_source
 from morello.cli.session import Session, diagnostic_json, error_json
@@ -94,14 +95,9 @@ class _Findings:
     help="Also compile the specs of the files, or the plugins' for calibration if there are none; "
     "count where the rules and kernels of the files, or all if there are none, fire and win.",
 )
-@click.option(
-    "-t",
-    "--target",
-    "targets",
-    metavar="NAME",
-    multiple=True,
-    help="For --use: a target, or native. May be repeated. Default: what the specs say, "
-    "then what the kernels are for, then native.",
+@targets_option(
+    "For --use: a target, or native. May be repeated. Default: what the specs say, "
+    "then what the kernels are for, then native."
 )
 @define_option
 @local_options

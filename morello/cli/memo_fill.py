@@ -14,6 +14,7 @@ from morello.cli.options import (
     json_option,
     local_options,
     memo_option,
+    targets_option,
 )
 from morello.cli.progress import ProgressBar
 from morello.cli.request import asked_specs, definitions_for, phases_of, read_source
@@ -31,14 +32,7 @@ from morello.search.planning.budget import Budget
     )
 )
 @click.argument("files", metavar="FILES...", nargs=-1, required=True)
-@click.option(
-    "-t",
-    "--target",
-    "targets",
-    metavar="NAME",
-    multiple=True,
-    help="A target, or native. May be repeated. Default: what FILES say, then native.",
-)
+@targets_option("A target, or native. May be repeated. Default: what FILES say, then native.")
 @define_option
 @local_options
 @budget_option

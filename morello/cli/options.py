@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -39,8 +39,13 @@ def _defines(
     return defines
 
 
-def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.ensure_object(Session).json = value
+def _in_session(field: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """Keeps an option's value in the session, for whatever reads it there."""
+
+    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        setattr(context.ensure_object(Session), field, value)
+
+    return keep
 
 
 json_option = click.option(
@@ -48,7 +53,7 @@ json_option = click.option(
     is_flag=True,
     expose_value=False,
     is_eager=True,  # a document is owed even if another option is wrong
-    callback=_set_json,
+    callback=_in_session("json"),
     help="Print one JSON document.",
 )
 
@@ -69,21 +74,13 @@ budget_option = click.option(
 )
 
 
-def _set_rules(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> None:
-    context.ensure_object(Session).rules = value
-
-
-def _set_kernels(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> None:
-    context.ensure_object(Session).kernels = value
-
-
 _rules_option = click.option(
     "-r",
     "--rules",
     metavar="PATH",
     multiple=True,
     expose_value=False,
-    callback=_set_rules,
+    callback=_in_session("rules"),
     help="More operators and rules: a .mrules file, or a directory of them. May be repeated.",
 )
 
@@ -93,9 +90,21 @@ _kernels_option = click.option(
     metavar="PATH",
     multiple=True,
     expose_value=False,
-    callback=_set_kernels,
+    callback=_in_session("kernels"),
     help="More kernels and targets: a .mtarget file, or a directory of them. May be repeated.",
 )
+
+
+def targets_option(described: str) -> Callable[[Command], Command]:
+    """Any number of targets, with the help that says what holds where none is named."""
+    return click.option(
+        "-t",
+        "--target",
+        "targets",
+        metavar="NAME",
+        multiple=True,
+        help=described,
+    )
 
 
 def local_options(command: Command) -> Command:
@@ -103,23 +112,11 @@ def local_options(command: Command) -> Command:
     return _rules_option(_kernels_option(command))
 
 
-def _set_cc(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    context.ensure_object(Session).cc = value
-
-
-def _set_runner(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    context.ensure_object(Session).runner = value
-
-
-def _set_timed(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.ensure_object(Session).time_under_runner = value
-
-
 _cc_option = click.option(
     "--cc",
     metavar="COMMAND",
     expose_value=False,
-    callback=_set_cc,
+    callback=_in_session("cc"),
     help="The C compiler, such as 'aarch64-linux-gnu-gcc'; default: MORELLO_CC, then CC.",
 )
 
@@ -127,7 +124,7 @@ _run_option = click.option(
     "--run",
     metavar="COMMAND",
     expose_value=False,
-    callback=_set_runner,
+    callback=_in_session("runner"),
     help="What runs compiled programs, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu'; "
     "default: MORELLO_RUNNER.",
 )
@@ -136,7 +133,7 @@ time_under_runner_option = click.option(
     "--time-under-runner",
     is_flag=True,
     expose_value=False,
-    callback=_set_timed,
+    callback=_in_session("time_under_runner"),
     help="Time programs under a runner, too; an emulator's times say nothing of a processor.",
 )
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from math import prod
 
 import numpy as np
 
 from morello.ir.dtypes import DType
-from morello.ir.graphs.batches import batch_dims
 from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, panel, row_major, shortened, width_of
@@ -24,6 +22,7 @@ from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
+from morello.rewriting import structure
 from morello.rewriting.layout_requests import LayoutRequest, LayoutRequests
 from morello.rewriting.matching import KernelMatch
 from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
@@ -48,9 +47,6 @@ from morello.rewriting.views import is_seen_along_rows, slice_of
 
 LONGEST_BLOCK = 4096
 """Bytes of a block of a row in a pipelined loop."""
-
-FEW_OPERANDS = 3
-"""Elementwise operations with fewer may have any of them nearer than the others."""
 
 
 @dataclass(slots=True)
@@ -99,32 +95,6 @@ class Scope:
     def call(self, node: ast.Call, args: tuple[Value, ...]) -> Value:
         """A function of the rule language."""
         return SPEC_FUNCTIONS[node.function](self, *args)
-
-
-def _output_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
-    return _divisible(f, f.family.operation.output_dims)
-
-
-def _reduced_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
-    return _divisible(f, f.family.operation.reduced_dims)
-
-
-def _divisible(f: SpecRef, dims: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(d for d in dims if d in f.family.operation.divisible_dims)
-
-
-def _batch_dims(_: Scope, f: SpecRef) -> tuple[str, ...]:
-    """One after the other: in which order loops go over several makes no difference to a cost.
-
-    Vectors lie along the fastest dimension of an operand.
-    """
-    operation = f.family.operation
-    fastest = {
-        access[own.operand.order[-1]].alone
-        for own, access in zip(f.tensors, operation.operands, strict=True)
-        if access
-    }
-    return tuple(islice((dim for dim in batch_dims(operation) if dim not in fastest), 1))
 
 
 def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
@@ -237,30 +207,12 @@ def _wanted_vectors(
     )
 
 
-def _operand_position(f: SpecRef, tensor: TensorRef) -> int:
-    return next(p for p, own in enumerate(f.tensors) if own.key == tensor.key)
-
-
 def _reads(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
-    return f.family.operation.reads(_operand_position(f, tensor))
+    return f.family.operation.reads(structure.operand_position(f, tensor))
 
 
 def _writes(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
-    return f.family.operation.writes(_operand_position(f, tensor))
-
-
-def _reused(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
-    """Whether some loop reads it again; by a graph, in some sum.
-
-    What a graph's elementwise operations read is small beside that, and is theirs to bring nearer.
-    """
-    operation = f.family.operation
-    again = any(not tensor.indexed_by(dim) for dim in operation.divisible_dims)
-    if operation.operator.composite:
-        assert operation.operator.composition is not None
-        node, *others = operation.operator.composition.occurrences(tensor.name)
-        again = bool(others) or (again and node.operation.operator.reduction is not None)
-    return again or not prunes("read_once")
+    return f.family.operation.writes(structure.operand_position(f, tensor))
 
 
 def _visible(scope: Scope, f: SpecRef, tensor: TensorRef) -> bool:
@@ -269,23 +221,6 @@ def _visible(scope: Scope, f: SpecRef, tensor: TensorRef) -> bool:
     views = scope.view_maps(f, tensor)
     seen = not views or any(is_seen_along_rows(tensor, view_map) for view_map in views)
     return seen and prunes("visible")
-
-
-def _parts_first(_: Scope, f: SpecRef) -> bool:
-    """Whether parts bring nearer what they read: where loops divide some dimensions only."""
-    return f.family.operation.operator.partly_tileable and prunes("parts_first")
-
-
-def _in_place(_: Scope, f: SpecRef, tensor: TensorRef) -> bool:
-    """Whether what is left of a graph may write its output over an intermediate."""
-    composition = f.family.operation.operator.composition
-    assert composition is not None
-    alike = (tensor.indices, tensor.operand.dtype) == (f.out.indices, f.out.operand.dtype)
-    return (
-        alike
-        and not f.family.operation.accumulating
-        and composition.may_be_overwritten(tensor.name)
-    )
 
 
 def _rearranged(_: Scope, f: SpecRef, tensor: TensorRef, operand: TensorRef) -> bool:
@@ -300,38 +235,6 @@ def _slice(scope: Scope, f: SpecRef) -> TensorRef:
 
 def _margin(_: Scope, f: SpecRef) -> float | None:
     return elsewhere_of(f.family.operation, f.out.operand.dtype)
-
-
-def _first_to_move(_: Scope, f: SpecRef, tensor: TensorRef, level: Level) -> bool:
-    """Whether it is this operation's turn to bring a tensor to a level.
-
-    In an elementwise operation nothing is summed that would be read again, so that it is enough to
-    try one order of its operands. A graph of several sums leaves it to its parts to bring to the
-    nearest cache what only one of them reads.
-    """
-    operation = f.family.operation
-    if operation.operator.composite:
-        composition = operation.operator.composition
-        assert composition is not None
-        shared = level.distance > 1 or len(composition.occurrences(tensor.name)) > 1
-        return composition.sums < 2 or shared or not prunes("sums_bring")
-    if operation.reduced_dims or len(f.tensors) < FEW_OPERANDS:
-        return True
-    before = f.tensors[: _operand_position(f, tensor)]
-    turn = all(other.operand.level.distance <= level.distance for other in before)
-    return turn or not prunes("elementwise_order")
-
-
-def _reduces(_: Scope, f: SpecRef) -> bool:
-    operation = f.family.operation
-    return operation.operator.reduction is not None and not operation.accumulating
-
-
-def _splits(_: Scope, f: SpecRef) -> bool:
-    """A graph has to be taken apart first where its last sum needs all that comes before."""
-    operation = f.family.operation
-    divisible = _divisible(f, operation.reduced_dims)
-    return bool(divisible) or not operation.operator.composite
 
 
 def takes_directly(target: Target, f: SpecRef) -> bool:
@@ -362,11 +265,6 @@ def _has_layout(scope: Scope, tensor: TensorRef, layout: Layout) -> Truth:
 
 def _nearest(_: Scope, f: SpecRef) -> int:
     return min(t.operand.level.distance for t in f.tensors)
-
-
-def is_unrolled(f: SpecRef, dim: str) -> bool:
-    """Whether a loop over ``dim`` selects registers, which C cannot index at run time."""
-    return any(t.indexed_by(dim) and not t.operand.addressable for t in f.tensors)
 
 
 def _size(scope: Scope, dim: str) -> Size:
@@ -455,9 +353,9 @@ def _broadcasts(scope: Scope, f: SpecRef) -> int:
 
 
 SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
-    "output_dims": _output_dims,
-    "reduced_dims": _reduced_dims,
-    "batch_dims": _batch_dims,
+    "output_dims": lambda _, f: structure.divisible(f, f.family.operation.output_dims),
+    "reduced_dims": lambda _, f: structure.divisible(f, f.family.operation.reduced_dims),
+    "batch_dims": lambda _, f: structure.first_batch(f),
     "tile_sizes": _tile_sizes,
     "divisors": lambda _, number: tuple(n for n in range(1, int(number) + 1) if number % n == 0),
     "levels": _levels,
@@ -468,20 +366,20 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "is_intermediate": lambda _, tensor: tensor.intermediate,
     "composite": lambda _, f: f.family.operation.operator.composite,
     "partly_tileable": lambda _, f: f.family.operation.operator.partly_tileable,
-    "parts_first": _parts_first,
+    "parts_first": lambda _, f: structure.parts_first(f),
     "reads": _reads,
     "writes": _writes,
-    "reused": _reused,
+    "reused": lambda _, f, tensor: structure.is_reused(f, tensor),
     "visible": _visible,
-    "in_place": _in_place,
+    "in_place": lambda _, f, tensor: structure.may_be_in_place(f, tensor),
     "rearranged": _rearranged,
     "slices": lambda _, f: sliced(f.family.operation) is not None,
     "slice": _slice,
     "frames": lambda _, f: framed(f.family.operation) is not None,
     "margin": _margin,
-    "first_to_move": _first_to_move,
-    "reduces": _reduces,
-    "splits": _splits,
+    "first_to_move": lambda _, f, tensor, level: structure.is_first_to_move(f, tensor, level),
+    "reduces": lambda _, f: structure.reduces(f),
+    "splits": lambda _, f: structure.splits(f),
     "identity": _identity,
     "is_parallel": lambda _, f: f.family.threads > 1,
     "threads": lambda _, f: f.family.threads,
@@ -492,7 +390,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "nearest": _nearest,
     "fits_argument_cache": _fits_argument_cache,
     "short_block": _short_block,
-    "unrolled": lambda _, f, dim: is_unrolled(f, dim),
+    "unrolled": lambda _, f, dim: structure.is_unrolled(f, dim),
     "arithmetic": _arithmetic,
     "loads": _loads,
     "stores": _stores,

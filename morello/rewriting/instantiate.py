@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -29,7 +29,7 @@ from morello.ir.views import ViewMap, view_map, without_index
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
 from morello.language.unparse import unparse
-from morello.rewriting.functions import Scope, is_unrolled
+from morello.rewriting.functions import Scope
 from morello.rewriting.lifetimes import places_of
 from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed
 from morello.rewriting.references import (
@@ -43,7 +43,9 @@ from morello.rewriting.references import (
     capacity_units,
     operation_sizes,
 )
+from morello.rewriting.state import State
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.rewriting.structure import is_unrolled
 from morello.rewriting.views import slice_of, view_of
 
 
@@ -90,19 +92,19 @@ class Instantiation:
         tensors = {t.key: t for t in (*self.f.tensors, *bound.values())}
         aliases = {n: v.key for n, v in bound.items()}
         places = places_of(self.f)
-        state = _State(self.f, tensors, aliases, dict(variables), self.sizes, self.used, places)
+        state = State(self.f, tensors, aliases, dict(variables), self.sizes, self.used, places)
         return self._block(block, state)
 
     def applied(self, node: ast.Apply, variables: Variables) -> Leaf:
         """What one application in the result becomes, outside of loops and buffers."""
         tensors = {t.key: t for t in self.f.tensors}
-        return self._apply(node, _State(self.f, tensors, {}, dict(variables), {}, {}, {}))
+        return self._apply(node, State(self.f, tensors, {}, dict(variables), {}, {}, {}))
 
-    def _block(self, block: ast.Block, state: _State) -> Step:
+    def _block(self, block: ast.Block, state: State) -> Step:
         steps = [s for node in block.steps if (s := self._node(node, state)) is not None]
         return steps[0] if len(steps) == 1 else Sequence(tuple(steps))
 
-    def _node(self, node: ast.YieldNode, state: _State) -> Step | None:
+    def _node(self, node: ast.YieldNode, state: State) -> Step | None:
         match node:
             case ast.ForLoop():
                 return self._loop(node, state)
@@ -113,15 +115,15 @@ class Instantiation:
             case ast.Apply():
                 return self._apply(node, state) if self._wanted(node, state) else None
 
-    def _wanted(self, node: ast.Reapply | ast.Apply, state: _State) -> bool:
+    def _wanted(self, node: ast.Reapply | ast.Apply, state: State) -> bool:
         return node.condition is None or bool(self._value(node.condition, state))
 
-    def _value(self, expr: ast.Expr, state: _State) -> Value:
+    def _value(self, expr: ast.Expr, state: State) -> Value:
         return evaluate(expr, Scope(self.target, state.variables, state.sizes, state.used))
 
     # ------------------------------------------------------------------ leaves
 
-    def _reapply(self, node: ast.Reapply, state: _State) -> Step:
+    def _reapply(self, node: ast.Reapply, state: State) -> Step:
         family = self.f.family
         substitutions = dict(node.substitutions)
         renamed = {state.aliases[old]: state.aliases[new] for old, new in substitutions.items()}
@@ -150,7 +152,7 @@ class Instantiation:
         return Leaf(node, child, tensors, sizes, self._used(state), required=right)
 
     def _without(
-        self, batch: ast.Name, operation: Operation, tensors: tuple[TensorRef, ...], state: _State
+        self, batch: ast.Name, operation: Operation, tensors: tuple[TensorRef, ...], state: State
     ) -> tuple[Operation, tuple[TensorRef, ...], Truth]:
         """An operation without a dimension of a batch, and what must hold for that."""
         dim: str = self._value(batch, state)
@@ -165,7 +167,7 @@ class Instantiation:
             required = required & alone
         return part.operation, tuple(seen[name][0] for name in part.tensors), required
 
-    def _computes_alike(self, renamed: Mapping[str, str], state: _State) -> bool:
+    def _computes_alike(self, renamed: Mapping[str, str], state: State) -> bool:
         """Whether a graph that reads copies of other types computes with those types anyway.
 
         A declared operation does: it converts what it reads to the type of its output.
@@ -179,7 +181,7 @@ class Instantiation:
         composition = self.f.family.operation.operator.composition if changed else None
         return composition is None or all(composition.converts(*each) for each in changed)
 
-    def _part_of(self, node: ast.Reapply, renamed: Mapping[str, str], state: _State) -> Step:
+    def _part_of(self, node: ast.Reapply, renamed: Mapping[str, str], state: State) -> Step:
         """What computes an intermediate, or what remains once it is there."""
         family = self.f.family
         composition = family.operation.operator.composition
@@ -213,7 +215,7 @@ class Instantiation:
         required = required & possible
         return leaf(sizes, self._used(state), required=required, intermediate=place)
 
-    def _rearranged(self, name: str, operand: TensorRef, state: _State) -> tuple[TensorRef, Truth]:
+    def _rearranged(self, name: str, operand: TensorRef, state: State) -> tuple[TensorRef, Truth]:
         """An intermediate as it is seen in an operand, and what must hold for that."""
         whole = self.f.family.operation.operator
         composition = whole.composition
@@ -224,7 +226,7 @@ class Instantiation:
         return view_of(operand, seen, self.target, None if self.structural else state.sizes)
 
     def _child(
-        self, operation: Operation, tensors: tuple[TensorRef, ...], threads: int, state: _State
+        self, operation: Operation, tensors: tuple[TensorRef, ...], threads: int, state: State
     ) -> tuple[tuple[TensorRef, ...], Family]:
         """The family of a sub-Spec, and its tensors; inputs where its output lies are marked."""
         *inputs, output = tensors
@@ -237,10 +239,10 @@ class Instantiation:
         tensors = (*marked, output)
         return tensors, Family(operation, tuple(t.operand for t in tensors), threads)
 
-    def _used(self, state: _State) -> tuple[Size, ...]:
+    def _used(self, state: State) -> tuple[Size, ...]:
         return tuple(state.used[level.name] for level in self.target.bounded)
 
-    def _apply(self, node: ast.Apply, state: _State) -> Leaf:
+    def _apply(self, node: ast.Apply, state: State) -> Leaf:
         operator = self.operators[node.operator]
         count = len(operator.parameters)
         seen = [self._tensor(argument, state) for argument in node.arguments[:count]]
@@ -264,7 +266,7 @@ class Instantiation:
             required = required & condition
         return Leaf(node, child, tensors, sizes, used, node.prepack, node.ordered, required)
 
-    def _tensor(self, argument: ast.Expr | ast.View, state: _State) -> tuple[TensorRef, Truth]:
+    def _tensor(self, argument: ast.Expr | ast.View, state: State) -> tuple[TensorRef, Truth]:
         """An operand, and what must hold for it to be what is asked for."""
         if isinstance(argument, ast.Call):
             sources = [_not_prepacked(state.tensors[own.key]) for own in self.f.tensors]
@@ -280,7 +282,7 @@ class Instantiation:
 
     # ------------------------------------------------------------------ with
 
-    def _with(self, node: ast.With, state: _State) -> Step:
+    def _with(self, node: ast.With, state: State) -> Step:
         source = state.tensors[state.aliases[node.operand]]
         fits: Truth = True
         indices = source.indices
@@ -322,8 +324,8 @@ class Instantiation:
         return Placed(tensor, source, copied, taken, fits, self._block(node.body, inside), shape)
 
     def _for_each_step(
-        self, expanded: ast.Expanded, source: TensorRef, state: _State
-    ) -> tuple[tuple[OperandIndex, ...], Truth, _State]:
+        self, expanded: ast.Expanded, source: TensorRef, state: State
+    ) -> tuple[tuple[OperandIndex, ...], Truth, State]:
         """Indices of one tensor for each step of a loop, what must hold for that, and their scope.
 
         Each part is one element, so that all of them are a row, and any of them lies together.
@@ -340,7 +342,7 @@ class Instantiation:
         known = replace(state, sizes=sizes, counting=state.counting | {counting})
         return indices, alone, known
 
-    def _counting(self, loop: ast.ForLoop | ast.Expanded, state: _State) -> str:
+    def _counting(self, loop: ast.ForLoop | ast.Expanded, state: State) -> str:
         """The dimension that counts the steps of a loop."""
         return f"steps({self._value(loop.dimension, state)}, {unparse(loop.step)})"
 
@@ -359,7 +361,7 @@ class Instantiation:
 
     # ------------------------------------------------------------------ loops
 
-    def _loop(self, node: ast.ForLoop, state: _State) -> Step:
+    def _loop(self, node: ast.ForLoop, state: State) -> Step:
         dim: str = self._value(node.dimension, state)
         unrolled = is_unrolled(self.f, dim)
         inner = state.divided and node.parallel
@@ -439,9 +441,7 @@ class Instantiation:
         packing = less_contiguous(tensor, sizes, dimensions, self.target.page, ones=ones)
         return tensor.with_packing(packing)
 
-    def _inside(
-        self, state: _State, parts: Mapping[str, TensorRef], dim: str, size: Size
-    ) -> _State:
+    def _inside(self, state: State, parts: Mapping[str, TensorRef], dim: str, size: Size) -> State:
         """Inside a loop, for an iteration of this size."""
         sizes = {**state.sizes, dim: size}
         return state.tile({key: self._narrow(t, sizes, dim) for key, t in parts.items()}, sizes)
@@ -455,44 +455,6 @@ class Instantiation:
         if not tensor.operand.moves_lines(self.target):
             packing = packed_whole(len(tensor.operand.order), panel(packing))
         return tensor.with_packing(packing)
-
-
-@dataclass(slots=True)
-class _State:
-    """What changes on the way down a rule's result.
-
-    ``whole``: no loop and no nearer level is around, so that a weight may still be packed ahead.
-    ``divided``: a parallel loop is around, so that one thread does what is here. ``counting``: the
-    dimensions that count steps of loops. ``places``: the tensors in whose memory others lie, by
-    key.
-    """
-
-    f: SpecRef
-    tensors: dict[str, TensorRef]
-    aliases: dict[str, str]
-    variables: Variables
-    sizes: Sizes
-    used: Mapping[str, Size]
-    places: Mapping[str, str]
-    whole: bool = True
-    divided: bool = False
-    counting: frozenset[str] = frozenset()
-
-    def bind(self, name: str, tensor: TensorRef) -> _State:
-        """With one more tensor in scope."""
-        return replace(
-            self,
-            tensors={**self.tensors, tensor.key: tensor},
-            aliases={**self.aliases, name: tensor.key},
-            variables={**self.variables, name: tensor},
-        )
-
-    def tile(self, tensors: dict[str, TensorRef], sizes: Sizes) -> _State:
-        """Inside a loop: parts of the tensors, one size smaller."""
-        variables = {
-            n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
-        }
-        return replace(self, tensors=tensors, variables=variables, sizes=sizes, whole=False)
 
 
 def _numbers(arguments: Iterable[ast.Expr | ast.View]) -> Iterator[ast.Expr]:

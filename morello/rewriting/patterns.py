@@ -258,9 +258,10 @@ def wanted_patterns(
     out = (f.out.operand.dtype,) if convertible else ()
     known = [PartialOperand((own.operand.dtype, *out)) for own in f.tensors]
     known[position] = PartialOperand((dtype,))
+    row_majors = tuple(row_major(len(own.indices)).order for own in f.tensors)
     found = {
         (kernel.name, patterns.of[position]): kernel
-        for orders in (None, tuple(own.operand.order for own in f.tensors))
+        for orders in dict.fromkeys((row_majors, tuple(own.operand.order for own in f.tensors)))
         for kernel, patterns in possible_kernels(
             target.kernels, target, f.family.operation, known, orders
         )

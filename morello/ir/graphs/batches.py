@@ -10,7 +10,6 @@ from collections.abc import Collection
 
 from morello.ir.graphs.composition import Part, operation_of
 from morello.ir.graphs.graph import Graph, Node
-from morello.ir.graphs.indexing import Access
 from morello.ir.operators import Operation, Operator
 
 
@@ -42,18 +41,12 @@ def _divides(operation: Operation, dim: str) -> bool:
     """Whether all that matters is of one element each along a dimension."""
     composition = operation.operator.composition
     for name, access in zip(operation.names, operation.operands, strict=True):
-        shared = all(dim not in index.dims for index in access)
-        if shared and (composition is None or not composition.is_beside(name)):
+        own = [index for index in access if dim in index.dims]
+        if not own and (composition is None or not composition.is_beside(name)):
             return False
-        if not shared and position(access, dim) is None:
+        if own and [index.alone for index in own] != [dim]:
             return False
     return max(len(access) for access in operation.operands) > 2
-
-
-def position(access: Access, dim: str) -> int | None:
-    """Which dimension of an operand a batch dimension is; none if it is not one."""
-    found = [place for place, index in enumerate(access) if dim in index.dims]
-    return found[0] if len(found) == 1 and access[found[0]].alone == dim else None
 
 
 def without_batch(operation: Operation, dim: str) -> Part:
