@@ -7,6 +7,7 @@ from math import prod
 from morello.codegen.lower import Names, in_sequence, lower_plan, whole
 from morello.definitions import Definitions
 from morello.ir.goal import Computation, Goal, GoalTensor
+from morello.ir.graphs.composition import composition_of
 from morello.ir.programs.tree import Node, Origin, Tensor
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Target
@@ -87,10 +88,11 @@ def _formula(computation: Computation, known: set[GoalTensor]) -> str:
     known.update(computation.operands)
     *inputs, output = texts
     operator = computation.operation.operator
-    if operator.composition is None:
+    composition = composition_of(operator)
+    if composition is None:
         return f"{output} = {operator.name}({', '.join(inputs)})"
     operands = zip(computation.operation.names, computation.operands, strict=True)
-    formula = operator.composition.graph.formula(tensors={n: t.name for n, t in operands})
+    formula = composition.graph.formula(tensors={n: t.name for n, t in operands})
     return ", ".join([f"{output} = {formula}", *news])
 
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from morello.ir.numeric import AnySize
 from morello.ir.scalars import Scalars
 from morello.language import ast
 from morello.language.signed_zero import is_negative_zero
 from morello.language.source import Span
-
-if TYPE_CHECKING:
-    from morello.ir.graphs.composition import Composition
 
 
 def size_name(dimension: str) -> str:
@@ -29,6 +26,43 @@ def size_name(dimension: str) -> str:
 def sized_dimension(scalar: str) -> str | None:
     """The dimension whose size a scalar stands for; none if it is a declared one."""
     return scalar[len("size(") : -1] if scalar.endswith(")") else None
+
+
+class Composed(Protocol):
+    """What an operator asks of the graph that it stands for: `morello.ir.graphs.composition`.
+
+    The nodes of a graph have operators, so that the module of graphs imports this one.
+    """
+
+    @property
+    def complete(self) -> bool:
+        """Whether the operator's statement says all that the graph computes."""
+        ...
+
+    @property
+    def partly_tileable(self) -> bool:
+        """Whether an operation of it says which of its dimensions may be divided."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Its operations as calls."""
+        ...
+
+    @property
+    def intermediates(self) -> tuple[str, ...]:
+        """Tensors that may be computed first."""
+        ...
+
+    @property
+    def pinned(self) -> frozenset[str]:
+        """Dimensions that no loop may divide."""
+        ...
+
+    @property
+    def hides(self) -> bool:
+        """Whether there are dimensions that index only what it computes on the way."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +93,7 @@ class Operator:
     stated: tuple[tuple[str, ast.Factor], ...] = ()
     tileable: tuple[str, ...] = ()
     parts: tuple[Operator, ...] = ()
-    composition: Composition | None = field(default=None, repr=False, compare=False)
+    composition: Composed | None = field(default=None, repr=False, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.name)  # that of the whole declaration takes longer than what is looked up
@@ -86,12 +120,12 @@ class Operator:
         """Whether it says, or a part of it does, which of its dimensions may be divided."""
         if self.composition is None:
             return bool(self.tileable)
-        return any(node.operation.operator.partly_tileable for node in self.composition.graph.nodes)
+        return self.composition.partly_tileable
 
     @cached_property
     def label(self) -> str:
         """What it is called where people read it; its name also tells it apart."""
-        return self.name if self.composition is None else self.composition.graph.formula()
+        return self.name if self.composition is None else self.composition.label
 
     @property
     def intermediates(self) -> tuple[str, ...]:
@@ -388,7 +422,7 @@ class Operation:
     def hides(self) -> bool:
         """Whether a graph has dimensions that index only what it computes on the way."""
         composition = self.operator.composition
-        return composition is not None and bool(composition.hidden)
+        return composition is not None and composition.hides
 
     @cached_property
     def structure(self) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from morello.ir.graphs.composition import composition_of
 from morello.ir.numeric import AnySize
 from morello.ir.operators import OperandIndex, Operation
 
@@ -44,7 +45,7 @@ def with_hidden(operation: Operation, sizes: Mapping[str, AnySize]) -> Mapping[s
     """
     if not operation.hides:
         return sizes
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     assert composition is not None
     found = {**dict(operation.stated), **sizes}
     count = -1

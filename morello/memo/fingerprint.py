@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from morello.ir.dtypes import DTYPES
+from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operator
 from morello.ir.primitives import ROW_PRIMITIVES, TYPE, exchanges, primitives_in, update_primitive
 from morello.ir.pruning import switched_off
@@ -73,8 +74,9 @@ class Fingerprints:
         """
         operator = family.operation.operator
         dtypes = frozenset(o.dtype.name for o in family.operands)
-        if operator.composition is not None:
-            dtypes |= {dtype.name for _, dtype in operator.composition.graph.dtypes}
+        composition = composition_of(operator)
+        if composition is not None:
+            dtypes |= {dtype.name for _, dtype in composition.graph.dtypes}
         key = (operator.name, dtypes, family.threads > 1)
         if key not in self._known:
             reach = self._reach(operator, dtypes, family.threads > 1)
@@ -86,7 +88,7 @@ class Fingerprints:
         context = self._context
         found: dict[str, Operator] = {}
         pending = [operator]
-        composition = operator.composition
+        composition = composition_of(operator)
         derived = composition is not None
         reached: dict[str, Rule] = {}
         if composition is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from morello.ir.dtypes import DTYPES, DType
+from morello.ir.graphs.composition import composition_of
 from morello.ir.layout import PANELS, contiguity, cuts, pack, packed, paged, panel, panel_of
 from morello.ir.operators import Operation, Operator
 from morello.ir.spec import Family, Operand, Variant
@@ -54,7 +55,7 @@ def variant_text(variant: Variant) -> str:
 
 def _stated_text(operation: Operation, name: str, operand: Operand) -> str:
     """The element type that an input of a graph has there, where a copy changed it."""
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     if composition is None or name not in composition.graph.inputs:
         return ""
     stated = composition.graph.dtype(name)

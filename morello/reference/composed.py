@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from morello.ir.dtypes import DType
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.graph import Node
 from morello.ir.operators import Operation
 from morello.ir.sizes import with_hidden
@@ -28,7 +29,7 @@ def executable(
     operation: Operation, dtype: DType, arithmetic: Callable[[DType], Arithmetic] = Numbers
 ) -> Executable:
     """The meaning of an operation whose output has this element type, on numbers unless told."""
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     if operation.operator.composite or (composition is not None and composition.mixed):
         return _Composed(operation, dtype, arithmetic)
     return Meaning(operation, dtype, arithmetic(dtype))
@@ -40,7 +41,7 @@ class _Composed:
     def __init__(
         self, operation: Operation, dtype: DType, arithmetic: Callable[[DType], Arithmetic]
     ) -> None:
-        composition = operation.operator.composition
+        composition = composition_of(operation.operator)
         assert composition is not None
         graph = composition.graph
         *before, last = graph.nodes

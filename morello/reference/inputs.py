@@ -13,6 +13,7 @@ import numpy as np
 from morello.errors import UsageError
 from morello.ir.conversion import convert
 from morello.ir.dtypes import DType, floating_limits
+from morello.ir.graphs.composition import composition_of
 from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.language.diagnostics import suggestion
@@ -178,7 +179,7 @@ def for_operation(
 
 def reduced_axes(operation: Operation) -> list[tuple[int, int]]:
     """Input and axis of everything along which the operation, or one of a graph's, reduces."""
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     reduced = set(operation.reduced_dims)
     if composition is not None:
         kept = {t: {d for i in a for d in i.dims} for t, a in composition.locals.items()}

@@ -13,6 +13,7 @@ from math import prod
 
 from morello.ir.dtypes import DType
 from morello.ir.goal import Computation, Goal
+from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operation
 from morello.ir.sizes import sizes_from, with_hidden
 from morello.language import ast
@@ -87,7 +88,7 @@ class Steps:
 def _steps(computation: Computation, shapes: dict[str, Shape]) -> Iterator[Step]:
     """The steps of a computation; shapes of what is computed on the way are added."""
     operation, output = computation.operation, computation.output
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     sizes = dict(zip(operation.dims, computation.sizes, strict=True))
     names = tuple(tensor.name for tensor in computation.operands)
     if composition is None or (composition.complete and not composition.mixed):

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from morello.ir.dtypes import DType
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, panel, row_major, shortened, width_of
@@ -109,7 +110,7 @@ def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
     copy it to: the farthest that is no farther than any operand.
     """
     f = _operation_of(scope)
-    composition = f.family.operation.operator.composition
+    composition = composition_of(f.family.operation.operator)
     if composition is None or not tensor.intermediate:
         return tuple(v for v in scope.target.levels if not v.arguments and v.addressable)
     if composition.is_slice(tensor.name) and prunes("slices_once"):

@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from morello.ir.graphs.batches import without_batch
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.data_movement import rearranged
 from morello.ir.layout import Axis, Layout, Packing, packed_whole, panel, shortened, width_of
 from morello.ir.numeric import Size, Truth
@@ -178,13 +179,13 @@ class Instantiation:
             if own.key in renamed
             and (dtype := state.tensors[renamed[own.key]].operand.dtype) != own.operand.dtype
         ]
-        composition = self.f.family.operation.operator.composition if changed else None
+        composition = composition_of(self.f.family.operation.operator) if changed else None
         return composition is None or all(composition.converts(*each) for each in changed)
 
     def _part_of(self, node: ast.Reapply, renamed: Mapping[str, str], state: State) -> Step:
         """What computes an intermediate, or what remains once it is there."""
         family = self.f.family
-        composition = family.operation.operator.composition
+        composition = composition_of(family.operation.operator)
         assert composition is not None
         [intermediate] = (old for old in renamed if old.startswith(INTERMEDIATE))
         name = intermediate.removeprefix(INTERMEDIATE)
@@ -218,7 +219,7 @@ class Instantiation:
     def _rearranged(self, name: str, operand: TensorRef, state: State) -> tuple[TensorRef, Truth]:
         """An intermediate as it is seen in an operand, and what must hold for that."""
         whole = self.f.family.operation.operator
-        composition = whole.composition
+        composition = composition_of(whole)
         seen = rearranged(whole, name, operand.name)
         assert composition is not None
         assert seen is not None, "a guard of the rule says that it can be"

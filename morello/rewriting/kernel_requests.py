@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from morello.ir.dtypes import DType
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.graph import Graph, Node
 from morello.ir.layout import Axis, row_major
 from morello.ir.spec import Family, Operand
@@ -43,7 +44,7 @@ def _uses(target: Target, f: SpecRef, tensor: TensorRef) -> Iterator[tuple[SpecR
     own = next((p for p, operand in enumerate(f.tensors) if operand.key == tensor.key), None)
     if own is not None:
         yield f, own
-    composition = f.family.operation.operator.composition
+    composition = composition_of(f.family.operation.operator)
     if composition is not None and composition.intermediates:
         for node, position in composition.graph.occurrences(tensor.name):
             yield _alone(target, composition.graph, node), position

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operation
 from morello.rewriting.references import SpecRef, TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
@@ -50,7 +51,7 @@ def overwrites_as_it_reads(leaf: Leaf) -> bool:
 def may_alias(operation: Operation, position: int) -> bool:
     """Whether each element of an input is read before that of the output is written."""
     access, written = operation.operands[position], operation.operands[-1]
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     if access != written:
         return False
     if composition is None:

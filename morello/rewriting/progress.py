@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from morello.errors import MorelloError
+from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operator
 from morello.ir.rule import Rule
 from morello.language import ast
@@ -97,7 +98,8 @@ def operator_ranks(operators: Mapping[str, Operator], rules: Sequence[Rule]) -> 
 
 def statements(operator: Operator) -> int:
     """How many operations it stands for."""
-    return 1 if operator.composition is None else len(operator.composition.graph.nodes)
+    composition = composition_of(operator)
+    return 1 if composition is None else len(composition.graph.nodes)
 
 
 # --------------------------------------------------------------------------- which yields which

@@ -13,6 +13,7 @@ from typing import cast
 
 import numpy as np
 
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.subgraphs import Match
 from morello.ir.layout import Packing, contiguity, cuts, packed, paged, panel
 from morello.ir.numeric import AnySize, Size, Truth
@@ -133,7 +134,7 @@ class SpecRef:
         operation = self.family.operation
         if self.match is not None:
             name = self.match.tensors.get(name) or self.match.dims[name]
-        composition = operation.operator.composition
+        composition = composition_of(operation.operator)
         if composition is not None and name in composition.locals:
             return self.local(name, target)
         operands = dict(zip(operation.names, self.tensors, strict=True))
@@ -146,7 +147,7 @@ class SpecRef:
 
     def local(self, name: str, target: Target) -> TensorRef:
         """What a graph computes; as yet nowhere, which counts as the farthest level."""
-        composition = self.family.operation.operator.composition
+        composition = composition_of(self.family.operation.operator)
         assert composition is not None
         indices = composition.locals[name]
         rank = len(indices)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from morello.ir.graphs.batches import batch_dims
+from morello.ir.graphs.composition import composition_of
 from morello.ir.pruning import prunes
 from morello.ir.target import Level
 from morello.rewriting.references import SpecRef, TensorRef
@@ -45,9 +46,9 @@ def is_reused(f: SpecRef, tensor: TensorRef) -> bool:
     """
     operation = f.family.operation
     again = any(not tensor.indexed_by(dim) for dim in operation.divisible_dims)
-    if operation.operator.composite:
-        assert operation.operator.composition is not None
-        node, *others = operation.operator.composition.occurrences(tensor.name)
+    composition = composition_of(operation.operator)
+    if composition is not None and not composition.complete:
+        node, *others = composition.occurrences(tensor.name)
         again = bool(others) or (again and node.operation.operator.reduction is not None)
     return again or not prunes("read_once")
 
@@ -59,7 +60,7 @@ def parts_first(f: SpecRef) -> bool:
 
 def may_be_in_place(f: SpecRef, tensor: TensorRef) -> bool:
     """Whether what is left of a graph may write its output over an intermediate."""
-    composition = f.family.operation.operator.composition
+    composition = composition_of(f.family.operation.operator)
     assert composition is not None
     alike = (tensor.indices, tensor.operand.dtype) == (f.out.indices, f.out.operand.dtype)
     return (
@@ -78,7 +79,7 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     """
     operation = f.family.operation
     if operation.operator.composite:
-        composition = operation.operator.composition
+        composition = composition_of(operation.operator)
         assert composition is not None
         shared = level.distance > 1 or len(composition.occurrences(tensor.name)) > 1
         return composition.sums < 2 or shared or not prunes("sums_bring")

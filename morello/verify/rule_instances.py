@@ -19,6 +19,7 @@ import numpy as np
 
 from morello.definitions import Definitions
 from morello.ir.dtypes import DTYPES, DType
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.graph import Graph
 from morello.ir.layout import contiguity, pack, packed, panel_of, row_major
 from morello.ir.operators import Operation
@@ -266,7 +267,7 @@ def _reads_one_twice(graph: Graph) -> bool:
 
 def _rereads(operation: Operation) -> bool:
     """Whether the output may take the place of an input that several operations of a graph read."""
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     if composition is None:
         return False
     places = _overwritten(operation, [DTYPES["f32"]] * len(operation.operands))
@@ -380,7 +381,7 @@ def _agree(operation: Operation, sizes: Sequence[int]) -> bool:
 
     Elsewhere what has to agree has the same dimensions.
     """
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     if composition is None:
         return True
     accesses = [access for node in composition.graph.nodes for access in node.operation.operands]
@@ -407,7 +408,7 @@ def _consistent(operation: Operation, sizes: Sequence[int]) -> list[int]:
 
     What goes through rows of the output has the size that is stated.
     """
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     size = dict(zip(operation.dims, sizes, strict=True))
     size |= {d: n for d, n in operation.stated if d in operation.whole_dims and d in size}
     for group in () if composition is None else composition.alike:

@@ -10,6 +10,7 @@ import pytest
 import morello
 from morello.definitions import Definitions
 from morello.ir.dtypes import DTYPES
+from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operation, Operator
 from morello.verify.graphs import random_graphs
 from tests.end_to_end.kernels import small_machines, to_run
@@ -24,7 +25,7 @@ def _text(operation: Operation, random: Random, *, several: bool = False) -> str
 
     ``several``: a tensor that is computed on the way is an output as well, or is read by one.
     """
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     assert composition is not None
     size = {d: random.choice(SIZES) for d in operation.dims}
     size |= {d: n for d, n in operation.stated if d in operation.whole_dims and d in size}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from morello.ir.dtypes import DTYPES
-from morello.ir.graphs.composition import Composition, Part, operation_of, part_of
+from morello.ir.graphs.composition import Composition, Part, composition_of, operation_of, part_of
 from morello.ir.graphs.graph import Node, expanded, graph_of
 from morello.ir.operators import Operation
 from morello.ir.sizes import sizes_from, with_hidden
@@ -24,7 +24,7 @@ def _part(*nodes: Node) -> tuple[Part, Composition]:
     every = [inner for node in nodes for inner in expanded(node)]
     dtypes = {name: F32 for node in every for name in node.tensors}
     part = operation_of(graph_of(every, nodes[-1].output, dtypes))
-    composition = part.operation.operator.composition
+    composition = composition_of(part.operation.operator)
     assert composition is not None
     return part, composition
 
@@ -124,7 +124,7 @@ def test_computed_with_what_it_serves(node: Nodes) -> None:
     rows, of_rows = _part(node("centred", "x", "n"), node("product", "n", "b", "y"))
     assert of_rows.intermediates == ("centred_Y",)
     before, _ = of_rows.parts("centred_Y")
-    alone = before.operation.operator.composition
+    alone = composition_of(before.operation.operator)
     assert alone is not None
     assert alone.intermediates == ("centred_M", "centred_D")
     assert of_rows.sums == 3
@@ -188,7 +188,7 @@ def test_expressions_say_in_which_type_they_are_computed(node: Nodes) -> None:
     chain = [node("negate", "x", "h"), node("negate", "h", "g"), node("plus", "g", "h", "y")]
     dtypes = {"x": F32, "h": BF16, "g": BF16, "y": F32}
     operation = operation_of(graph_of(chain, "y", dtypes)).operation
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     assert composition is not None
     assert composition.complete
     assert composition.mixed

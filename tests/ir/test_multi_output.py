@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from morello.ir.dtypes import DTYPES
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.graph import Node, expanded, graph_of, in_order
 from morello.ir.graphs.multi_output import dividing, parts_for
 from tests.ir.nodes import Nodes, declared
@@ -30,11 +31,12 @@ def _parts(outputs: str, *nodes: Node, sizes: Mapping[str, int] | None = None) -
     for part in parts_for(every, outputs.split(), dtypes, elements):
         *inputs, output = part.tensors
         operator = part.operation.operator
-        if operator.composition is None:
+        composition = composition_of(operator)
+        if composition is None:
             found[output] = f"{operator.name}({', '.join(inputs)})"
         else:
             names = dict(zip(part.operation.names, part.tensors, strict=True))
-            found[output] = operator.composition.graph.formula(tensors=names)
+            found[output] = composition.graph.formula(tensors=names)
     return found
 
 

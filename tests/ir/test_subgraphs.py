@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from morello.ir.dtypes import DTYPES, DType
-from morello.ir.graphs.composition import operation_of
+from morello.ir.graphs.composition import composition_of, operation_of
 from morello.ir.graphs.graph import Node, expanded, graph_of
 from morello.ir.graphs.subgraphs import Match, match_of
 from morello.ir.operators import Operator
@@ -50,7 +50,7 @@ def test_what_ends_alike(node: Nodes, scores: str) -> None:
     }[scores]
     last = [node("weighted", "x", "v", "o")] if scores == "the operator" else _weighted(node, "x")
     operator, found = _match(node, *before, *last)
-    composition = operator.composition
+    composition = composition_of(operator)
     assert found is not None
     assert composition is not None
     graph = composition.graph

@@ -9,6 +9,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import morello
+from morello.ir.graphs.composition import composition_of
 from morello.memo.memo import Memo
 
 PAD = "top = 1, bottom = 0, left = 0, right = 1, value = 0"
@@ -47,7 +48,7 @@ def test_a_window_that_only_intermediates_are_read_through_has_its_stated_size()
 
 def test_what_the_search_predicts_is_what_the_program_costs() -> None:
     (tree,) = morello.compile(SPEC, memo=Memo()).plan.trees
-    composition = tree.root.spec.family.operation.operator.composition
+    composition = composition_of(tree.root.spec.family.operation.operator)
     assert composition is not None
     assert composition.hidden
     predicted = tree.solved.intensity(tree.root.spec) * prod(tree.root.spec.sizes)

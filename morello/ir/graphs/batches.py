@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from morello.ir.graphs.composition import Part, operation_of
+from morello.ir.graphs.composition import Part, composition_of, operation_of
 from morello.ir.graphs.graph import Graph, Node
 from morello.ir.operators import Operation, Operator
 
 
 def may_have_batch(operator: Operator) -> bool:
     """Whether an operation of this operator has a batch, if it has enough dimensions."""
-    composition = operator.composition
+    composition = composition_of(operator)
     if composition is None:
         return operator.group is not None and operator.reduction is not None
     return bool(composition.batches) and composition.sums > 0
@@ -30,7 +30,7 @@ def batch_dims(operation: Operation) -> tuple[str, ...]:
     """
     if not may_have_batch(operation.operator):
         return ()
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     found: Collection[str] = operation.group_dims if composition is None else composition.batches
     return tuple(
         dim for dim in operation.divisible_dims if dim in found and _divides(operation, dim)
@@ -39,7 +39,7 @@ def batch_dims(operation: Operation) -> tuple[str, ...]:
 
 def _divides(operation: Operation, dim: str) -> bool:
     """Whether all that matters is of one element each along a dimension."""
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     for name, access in zip(operation.names, operation.operands, strict=True):
         own = [index for index in access if dim in index.dims]
         if not own and (composition is None or not composition.is_beside(name)):
@@ -51,7 +51,7 @@ def _divides(operation: Operation, dim: str) -> bool:
 
 def without_batch(operation: Operation, dim: str) -> Part:
     """The operation on one element along a dimension of `batch_dims`, and its operands' names."""
-    composition = operation.operator.composition
+    composition = composition_of(operation.operator)
     if composition is None:
         return Part(_without(operation), operation.names)
     graph = composition.graph

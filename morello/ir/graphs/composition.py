@@ -67,7 +67,7 @@ def operation_of(graph: Graph, *, accumulating: bool = False) -> Part:
 
 def with_operations(whole: Operation, change: Callable[[Operation], Operation]) -> Operation:
     """A graph's operation whose nodes are others, of the same operators; itself if none is."""
-    composition = whole.operator.composition
+    composition = composition_of(whole.operator)
     assert composition is not None, "only a graph has nodes"
     graph = composition.graph
     nodes = tuple(Node(change(node.operation), node.tensors) for node in graph.nodes)
@@ -75,6 +75,13 @@ def with_operations(whole: Operation, change: Callable[[Operation], Operation]) 
         return whole
     operator = _operator(Graph(nodes, graph.dtypes))
     return Operation(operator, whole.group_rank, whole.accumulating)
+
+
+def composition_of(operator: Operator) -> Composition | None:
+    """What it has beyond a declared operator; none if it is one."""
+    composition = operator.composition
+    assert composition is None or isinstance(composition, Composition)
+    return composition
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,21 @@ class Composition:
         left_out |= {*(twice if twice and prunes("sums_once") else ())}
         left_out |= {*(served if served and prunes("served") else ())}
         return tuple(name for name in self.graph.locals if name not in left_out)
+
+    @cached_property
+    def partly_tileable(self) -> bool:
+        """Whether an operation of it says which of its dimensions may be divided."""
+        return any(node.operation.operator.partly_tileable for node in self.graph.nodes)
+
+    @cached_property
+    def label(self) -> str:
+        """Its operations as calls."""
+        return self.graph.formula()
+
+    @property
+    def hides(self) -> bool:
+        """Whether there are dimensions that index only what it computes on the way."""
+        return bool(self.hidden)
 
     @cached_property
     def mixed(self) -> bool:

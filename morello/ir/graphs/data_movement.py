@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.graph import Graph, Node
 from morello.ir.layout import Axis
 from morello.ir.operators import Operation, Operator
@@ -25,7 +26,7 @@ def rearranged(operator: Operator, tensor: str, operand: str) -> ViewMap | None:
     is the output, and the last operation moves the elements of the tensor there. How dimensions of
     the graph index the tensor is left open.
     """
-    composition = operator.composition
+    composition = composition_of(operator)
     if composition is None or tensor not in composition.locals:
         return None
     graph = composition.graph

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from morello.ir.dtypes import DTYPES
-from morello.ir.graphs.composition import Composition
+from morello.ir.graphs.composition import Composition, composition_of
 from morello.ir.graphs.graph import Graph, Node, expanded
 from morello.ir.graphs.indexing import Access
 from morello.ir.operators import OperandIndex, Operation, Operator
@@ -41,7 +41,7 @@ def match_of(pattern: Operator, operator: Operator, looped: frozenset[str]) -> M
         operator: One that stands for a graph.
         looped: Dimensions of the pattern that are to be divided, though it needs them whole.
     """
-    composition = operator.composition
+    composition = composition_of(operator)
     if composition is None:
         return None
     whole = Operation(operator, 0)

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from morello.errors import InternalError
+from morello.ir.graphs.composition import composition_of
 from morello.ir.programs.regions import (
     Bounds,
     Region,
@@ -259,7 +260,7 @@ class _Verifier:
                 continue
             if disjoint(region_of(view), written, self.bounds):
                 continue
-            composition = operation.operator.composition
+            composition = composition_of(operation.operator)
             alike = view == replace(output, level=view.level)
             if composition is not None:
                 alike = alike and composition.may_be_overwritten(name)

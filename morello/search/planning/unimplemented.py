@@ -6,6 +6,7 @@ from collections import deque
 
 from morello.errors import MorelloError
 from morello.ir.dtypes import DTYPES, DType
+from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Spec
 from morello.ir.target import Target
@@ -99,7 +100,7 @@ def taken_apart(family: Family) -> str:
 
 def _single(family: Family) -> list[tuple[Operation, DType]]:
     """The operations of one statement that a family is of, each with the type of its result."""
-    composition = family.operation.operator.composition
+    composition = composition_of(family.operation.operator)
     if composition is None:
         return [(family.operation, family.operands[-1].dtype)]
     graph = composition.graph
