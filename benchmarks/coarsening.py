@@ -17,7 +17,7 @@ from benchmarks.growth import goal
 from morello.definitions import load_definitions
 from morello.ir.dtypes import F32
 from morello.ir.target import Target
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.planning.coarsening import changes, coarser
 from morello.search.search import search
 

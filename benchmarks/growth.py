@@ -29,7 +29,7 @@ from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Microkernel, Target
 from morello.language import ast, target_ast
 from morello.language.traverse import children, with_children
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.search import search
 
 SIZE = Case(512, 512, 512)

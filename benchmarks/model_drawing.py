@@ -18,7 +18,8 @@ from math import exp
 from random import Random
 
 from morello.ir.spec import Family, Spec
-from morello.rewriting.alternatives import Alternative, Context, RuleAlternative
+from morello.rewriting.alternatives import Alternative, RuleAlternative
+from morello.rewriting.context import Context
 from morello.rewriting.steps import Leaf, Placed
 from morello.search.planning.coarsening import Coarsening
 from morello.search.results.reconstruct import (

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from morello.definitions import Definitions, load_definitions
 from morello.resources import available_cores
+from morello.rewriting.context import forget_contexts
 from morello.search.solving.compiled import compiled_solver
 from morello.startup.entry_points import GROUP, installed_points
 from morello.startup.process import OBJECTS
@@ -26,7 +27,9 @@ from morello.toolchain.build import STANDARD_FLAGS
 from morello.toolchain.compilers import Compiler, find_compiler
 
 SLOW = [HealthCheck.too_slow]  # other tests run beside these: nothing may depend on the clock
-settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=SLOW)
+settings.register_profile(
+    "same", derandomize=True, max_examples=50, deadline=None, suppress_health_check=SLOW
+)
 settings.register_profile("long", max_examples=1000, deadline=None, suppress_health_check=SLOW)
 settings.load_profile("same")  # --hypothesis-profile=long comes later, and counts more
 
@@ -89,6 +92,14 @@ def _checksum(case: pytest.Item) -> int:
 def compiler() -> Compiler:
     """The machine's."""
     return find_compiler()
+
+
+@pytest.fixture
+def _own_contexts() -> Iterator[None]:
+    """For tests that replace parts of the engine: searches before and after share nothing."""
+    forget_contexts()
+    yield
+    forget_contexts()
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 
@@ -28,10 +30,8 @@ def check_template(
         functions: Names that may be called; none accepts any, since emitters bring their own.
         collector: Takes the errors, T060 (it does not parse) and T061 (an unknown name).
     """
-    environment = Environment(autoescape=False)
     try:
-        tree = environment.parse(template)
-        unknown = meta.find_undeclared_variables(tree) - set(given)
+        names = _names(template)
     except (TemplateSyntaxError, ValueError, RecursionError) as error:
         # jinja2 lets the last two through: of numbers with too many digits, and of deep nesting.
         reason = error.message if isinstance(error, TemplateSyntaxError) else error
@@ -40,17 +40,35 @@ def check_template(
         help = "it is C with jinja2 in it: {{ value }}, {% for j in range(0, n, 16) %}"
         collector.error("T060", message, place, help=help)
         return
-    called = {id(c.node) for c in tree.find_all(nodes.Call) if isinstance(c.node, nodes.Name)}
-    for name in sorted(unknown):
-        uses = [n for n in tree.find_all(nodes.Name) if n.name == name]
-        if functions is None or name in functions:
-            uses = [n for n in uses if id(n) not in called]
-        if not uses:
+    for name in sorted(names.keys() - set(given)):
+        callable_ = functions is None or name in functions
+        lines = [use.line for use in names[name] if not (callable_ and use.called)]
+        if not lines:
             continue
-        place = within(_line(node, template, min(n.lineno for n in uses)), name)
+        place = within(_line(node, template, min(lines)), name)
         help = collector.suggestion(name, [*given, *(functions or ())])
         message = f"the template of kernel '{node.name}' uses '{name}', which is not given to it"
         collector.error("T061", message, place, "unknown", help)
+
+
+class _Use(NamedTuple):
+    """Where a template says a name, and whether it calls it."""
+
+    line: int
+    called: bool
+
+
+@lru_cache(maxsize=4096)  # an editor checks all files at every change of one
+def _names(template: str) -> Mapping[str, Sequence[_Use]]:
+    """Names that a template uses and does not set itself."""
+    tree = Environment(autoescape=False).parse(template)
+    names = meta.find_undeclared_variables(tree)
+    called = {id(c.node) for c in tree.find_all(nodes.Call) if isinstance(c.node, nodes.Name)}
+    found: dict[str, list[_Use]] = {name: [] for name in names}
+    for use in tree.find_all(nodes.Name):
+        if use.name in names:
+            found[use.name].append(_Use(use.lineno, id(use) in called))
+    return found
 
 
 def _line(node: target_ast.KernelDecl, template: str, number: int) -> Span:

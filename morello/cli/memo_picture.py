@@ -22,7 +22,7 @@ from morello.memo.page import Page
 from morello.memo.pages import Pages
 from morello.memo.slice import Slice, axes_of, cut, default_axes, pages_below
 from morello.report.documents import Document
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.planning.families import discover
 
 KINDS = (".svg", ".png")

@@ -11,7 +11,7 @@ from morello.ir.graphs.composition import composition_of
 from morello.ir.programs.tree import Node, Origin, Tensor
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Target
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context, shared_context
 from morello.search.results.reconstruct import PlanNode
 
 SHARED = "shared"
@@ -20,7 +20,7 @@ SHARED = "shared"
 
 def context_for(definitions: Definitions, target: Target) -> Context:
     """What the search may use."""
-    return Context(target, definitions.operators, definitions.rules)
+    return shared_context(target, definitions.operators, definitions.rules)
 
 
 def goal_specs(target: Target, goal: Goal) -> tuple[Spec, ...]:

@@ -38,7 +38,7 @@ from morello.ir.target import Level, Microkernel
 from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast, target_ast
 from morello.language.canonical import Canonical, canonical, nodes
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.rewriting.patterns import ANY, implements
 
 ENGINE = 12

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from morello.ir.spec import Variant
 from morello.memo.fingerprint import Fingerprints
 from morello.memo.names import variant_of
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 
 
 class Installed:

@@ -22,7 +22,7 @@ from morello.memo.pages import Pages, UnreadPages
 from morello.memo.place import is_off
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.results.refusals import implemented
 from morello.search.results.solution import Solution
 from morello.search.tables.memo_backend import MemoBackend, NullMemo

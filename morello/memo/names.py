@@ -19,7 +19,7 @@ from morello.ir.operators import Operation, Operator
 from morello.ir.spec import Family, Operand, Variant
 from morello.ir.target import Level
 from morello.memo.graphs import LONGEST, SCALARS, graph_operation, operator_named, scalars_of
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 
 ACCUMULATING = "accumulating "
 

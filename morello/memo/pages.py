@@ -12,7 +12,7 @@ from morello.memo.names import variant_of, variant_text
 from morello.memo.page import ANY, Axes, Choice, Page, page_of
 from morello.memo.records import Record
 from morello.memo.store import Store
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.tables.box import Box
 from morello.search.tables.memo_backend import Chosen, NullMemo
 from morello.search.tables.options import Option

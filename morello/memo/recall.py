@@ -14,7 +14,9 @@ import numpy as np
 from morello.ir.spec import Family, Spec, Variant
 from morello.memo.page import ANY, Page
 from morello.memo.pages import Pages
-from morello.rewriting.alternatives import Alternative, Context, alternatives
+from morello.rewriting.alternatives import Alternative
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.search.planning.coarsening import Coarsening
 from morello.search.planning.families import discover
 from morello.search.results.solution import Counts, Solution

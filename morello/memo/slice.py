@@ -18,7 +18,7 @@ from morello.ir.target import Level
 from morello.language.diagnostics import suggestion
 from morello.memo.page import ANY, UNSOLVABLE, Choice, Page
 from morello.memo.pages import Pages
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 
 _SHOWN = 12
 """Values of an axis that a message names."""

@@ -21,7 +21,7 @@ from morello.memo.page import Axes, Choice
 from morello.memo.pages import Pages, is_page_of
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.results.reconstruct import candidates
 from morello.search.results.solution import Solution
 from morello.search.solving.one_spec import DoesNotApplyError

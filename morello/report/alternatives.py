@@ -8,7 +8,8 @@ from math import prod
 
 from morello.ir.spec import Spec
 from morello.report.plan import CostShare, shares
-from morello.rewriting.alternatives import Refusal, alternatives
+from morello.rewriting.alternatives import Refusal
+from morello.rewriting.enumeration import alternatives
 from morello.rewriting.patterns import implements
 from morello.search.results.reconstruct import Reconstruction, candidates
 from morello.search.results.refusals import refusals_at

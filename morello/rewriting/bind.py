@@ -27,14 +27,9 @@ from morello.ir.layout import Packing, cuts, panel
 from morello.ir.numeric import Array, Number, Size, Truth
 from morello.ir.spec import Family, Variant
 from morello.language.evaluate import evaluate
-from morello.rewriting.alternatives import (
-    Alternative,
-    Context,
-    KernelAlternative,
-    RuleAlternative,
-    result_in,
-    scope_at,
-)
+from morello.rewriting.alternatives import Alternative, KernelAlternative, RuleAlternative, scope_at
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import result_in
 from morello.rewriting.references import Point, point
 from morello.rewriting.steps import Use, flatten
 from morello.rewriting.tracked import Property, TrackedPacking, tracked

@@ -13,7 +13,7 @@ import numpy as np
 
 from morello.ir.spec import Spec, Variant
 from morello.resources import available_cores, memory_budget
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.planning.budget import Budget
 from morello.search.planning.demand import Task
 from morello.search.planning.within_budget import Planned, plan_within

@@ -30,14 +30,10 @@ from morello.ir.target import Level, Target
 from morello.language import ast
 from morello.language.canonical import nodes
 from morello.reference.views import extents
-from morello.rewriting.alternatives import (
-    Context,
-    RuleAlternative,
-    choice_text,
-    rule_alternatives,
-    tiles_below,
-)
+from morello.rewriting.alternatives import RuleAlternative, choice_text, tiles_below
 from morello.rewriting.bind import bind
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import rule_alternatives
 from morello.rewriting.lifetimes import may_alias
 from morello.search.tables.box import one_cell
 from morello.verify.families import dtype_choices, group_ranks, operations

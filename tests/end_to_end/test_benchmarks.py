@@ -20,7 +20,7 @@ from benchmarks.apart import apart
 from benchmarks.cases import Case
 from benchmarks.machine import environment
 from morello.definitions import Definitions
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.runtime.timing import Contender
 from morello.search.search import search as search_for
 from morello.toolchain.compilers import find_compiler

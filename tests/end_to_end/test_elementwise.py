@@ -14,7 +14,9 @@ from morello.definitions import load_definitions
 from morello.ir.spec import Family
 from morello.language.source import Source
 from morello.reference.inputs import KINDS
-from morello.rewriting.alternatives import Alternative, Context, alternatives
+from morello.rewriting.alternatives import Alternative
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.search.planning import families
 
 from .kernels import Array, small_machines, to_run
@@ -249,7 +251,7 @@ def test_operands_come_to_registers_of_one_kind(monkeypatch: pytest.MonkeyPatch)
     """Each may come to vectors or to single numbers, but no kernel takes some of either."""
     explored: list[Family] = []
 
-    def counted(context: Context, family: Family) -> list[Alternative]:
+    def counted(context: Context, family: Family) -> tuple[Alternative, ...]:
         explored.append(family)
         return alternatives(context, family)
 

@@ -16,7 +16,7 @@ import pytest
 from morello.definitions import Definitions, load_definitions
 from morello.language.source import Source
 from morello.memo.fingerprint import BYTES, Fingerprints
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target
 from tests.search.solved import solved

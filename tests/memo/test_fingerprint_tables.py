@@ -11,7 +11,7 @@ import pytest
 
 from morello.ir.target import Coefficient, Level, Target
 from morello.memo.fingerprint import Fingerprints
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.results.solution import Solution
 from morello.search.search import search
 from tests.search.goals import Wanted, copy, elementwise, matmul

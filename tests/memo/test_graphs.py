@@ -15,7 +15,7 @@ from morello.memo.memo import Memo
 from morello.memo.names import variant_of, variant_text
 from morello.memo.store import Store
 from morello.memo.verify import verify
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 
 CHAIN = """spec f(B = 3, N = 4, K = 2) {
   input x: f32[B, K] input w: f32[K, N] input b: f32[N] output y: f32[B, N]

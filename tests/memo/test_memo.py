@@ -18,7 +18,7 @@ from morello.errors import UsageError
 from morello.ir.spec import Spec
 from morello.memo.memo import Memo, Search
 from morello.memo.place import VARIABLE
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.solution import Solution
 from morello.search.search import search, solve_goal

@@ -20,7 +20,7 @@ from morello.memo.pages import Pages
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
 from morello.report.alternatives import Why
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import Progress, search, solve_goal

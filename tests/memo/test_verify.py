@@ -20,7 +20,7 @@ from morello.memo.pages import Pages
 from morello.memo.records import Record
 from morello.memo.store import Store
 from morello.memo.verify import Verification, verify
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.search import solve_goal
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context

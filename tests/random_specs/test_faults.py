@@ -79,13 +79,13 @@ def _in_the_output(
 
 
 @pytest.fixture
-def _no_lifetimes(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_lifetimes(_own_contexts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Intermediate tensors share the output's memory, and no rule is refused for it."""
     own = _Lowering._made
     monkeypatch.setattr(
         _Lowering, "_made", lambda lowering, step, views: _in_the_output(lowering, step, views, own)
     )
-    monkeypatch.setattr("morello.rewriting.alternatives.read_too_late", lambda f, step: None)
+    monkeypatch.setattr("morello.rewriting.enumeration.read_too_late", lambda f, step: None)
 
 
 @pytest.mark.usefixtures("_no_lifetimes")

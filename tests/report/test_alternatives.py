@@ -7,7 +7,7 @@ from math import fsum, isclose
 import pytest
 
 from morello.report.alternatives import Why
-from morello.rewriting.alternatives import alternatives
+from morello.rewriting.enumeration import alternatives
 from morello.search.results.refusals import refusals_at
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context

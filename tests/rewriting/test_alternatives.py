@@ -13,14 +13,9 @@ from morello.ir.graphs.graph import Node, graph_of
 from morello.ir.layout import row_major
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Operand
-from morello.rewriting.alternatives import (
-    Context,
-    KernelAlternative,
-    Refusal,
-    RuleAlternative,
-    alternatives,
-    choice_text,
-)
+from morello.rewriting.alternatives import KernelAlternative, Refusal, RuleAlternative, choice_text
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import context
 from tests.search.solved import solved

@@ -9,7 +9,9 @@ import pytest
 
 from morello.ir.layout import pack, packed
 from morello.ir.spec import Spec
-from morello.rewriting.alternatives import Context, RuleAlternative, alternatives, choice_text
+from morello.rewriting.alternatives import RuleAlternative, choice_text
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.rewriting.steps import Placed, Sequence, Step, Tiled, flatten
 from morello.search.results.reconstruct import concrete_step, leaf_spec, leaves
 from tests.search.goals import Wanted, elementwise, matmul

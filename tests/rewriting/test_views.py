@@ -23,7 +23,9 @@ from morello.ir.views import ViewMap
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
-from morello.rewriting.alternatives import Context, Refusal, RuleAlternative, alternatives
+from morello.rewriting.alternatives import Refusal, RuleAlternative
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.rewriting.references import TensorRef
 from morello.rewriting.steps import Leaf
 from morello.rewriting.views import view_of

@@ -20,9 +20,9 @@ from morello.rewriting.alternatives import (
     Alternative,
     KernelAlternative,
     RuleAlternative,
-    alternatives,
     choice_text,
 )
+from morello.rewriting.enumeration import alternatives
 from morello.rewriting.steps import SHARE_OF_A_CALL, Leaf, Placed, Sequence, Step, Tiled
 from morello.search.results.reconstruct import PlanNode, concrete_step, leaf_spec
 from tests.search.brute_force import BruteForce

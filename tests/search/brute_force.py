@@ -11,14 +11,9 @@ from math import inf
 
 from morello.ir.spec import Family, Spec
 from morello.language.evaluate import evaluate
-from morello.rewriting.alternatives import (
-    Alternative,
-    Context,
-    KernelAlternative,
-    RuleAlternative,
-    alternatives,
-    scope_at,
-)
+from morello.rewriting.alternatives import Alternative, KernelAlternative, RuleAlternative, scope_at
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.rewriting.functions import Scope
 from morello.rewriting.references import point
 from morello.rewriting.steps import SHARE_OF_A_CALL, Leaf, Placed, Sequence, Step, Tiled
@@ -31,7 +26,7 @@ class BruteForce:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.known: dict[Spec, float] = {}
-        self.structure: dict[Family, list[Alternative]] = {}
+        self.structure: dict[Family, tuple[Alternative, ...]] = {}
 
     def cycles(self, spec: Spec) -> float:
         """Least cycles of a Spec, or infinity."""

@@ -15,7 +15,7 @@ from morello.ir.target import Level, Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_target
 from morello.language.source import Source
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 
 COEFFICIENTS = """
   coefficient loop_step    = 1 cycles    "one iteration of a loop"                # manual

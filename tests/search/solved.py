@@ -10,7 +10,7 @@ from math import inf, prod
 from morello.ir.spec import Spec, Variant
 from morello.ir.target import Target
 from morello.report.plan import Plan, Tree
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.reconstruct import PlanNode, reconstruct
 from morello.search.results.solution import Solution

@@ -15,7 +15,9 @@ from morello.errors import MorelloError, UsageError
 from morello.ir.dtypes import F32
 from morello.ir.spec import Family
 from morello.ir.target import Target
-from morello.rewriting.alternatives import Alternative, Context, alternatives
+from morello.rewriting.alternatives import Alternative
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.search import search as search_module
 from morello.search.planning import families as families_module
 from morello.search.planning import within_budget
@@ -209,7 +211,7 @@ def test_the_rest_of_far_too_many_families_is_not_looked_for(
     spec = goal.spec(used.target)
     asked: list[Family] = []
 
-    def counted(context: Context, family: Family) -> list[Alternative]:
+    def counted(context: Context, family: Family) -> tuple[Alternative, ...]:
         asked.append(family)
         return alternatives(context, family)
 

@@ -17,7 +17,8 @@ from morello.checking.rules import check_rules
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
-from morello.rewriting.alternatives import Context, KernelAlternative
+from morello.rewriting.alternatives import KernelAlternative
+from morello.rewriting.context import Context
 from morello.search.results.kbest import Derivation, derivations
 from morello.search.results.plan_signature import PlanSignature
 from morello.search.results.reconstruct import PlanNode, reconstruct

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from morello.ir.target import Target
 from morello.language.evaluate import evaluate
-from morello.rewriting.alternatives import Context, KernelAlternative
+from morello.rewriting.alternatives import KernelAlternative
+from morello.rewriting.context import Context
 from morello.rewriting.functions import Scope
 from morello.rewriting.references import point
 from morello.search.planning.unimplemented import NoImplementationError

@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search import search as search_module
 from morello.search.results.reconstruct import candidates, reconstruct
 from morello.search.search import search

@@ -11,7 +11,7 @@ from math import isclose, prod
 import pytest
 
 from morello.ir.target import Coefficient, Target
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.results import pool as pools
 from morello.search.results.distorted import distorted_plans, distorted_target
 from morello.search.results.plan_class import plan_class

@@ -12,7 +12,8 @@ from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.source import Source
 from morello.memo.memo import Memo
-from morello.rewriting.alternatives import Context, Refusal
+from morello.rewriting.alternatives import Refusal
+from morello.rewriting.context import Context
 from morello.search.planning.budget import Budget
 from morello.search.planning.unimplemented import SHOWN, NoImplementationError
 from morello.search.results.refusals import refusals_at

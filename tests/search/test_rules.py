@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from morello.ir.rule import Rule
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.search import search
 from tests.search.goals import Wanted, copy, elementwise, matmul

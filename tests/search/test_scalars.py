@@ -88,6 +88,7 @@ def test_one_search_answers_for_all_values(name: str) -> None:
     assert len({kernel.source for kernel in kernels}) == len(kernels)
 
 
+@pytest.mark.usefixtures("_own_contexts")
 def test_programs_are_those_of_a_search_with_the_values(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from morello.ir.operators import Operator
 from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.source import Source
-from morello.rewriting import alternatives
+from morello.rewriting import enumeration
 from morello.verify import rule_instances as rule_instances_module
 from morello.verify.rule_instances import rule_instances
 from morello.verify.rules import BUDGET, WrongRuleError, verify_rule
@@ -71,7 +71,7 @@ def test_memory_that_is_reused_too_early_is_caught(
     definitions: Definitions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the check of lifetimes, an intermediate is written over what is still to be read."""
-    monkeypatch.setattr(alternatives, "read_too_late", lambda f, step: None)
+    monkeypatch.setattr(enumeration, "read_too_late", lambda f, step: None)
     with pytest.raises(WrongRuleError, match="aliased"):
         verify_rule(definitions, _rule(definitions, "compute_at_output"))
 

@@ -16,7 +16,8 @@ from morello.ir.spec import Family, Spec, Variant
 from morello.language import target_ast
 from morello.report.plan import Plan, Tree, occurrences
 from morello.resources import memory_budget
-from morello.rewriting.alternatives import Alternative, Context, KernelAlternative
+from morello.rewriting.alternatives import Alternative, KernelAlternative
+from morello.rewriting.context import Context
 from morello.search.planning.within_budget import plan_within
 from morello.search.results.solution import Solution
 from morello.search.search import UNLIMITED

@@ -9,13 +9,8 @@ from morello.ir.rule import Rule
 from morello.ir.spec import Family
 from morello.ir.target import Microkernel, Target
 from morello.report.usage.counts import Searched
-from morello.rewriting.alternatives import (
-    Alternative,
-    KernelAlternative,
-    Refusal,
-    matches,
-    rule_alternatives,
-)
+from morello.rewriting.alternatives import Alternative, KernelAlternative, Refusal, matches
+from morello.rewriting.enumeration import rule_alternatives
 from morello.rewriting.matching import match_kernel, misfits
 from morello.rewriting.patterns import implements
 

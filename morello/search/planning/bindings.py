@@ -13,8 +13,9 @@ import numpy as np
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Family, Variant
-from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.alternatives import Alternative
 from morello.rewriting.bind import SharedBinding, shared_binding
+from morello.rewriting.context import Context
 from morello.rewriting.tracked import Property, property_values
 from morello.search.tables.box import Box
 

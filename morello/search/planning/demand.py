@@ -24,8 +24,9 @@ from morello.errors import MorelloError
 from morello.ir.layout import contiguity, cuts, panel
 from morello.ir.numeric import Ints
 from morello.ir.spec import Family, Spec, Variant
-from morello.rewriting.alternatives import Alternative, Context, tiles_below
+from morello.rewriting.alternatives import Alternative, tiles_below
 from morello.rewriting.bind import Bound, SharedBinding, bound, where_chosen
+from morello.rewriting.context import Context
 from morello.rewriting.parts import stays_packed
 from morello.rewriting.references import spec_ref
 from morello.search.planning.bindings import BindingCache, Needed

@@ -7,11 +7,14 @@ a level that nothing below a family asks for is no coordinate of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from morello.errors import MorelloError
 from morello.ir.spec import Family
-from morello.rewriting.alternatives import Alternative, Context, RuleAlternative, alternatives
+from morello.rewriting.alternatives import Alternative, RuleAlternative
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def discover(context: Context, goal: Family, limit: int | None = None) -> Family
     """
     nodes: dict[Family, FamilyNode | None] = {}
     count = 0
-    stack: list[tuple[Family, list[Alternative] | None]] = [(goal, None)]
+    stack: list[tuple[Family, Sequence[Alternative] | None]] = [(goal, None)]
     while stack:
         family, found = stack.pop()
         if found is not None:
@@ -83,7 +86,7 @@ def discover(context: Context, goal: Family, limit: int | None = None) -> Family
 
 
 def _finish(
-    family: Family, found: list[Alternative], nodes: dict[Family, FamilyNode | None]
+    family: Family, found: Sequence[Alternative], nodes: dict[Family, FamilyNode | None]
 ) -> FamilyNode | None:
     """The node of a family whose children are finished; none if it is dead."""
     kept = [a for a in found if all(c == family or nodes.get(c) is not None for c in a.children)]

@@ -10,11 +10,9 @@ from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Spec
 from morello.ir.target import Target
-from morello.rewriting.alternatives import (
-    Context,
-    Refusal,
-    alternatives,
-)
+from morello.rewriting.alternatives import Refusal
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.rewriting.matching import match_kernel
 from morello.rewriting.meaning_cost import computes_in
 from morello.rewriting.patterns import implements

@@ -20,7 +20,7 @@ from morello.ir.spec import Family, Spec
 from morello.ir.target import Target
 from morello.language import ast
 from morello.language.functions import FUNCTIONS
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.planning.budget import Budget
 from morello.search.planning.coarsening import Coarsening, changes, coarser
 from morello.search.planning.demand import Task, TooManySpecsError, plan_tasks
@@ -203,7 +203,7 @@ class _Planner:
         return min(limits, key=lambda limit: limit.specs)
 
     def _plan(self, target: Target, limit: int) -> tuple[Task, ...]:
-        context = replace(self._context, target=target)
+        context = self._with(target)
         report = self._report
         graph = self.graph(target)
         return tuple(
@@ -218,6 +218,11 @@ class _Planner:
             )
         )
 
+    def _with(self, target: Target) -> Context:
+        """The context with a target; the one that there is knows what earlier searches found."""
+        same = target is self._context.target
+        return self._context if same else replace(self._context, target=target)
+
     def graph(self, target: Target) -> FamilyGraph:
         """The families of a target. They have its levels in them, but no tile sizes."""
         # Levels with other units are other levels. So targets share a graph if only their tile
@@ -225,7 +230,7 @@ class _Planner:
         key = (target.levels, target.sizes if self._sized else ())
         if key not in self._graphs:
             self._report("finding families")
-            context = replace(self._context, target=target)
+            context = self._with(target)
             graph = self._discovered(context)
             if self._goal.family not in graph:
                 raise no_family(context, self._wanted)

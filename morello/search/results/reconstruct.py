@@ -11,13 +11,9 @@ from morello.ir.numeric import Array
 from morello.ir.spec import Spec
 from morello.ir.target import Coefficient, Target
 from morello.language.evaluate import Value, evaluate
-from morello.rewriting.alternatives import (
-    Context,
-    KernelAlternative,
-    RuleAlternative,
-    result_in,
-    scope_at,
-)
+from morello.rewriting.alternatives import KernelAlternative, RuleAlternative, scope_at
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import result_in
 from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.search.results.solved_view import SolvedView

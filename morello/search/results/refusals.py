@@ -16,14 +16,14 @@ from morello.language.sized import levels_asked
 from morello.language.unparse import unparse
 from morello.rewriting.alternatives import (
     Alternative,
-    Context,
     KernelAlternative,
     Refusal,
     RuleAlternative,
-    alternatives,
     choice_text,
     scope_at,
 )
+from morello.rewriting.context import Context
+from morello.rewriting.enumeration import alternatives
 from morello.rewriting.functions import Scope
 from morello.rewriting.references import point
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled

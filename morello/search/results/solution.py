@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from morello.ir.spec import Family, Spec, Variant
-from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.alternatives import Alternative
+from morello.rewriting.context import Context
 from morello.search.planning.coarsening import Coarsening
 from morello.search.solving.solve import NOTHING
 from morello.search.tables.box import IRRELEVANT, Box

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from morello.ir.spec import Family, Spec
-from morello.rewriting.alternatives import Alternative, Context
+from morello.rewriting.alternatives import Alternative
+from morello.rewriting.context import Context
 from morello.search.planning.coarsening import Coarsening
 from morello.search.results.solution import Counts
 from morello.search.tables.options import Option

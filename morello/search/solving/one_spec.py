@@ -13,8 +13,9 @@ import numpy as np
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Spec
-from morello.rewriting.alternatives import Alternative, Context, tiles_below
+from morello.rewriting.alternatives import Alternative, tiles_below
 from morello.rewriting.bind import Bound, BoundUse, bind
+from morello.rewriting.context import Context
 from morello.search.tables.box import one_cell
 from morello.search.tables.options import Option
 

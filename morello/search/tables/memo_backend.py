@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Variant
-from morello.rewriting.alternatives import Context
+from morello.rewriting.context import Context
 from morello.search.tables.box import Box
 from morello.search.tables.options import Option
 from morello.search.tables.solved import Solved
