@@ -59,8 +59,8 @@ def target() -> str:
 
 
 @pytest.fixture
-def small_spec(tmp_path: Path, target: str) -> Path:
-    """``product.mspec`` in the working directory."""
+def small_spec(_known_small_spec: None, tmp_path: Path, target: str) -> Path:
+    """``product.mspec`` in the working directory; the user's memo has it."""
     path = tmp_path / "product.mspec"
     path.write_text(SMALL.format(target=target))
     return path
@@ -92,9 +92,9 @@ def solved_memo(_solved_memo: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def known_small_spec(
+def _known_small_spec(
     _solved_memo: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The user's memo has the small spec: for tests that are not about how a program is found."""
+    """The user's memo has the small spec: most tests are not about how a program is found."""
     own = tmp_path_factory.mktemp("known") / "memo.sqlite"
     monkeypatch.setenv(VARIABLE, str(shutil.copy(_solved_memo, own)))

@@ -14,7 +14,7 @@ from morello.definitions import Definitions
 from morello.toolchain.machine import Machine
 from tests.cli.conftest import SMALL, Run
 
-pytestmark = pytest.mark.usefixtures("known_small_spec")
+pytestmark = pytest.mark.usefixtures("_known_small_spec")
 
 BARE = """
 target bare.machine
