@@ -47,7 +47,7 @@ def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dic
         if first is not None:
             _duplicate(declaration, first.declaration, collector)
             continue
-        operators[declaration.name] = _operator(declaration, collector)
+        operators[declaration.name] = check_operator(declaration, collector)
     return operators
 
 
@@ -63,7 +63,8 @@ def _duplicate(
     )
 
 
-def _operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
+def check_operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
+    """Check one declaration; the operator may be used only if there were no errors."""
     _parameters(declaration, collector)
     *before, last = declaration.statements
     known = {p.name: p for p in declaration.inputs}
@@ -260,9 +261,10 @@ def _dimensions(operator: Operator, collector: Collector) -> None:
             )
             collector.error("O011", message, index.span, "only part of a sum", help)
     if operator.inputs:
-        for dimension in [d for d in output if d not in inputs]:
+        stated = dict(operator.stated)
+        for dimension in [d for d in output if d not in inputs and d not in stated]:
             message = f"output dimension '{dimension}' is in no input"
-            help = "only an operator without inputs may have such dimensions"
+            help = f"give it a size: where size({dimension}) == a scalar or a number"
             collector.error("O011", message, output[dimension].span, "in no input", help)
     reduced = [d for d in inputs if d not in output]
     if reduced and operator.statement.update == "=":

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from morello.checking.sizes import Sizes
+from morello.checking.subscripts import SubscriptsChecker
 from morello.checking.use import CallChecker, Checked
 from morello.ir.goal import GoalTensor
 from morello.ir.operators import Operator
 from morello.language import ast, spec_ast
 from morello.language.places import within
 from morello.language.source import Span
+from morello.language.traverse import subexpressions
 
 
 class StatementsChecker:
@@ -46,7 +48,10 @@ class StatementsChecker:
         self._roles()
         for use in self.spec.uses:
             place = within(use.span, use.result)
-            self._call(use.call, use.result, place)
+            if isinstance(use, spec_ast.Statement):
+                self._statement(use)
+            else:
+                self._call(use.call, use.result, place)
             if use.result in self.computed:
                 message = f"'{use.result}' is computed twice"
                 help = f"the first statement is at {self.computed[use.result]}"
@@ -63,7 +68,7 @@ class StatementsChecker:
     def _roles(self) -> None:
         """Every tensor has a use, and every output, and no input, is computed."""
         uses = self.spec.uses
-        read = {a.id for use in uses for a in _names(use.call)}
+        read = {name.id for use in uses for name in _names(use)}
         computed = {use.result for use in uses}
         for use in uses:
             self._result(use, read)
@@ -83,7 +88,7 @@ class StatementsChecker:
                 message = f"{node.role} '{node.name}' is never used"
                 self.collector.error("S020", message, place, "unused", "remove it, or use it")
 
-    def _result(self, use: spec_ast.OperatorUse, read: set[str]) -> None:
+    def _result(self, use: _Use, read: set[str]) -> None:
         place = within(use.span, use.result)
         node = self.declared.get(use.result)
         if node is None and use.result not in read:
@@ -98,6 +103,32 @@ class StatementsChecker:
             message = f"'{use.result}' is declared as {node.role}, so it cannot be computed"
             help = "declare it as an output"
             self.collector.error("S023", message, place, f"this is an {node.role}", help)
+
+    # ------------------------------------------------------------------------- statements
+
+    def _statement(self, node: spec_ast.Statement) -> None:
+        """An operator in place, and what cuts the parts out that it reads."""
+        name = node.result
+        read = {tensor.id: tensor for tensor in _names(node)}
+        tensors = {own: self._argument(tensor, name) for own, tensor in read.items()}
+        known = {own: tensor for own, tensor in tensors.items() if tensor is not None}
+        declared = self.declared.get(name)
+        unknown = declared is not None and declared.dtype is not None and name not in self.tensors
+        if len(known) < len(tensors) or unknown:
+            return
+        checker = SubscriptsChecker(
+            node,
+            known,
+            self.tensors.get(name, name),
+            declared.role if declared else "local",
+            self.declared.keys() | self.results,
+            self.operators,
+            self.sizes,
+        )
+        found = checker.check()
+        self.checked += found
+        if found:
+            self.tensors.setdefault(name, found[-1].tensors[-1])
 
     # ------------------------------------------------------------------------- calls
 
@@ -152,10 +183,21 @@ class StatementsChecker:
         return None
 
 
-def _names(call: spec_ast.OperatorCall) -> Iterator[ast.Name]:
-    """The tensors that a call reads, with those that are nested in it."""
-    for argument in call.arguments:
-        if isinstance(argument, spec_ast.OperatorCall):
-            yield from _names(argument)
-        else:
-            yield argument
+_Use = spec_ast.OperatorUse | spec_ast.Statement
+
+
+def _names(node: _Use | spec_ast.OperatorCall) -> Iterator[ast.Name]:
+    """The tensors that a statement or a call reads, with those that are nested in it."""
+    match node:
+        case spec_ast.OperatorUse():
+            yield from _names(node.call)
+        case spec_ast.Statement():
+            for element in subexpressions(node.value):
+                if isinstance(element, ast.Subscripted):
+                    yield ast.Name(element.tensor, span=within(element.span, element.tensor))
+        case spec_ast.OperatorCall():
+            for argument in node.arguments:
+                if isinstance(argument, spec_ast.OperatorCall):
+                    yield from _names(argument)
+                else:
+                    yield argument

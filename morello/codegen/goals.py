@@ -90,7 +90,7 @@ def _formula(computation: Computation, known: set[GoalTensor]) -> str:
     operator = computation.operation.operator
     composition = composition_of(operator)
     if composition is None:
-        return f"{output} = {operator.name}({', '.join(inputs)})"
+        return f"{output} = {operator.label}({', '.join(inputs)})"
     operands = zip(computation.operation.names, computation.operands, strict=True)
     formula = composition.graph.formula(tensors={n: t.name for n, t in operands})
     return ", ".join([f"{output} = {formula}", *news])

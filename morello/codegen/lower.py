@@ -187,7 +187,7 @@ class _Lowering:
         place, last = leaf.intermediate, len(operands) - 1
         output = leaf.tensors[last].key
         if place == last and output in self.reused:
-            self.held[output] = self.names.version(leaf.family.operation.operator.name)
+            self.held[output] = self.names.version(leaf.family.operation.operator.result_name)
         elif place is not None and leaf.tensors[place].key in self.reused:
             own, shared = self.held.pop(output, PLAIN), leaf.tensors[place].key
             for position, tensor in enumerate(leaf.tensors[:-1]):

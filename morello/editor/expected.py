@@ -108,7 +108,9 @@ def _in_spec(types: Sequence[str], brackets: Sequence[str]) -> Expected:
         return SIZE
     if brackets and brackets[-1] == "LPAR":
         return Expected(("operator", "variable", "function"))
-    return OPERATOR if before == "EQUAL" else VARIABLE
+    if before in ("ADD", "MAXIMUM", "MINIMUM") or [*types[-2:]] == ["RSQB", "ASSIGN"]:
+        return Expected(("variable", "function"))  # the value of a statement with subscripts
+    return OPERATOR if before == "ASSIGN" else VARIABLE
 
 
 def _in_operator(before: str, types: Sequence[str], brackets: Sequence[str]) -> Expected:

@@ -79,6 +79,9 @@ class Operator:
     ``parts`` are the operators of a declaration's statements, where it has more than one. Such an
     operator is never searched for itself: a spec that uses it has a node for each part.
 
+    ``text``: what a statement of a spec says that is an operator in place; its name is for the
+    compiler alone.
+
     ``stated``: dimensions whose size is a number or the value of a scalar. Rules for
     any operation divide the dimensions ``tileable`` only, if any are named.
     """
@@ -94,6 +97,7 @@ class Operator:
     tileable: tuple[str, ...] = ()
     parts: tuple[Operator, ...] = ()
     composition: Composed | None = field(default=None, repr=False, compare=False)
+    text: str = field(default="", repr=False, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.name)  # that of the whole declaration takes longer than what is looked up
@@ -125,7 +129,14 @@ class Operator:
     @cached_property
     def label(self) -> str:
         """What it is called where people read it; its name also tells it apart."""
-        return self.name if self.composition is None else self.composition.label
+        if self.composition is not None:
+            return self.composition.label
+        return f"{{{self.text}}}" if self.text else self.name
+
+    @property
+    def result_name(self) -> str:
+        """What it computes is called so where nobody gives it a name."""
+        return "statement" if self.text else self.name.replace(".", "_")
 
     @property
     def intermediates(self) -> tuple[str, ...]:

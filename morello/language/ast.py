@@ -99,6 +99,14 @@ class Element(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Subscripted(Node):
+    """``x[i, 2 * j + 1]``: an element of a tensor in a spec, which no operator's meaning has."""
+
+    tensor: str
+    subscripts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Computed(Node):
     """An expression that is computed in ``dtype``, whatever the type of what is around it.
 
@@ -112,7 +120,18 @@ class Computed(Node):
 Factor = int | str
 """Of a dimension in an index: a number, or the name of a scalar."""
 
-Expr = Number | Name | Attribute | Call | Unary | Binary | Conditional | Element | Computed
+Expr = (
+    Number
+    | Name
+    | Attribute
+    | Call
+    | Unary
+    | Binary
+    | Conditional
+    | Element
+    | Subscripted
+    | Computed
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,14 @@ Item = Tree[Token] | Token
 class Builder:
     """Turns pieces of a lark tree into plain values, and notes errors.
 
-    ``scalars`` are those of the operator that is being built.
+    ``scalars`` are those of the operator that is being built. ``in_spec``: subscripts are any
+    expressions.
     """
 
     source: Source
     errors: Collector = field(default_factory=Collector)
     scalars: frozenset[str] = frozenset()
+    in_spec: bool = False
 
     def span(self, first: Item, last: Item | None = None) -> Span:
         """From the start of ``first`` to the end of ``last``, or of ``first`` itself."""

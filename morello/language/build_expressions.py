@@ -32,6 +32,8 @@ def expression(builder: Builder, tree: Tree[Token]) -> ast.Expr:
         case "conditional", [then, condition, otherwise]:
             nodes = expression(builder, then), expression(builder, condition)
             return ast.Conditional(*nodes, optional(builder, otherwise), span=span)
+        case "element", _ if builder.in_spec:
+            return subscripted(builder, tree)
         case "element", _:
             return element(builder, tree)
     raise AssertionError(f"the grammar makes no expression '{tree.data}'")
@@ -51,6 +53,12 @@ def element(builder: Builder, tree: Tree[Token]) -> ast.Element:
     """``A[b..., m, k]``."""
     name, *rest = children(tree)
     return ast.Element(str(name), indices(builder, rest), span=builder.span(tree))
+
+
+def subscripted(builder: Builder, tree: Tree[Token]) -> ast.Subscripted:
+    """``x[i, 2 * j + 1]``, in a spec."""
+    name, *subscripts = children(tree)
+    return ast.Subscripted(str(name), expressions(builder, subscripts), span=builder.span(tree))
 
 
 def indices(builder: Builder, trees: Iterable[Tree[Token]]) -> tuple[ast.Index, ...]:

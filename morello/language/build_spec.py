@@ -6,7 +6,14 @@ from lark import Token, Tree
 
 from morello.language import ast, spec_ast
 from morello.language.build_common import Builder, children, dotted, kind_of, slots
-from morello.language.build_expressions import expression, expressions, optional, order, panel
+from morello.language.build_expressions import (
+    expression,
+    expressions,
+    optional,
+    order,
+    panel,
+    subscripted,
+)
 
 
 def spec_file(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecFile:
@@ -25,7 +32,7 @@ def _spec(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecDecl:
         parameters=tuple(_parameter(builder, item) for item in children(parameters)),
         threads=optional(builder, threads),
         tensors=tuple(_tensor(builder, item) for item in items if kind_of(item) == "tensor"),
-        uses=tuple(_use(builder, item) for item in items if kind_of(item) == "use"),
+        uses=tuple(_use(builder, item) for item in items if kind_of(item) != "tensor"),
         span=builder.span(tree),
     )
 
@@ -49,7 +56,15 @@ def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
     )
 
 
-def _use(builder: Builder, tree: Tree[Token]) -> spec_ast.OperatorUse:
+def _use(builder: Builder, tree: Tree[Token]) -> spec_ast.OperatorUse | spec_ast.Statement:
+    if kind_of(tree) == "statement":
+        target, update, value = children(tree)
+        return spec_ast.Statement(
+            subscripted(builder, target),
+            str(update),
+            expression(builder, value),
+            span=builder.span(tree),
+        )
     result, call = children(tree)
     return spec_ast.OperatorUse(str(result), _call(builder, call), span=builder.span(tree))
 

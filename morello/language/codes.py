@@ -179,4 +179,5 @@ CODES: Mapping[str, str] = {
     "S037": "Nothing tells the element type of what is computed on the way.",
     "S038": "A scalar that counts elements is not a whole number, or is too small.",
     "S039": "A scalar is no number of the element type that is computed in.",
+    "S040": "A subscript is no sum of dimensions, or a tensor stands without its subscripts.",
 }

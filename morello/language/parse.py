@@ -56,7 +56,7 @@ def parse_spec(source: Source) -> spec_ast.SpecFile:
 
 
 def _parse(source: Source, kind: Kind, build: Callable[[Builder, Tree[Token]], File]) -> File:
-    builder = Builder(source)
+    builder = Builder(source, in_spec=kind == "mspec")
     result = build(builder, parse_tree(source, kind))
     builder.errors.raise_if_any()
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from morello.language.ast import Expr, Name, Node, Panel
+from morello.language.ast import Expr, Name, Node, Panel, Subscripted
 from morello.language.source import Span
 
 
@@ -54,15 +54,32 @@ class OperatorUse(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Statement(Node):
+    """``y[m, n] += x[m, k] * w[n, k]``: an operator in place.
+
+    ``update`` is ``=``, ``+=``, ``max=`` or ``min=``.
+    """
+
+    target: Subscripted
+    update: str
+    value: Expr
+
+    @property
+    def result(self) -> str:
+        """The tensor that it computes."""
+        return self.target.tensor
+
+
+@dataclass(frozen=True, slots=True)
 class SpecDecl(Node):
-    """``spec NAME(parameters) [threads N] { tensors; uses }``."""
+    """``spec NAME(parameters) [threads N] { tensors; uses }``; statements count as uses."""
 
     name: str
     name_span: Span = field(compare=False, repr=False)
     parameters: tuple[SpecParameter, ...]
     threads: Expr | None
     tensors: tuple[TensorDecl, ...]
-    uses: tuple[OperatorUse, ...]
+    uses: tuple[OperatorUse | Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)

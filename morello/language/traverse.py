@@ -22,6 +22,8 @@ def children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             found = (left, right)
         case ast.Computed(value=value):
             found = (value,)
+        case ast.Subscripted(subscripts=subscripts):
+            found = subscripts
         case ast.Conditional(then=then, condition=condition, otherwise=otherwise):
             found = (then, condition) if otherwise is None else (then, condition, otherwise)
     return found
@@ -40,6 +42,8 @@ def with_children(expr: ast.Expr, parts: Sequence[ast.Expr]) -> ast.Expr:
             return replace(expr, left=parts[0], right=parts[1])
         case ast.Computed():
             return replace(expr, value=parts[0])
+        case ast.Subscripted():
+            return replace(expr, subscripts=tuple(parts))
         case ast.Conditional():
             otherwise = parts[2] if len(parts) > 2 else None
             return replace(expr, then=parts[0], condition=parts[1], otherwise=otherwise)

@@ -44,6 +44,8 @@ def _text(expr: ast.Expr) -> tuple[str, int]:
             return f"{function}({', '.join(unparse(a) for a in args)})", _PRIMARY
         case ast.Element(tensor=tensor, indices=indices):
             return f"{tensor}[{', '.join(map(text_of_index, indices))}]", _PRIMARY
+        case ast.Subscripted(tensor=tensor, subscripts=subscripts):
+            return f"{tensor}[{', '.join(map(unparse, subscripts))}]", _PRIMARY
         case ast.Unary(operator="not", operand=operand):
             return f"not {_at(operand, _NOT)}", _NOT
         case ast.Unary(operator=operator, operand=operand):

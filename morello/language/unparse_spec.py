@@ -23,7 +23,7 @@ def _spec(spec: spec_ast.SpecDecl) -> str:
     lines = [
         f"spec {spec.name}({parameters}){threads} {{",
         *(f"  {_tensor(tensor, width)}" for tensor in spec.tensors),
-        *(f"  {use.result} = {_call(use.call)}" for use in spec.uses),
+        *(f"  {_use(use)}" for use in spec.uses),
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -43,6 +43,12 @@ def _tensor(tensor: spec_ast.TensorDecl, width: int) -> str:
     if tensor.order is not None:
         text += f" layout ({', '.join(map(str, tensor.order))})"
     return text if tensor.panel is None else f"{text} panels {tensor.panel}"
+
+
+def _use(use: spec_ast.OperatorUse | spec_ast.Statement) -> str:
+    if isinstance(use, spec_ast.Statement):
+        return f"{unparse(use.target)} {use.update} {unparse(use.value)}"
+    return f"{use.result} = {_call(use.call)}"
 
 
 def _call(call: spec_ast.OperatorCall) -> str:

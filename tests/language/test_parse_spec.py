@@ -118,7 +118,9 @@ def test_spans() -> None:
     file = parse(text)
     assert file.target is not None
     [found] = file.specs
-    spans = file.target.span, found.span, found.name_span, found.uses[0].call.operator_span
+    [use] = found.uses
+    assert isinstance(use, spec_ast.OperatorUse)
+    spans = file.target.span, found.span, found.name_span, use.call.operator_span
     assert [str(span) for span in spans] == [
         "test.mspec:1:8",
         "test.mspec:2:1",

@@ -314,7 +314,7 @@ def _canonical_names(graph: Graph) -> dict[str, str]:
     for node in graph.nodes:
         for tensor, declared in zip(node.inputs, node.operation.names, strict=False):
             name(tensor, declared)
-        name(node.output, node.operation.operator.name.replace(".", "_"))
+        name(node.output, node.operation.operator.result_name)
     return names
 
 

@@ -86,7 +86,7 @@ class Graph:
 
     def formula(
         self,
-        name_of: Callable[[Node], str] = lambda node: node.operation.operator.name,
+        name_of: Callable[[Node], str] = lambda node: node.operation.operator.label,
         tensors: Mapping[str, str] | None = None,
     ) -> str:
         """Its nodes as calls, nested where a tensor is read once.

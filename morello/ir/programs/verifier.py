@@ -71,7 +71,7 @@ class Statement:
         name = call.kernel.name if isinstance(call, KernelCall) else "an operation"
         operands = ", ".join(view.tensor.name for view in call.operands)
         rule = "" if self.origin is None else f" in '{self.origin.name}'"
-        return f"{name}({operands}), which computes {call.operation.operator.name}{rule}"
+        return f"{name}({operands}), which computes {call.operation.operator.label}{rule}"
 
 
 @dataclass(frozen=True, slots=True)

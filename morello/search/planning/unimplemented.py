@@ -61,7 +61,7 @@ def no_family(context: Context, goal: Spec) -> NoImplementationError:
                 nearest[kernel.name, reason] = min(found, nearest.get((kernel.name, reason), found))
     advice = _another_type(context.target, goal.family) or taken_apart(goal.family)
     if not kernels:
-        named = goal.family.operation.operator.name
+        named = goal.family.operation.operator.label
         reason = f"{context.target.name} has no kernel for '{named}'"
         return NoImplementationError(goal, [Refusal(named, (), reason)], advice)
     ordered = sorted(nearest.items(), key=lambda item: (item[1], item[0]))
@@ -74,7 +74,7 @@ def _another_type(target: Target, family: Family) -> str:
     for operation, own in _single(family):
         able = [t for t in DTYPES.values() if computes_in(target, operation, t)]
         if able and own not in able:
-            does = f"{target.name} computes '{operation.operator.name}' in {able[0]}, not in {own}"
+            does = f"{target.name} computes '{operation.operator.label}' in {able[0]}, not in {own}"
             return f"{does}: declare what it computes as {able[0]}, and convert that"
     return ""
 
@@ -87,7 +87,7 @@ def taken_apart(family: Family) -> str:
         operator = operation.operator
         if (reads and not operator.slices) or (operation.framed and not operator.frames):
             does = (
-                f"'{operator.name}' {'reads' if reads else 'writes'} between margins and computes"
+                f"'{operator.label}' {'reads' if reads else 'writes'} between margins and computes"
             )
             return (
                 f"{does}, and is as it is declared since a rule or a kernel names it: "

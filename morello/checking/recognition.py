@@ -1,0 +1,214 @@
+"""Which declared operator computes what a statement with subscripts says.
+
+Both are compared as trees, up to names: of dimensions, operands and scalars, the order of inputs,
+and that of the terms of sums and the factors of products. Scalars of the declared operator stand
+for whatever number is in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+
+from morello.ir.dtypes import DTYPES
+from morello.ir.operators import Operation, Operator, is_whole, sized_dimension
+from morello.language import ast
+from morello.language.traverse import children
+
+MOST_INPUTS = 4
+"""So many inputs are tried in all orders; of more, in the order that is written."""
+
+COMMUTATIVE = ("+", "*", "max", "min")
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """A declared operation; ``order``: which of the statement's inputs each of its inputs is."""
+
+    operation: Operation
+    order: tuple[int, ...]
+
+
+def recognized(
+    own: Operator,
+    sizes: Mapping[str, int],
+    dtypes: Sequence[str],
+    declared: Iterable[Operator],
+) -> Recognized | None:
+    """The declared operator that computes the same, with the fewest scalars; none if none does.
+
+    Args:
+        own: The statement's operator; it has neither group nor scalars that are given.
+        sizes: Of its dimensions.
+        dtypes: Of its operands, the output last.
+        declared: The operators to compare with.
+    """
+    found = [
+        (len(operator.scalars), operator.name, matched)
+        for operator in declared
+        for matched in _matches(own, sizes, dtypes, operator)
+    ]
+    return min(found, key=lambda each: each[:2])[2] if found else None
+
+
+def _matches(
+    own: Operator, sizes: Mapping[str, int], dtypes: Sequence[str], operator: Operator
+) -> Iterator[Recognized]:
+    """The ways in which an operator is that of a statement; one is enough."""
+    count = len(own.inputs)
+    if operator.parts or len(operator.inputs) != count or operator.reduction != own.reduction:
+        return
+    orders = permutations(range(count)) if count <= MOST_INPUTS else [tuple(range(count))]
+    for order in orders:
+        places = (*order, count)
+        if not _types_fit(operator, [dtypes[place] for place in places]):
+            continue
+        ranks = tuple(len(own.parameters[place].indices) for place in places)
+        rank = operator.group_rank(ranks)
+        if rank is None:
+            continue
+        matching = _Matching(operator, own, rank, sizes)
+        if matching.complete(places):
+            scalars = tuple((name, matching.scalars[name]) for name in operator.scalars)
+            yield Recognized(Operation(operator, rank, scalars=scalars), order)
+            return
+
+
+def _types_fit(operator: Operator, dtypes: Sequence[str]) -> bool:
+    variables: dict[str, str] = {}
+    for parameter, dtype in zip(operator.parameters, dtypes, strict=True):
+        wanted = parameter.dtype
+        if wanted not in DTYPES:
+            wanted = variables.setdefault(wanted, dtype)
+        if wanted != dtype:
+            return False
+    return True
+
+
+@dataclass(slots=True)
+class _Matching:
+    """What the names of a declared operator stand for in a statement's."""
+
+    operator: Operator
+    own: Operator
+    rank: int
+    sizes: Mapping[str, int]
+    dims: dict[str, str] = field(default_factory=dict)
+    tensors: dict[str, str] = field(default_factory=dict)
+    scalars: dict[str, float] = field(default_factory=dict)
+
+    def complete(self, places: Sequence[int]) -> bool:
+        """Whether both are the same, operands in this order; fills in what the names stand for."""
+        # The output first: there, dimensions mostly stand alone.
+        pairs = list(zip(self.operator.parameters, places, strict=True))
+        for parameter, place in (pairs[-1], *pairs[:-1]):
+            theirs = self.own.parameters[place]
+            self.tensors[parameter.name] = theirs.name
+            if not self._indices(parameter.indices, theirs.indices):
+                return False
+        statement, theirs_ = self.operator.statement, self.own.statement
+        if (statement.elsewhere is None) != (theirs_.elsewhere is None):
+            return False
+        if not self._stated() or not self._same(statement.value, theirs_.value):
+            return False
+        least = self.operator.least
+        whole = (is_whole(self.scalars.get(name, least[name]), least[name]) for name in least)
+        return self.scalars.keys() == set(self.operator.scalars) and all(whole)
+
+    def _stated(self) -> bool:
+        """Sizes that the declaration states: each is a scalar's value, or that number."""
+        return all(
+            self._number(size, self.sizes[self.dims[dim]]) for dim, size in self.operator.stated
+        )
+
+    def _indices(self, declared: Sequence[ast.Index], own: Sequence[ast.Index]) -> bool:
+        expanded: list[ast.Index] = []
+        for index in declared:
+            if index.group:
+                name = index.terms[0][0]
+                expanded += [replace(index, terms=((f"{name}{i}", 1),)) for i in range(self.rank)]
+            else:
+                expanded.append(index)
+        return len(expanded) == len(own) and all(map(self._index, expanded, own))
+
+    def _index(self, declared: ast.Index, own: ast.Index) -> bool:
+        if len(declared.terms) != len(own.terms):
+            return False
+        margins = zip((declared.low, declared.high), (own.low, own.high), strict=True)
+        if not all(self._margin(a, b) for a, b in margins):
+            return False
+        for terms in permutations(own.terms):
+            before = dict(self.dims), dict(self.scalars)
+            if all(map(self._term, declared.terms, terms)):
+                return True
+            self.dims, self.scalars = before
+        return False
+
+    def _margin(
+        self,
+        declared: Sequence[tuple[ast.Factor, ast.Factor]],
+        own: Sequence[tuple[ast.Factor, ast.Factor]],
+    ) -> bool:
+        width = sum(int(n) * int(factor) for n, factor in own)
+        match declared:
+            case []:
+                return width == 0
+            case [(name, 1)]:
+                return self._number(name, width)
+        return False
+
+    def _term(self, declared: tuple[str, ast.Factor], own: tuple[str, ast.Factor]) -> bool:
+        (dim, factor), (theirs, number) = declared, own
+        if self.dims.setdefault(dim, theirs) != theirs:
+            return False
+        if sum(other == theirs for other in self.dims.values()) > 1:
+            return False
+        return self._number(factor, float(number))
+
+    def _number(self, declared: ast.Factor, value: float) -> bool:
+        """Whether a number, or a scalar, can be this one."""
+        if isinstance(declared, str):
+            return self.scalars.setdefault(declared, float(value)) == value
+        return declared == value
+
+    def _same(self, declared: ast.Expr, own: ast.Expr) -> bool:
+        """Whether two expressions are the same."""
+        match declared, own:
+            case ast.Name(id=name), ast.Number(value=value):
+                dim = sized_dimension(name)
+                if dim is not None and self.sizes[self.dims[dim]] != value:
+                    return False
+                return self._number(name, float(value))
+            case ast.Name(id=name), ast.Name(id=theirs):
+                dim, other = sized_dimension(name), sized_dimension(theirs)
+                if dim is None or other is None or self.dims[dim] != other:
+                    return False
+                return self._number(name, float(self.sizes[other]))
+            case ast.Element(tensor=tensor), ast.Element(tensor=theirs):
+                return self.tensors[tensor] == theirs
+            case ast.Number(), ast.Number():
+                return float(declared.value) == float(own.value)
+        if type(declared) is not type(own) or _head(declared) != _head(own):
+            return False
+        return self._all(children(declared), children(own), _head(declared))
+
+    def _all(self, declared: Sequence[ast.Expr], own: Sequence[ast.Expr], head: str) -> bool:
+        """Whether all of these are the same, in some order if that does not matter."""
+        if len(declared) != len(own):
+            return False
+        turned = head in COMMUTATIVE and len(own) == 2
+        for parts in (own, own[::-1]) if turned else (own,):
+            before = dict(self.scalars)
+            if all(map(self._same, declared, parts)):
+                return True
+            self.scalars = before
+        return False
+
+
+def _head(expr: ast.Expr) -> str:
+    """The operator or the function of an expression."""
+    match expr:
+        case ast.Binary(operator=head) | ast.Unary(operator=head) | ast.Call(function=head):
+            return head
+    return ""

@@ -1,0 +1,60 @@
+# Statements with subscripts.
+
+spec no_sums(N = 4, M = 2) {
+  input  x: f32[N, N]
+  input  b: f32[N]
+  output y: f32[N]
+  output z: f32[N]
+  output v: f32[N]
+  output w: f32[N]
+  y[i] = x[i, M] + x[i * i, i] #! S040 15 'M' is no subscript: it has no dimension #! S040 22 'i * i' is no sum of dimensions
+  z[i] = x[i // 2, N - 1 - i] #! S040 12 'i // 2' is no sum of dimensions #! S040 20 'N - 1 - i' is no subscript: the factor of 'i' is -1
+  v[i] = x[i - 1, i] + b #! S040 12 'i - 1' is no subscript: it begins before the first element #! S040 24 'b' is a tensor: say which element
+  w[i] = x[i, 0 * i] * b[b[i]] #! S040 15 '0 * i' is no subscript: the factor of 'i' is 0 #! S040 26 'b[i]' is no sum of dimensions
+}
+
+spec ranks(N = 4) {
+  input  x: f32[N, N]
+  output y: f32[N]
+  y[i, j] = x[i] + x[i, j, k] #! S035 3 'y' has 1 dimension, but 2 are written #! S035 13 'x' has 2 dimensions, but 1 are written #! S035 20 'x' has 2 dimensions, but 3 are written
+}
+
+spec extents(N = 4) {
+  input  x: f32[N]
+  input  z: f32[N + 1]
+  output y: f32[N]
+  output a: f32[N]
+  output b: f32[2 * N]
+  output c: f32[N]
+  y[i] = x[i] * z[i] #! S036 19 'i' is 4 in dimension 1 of 'x' but 5 in dimension 1 of 'z'
+  a[i] = x[i + 1] #! S036 12 this reaches 5 elements where dimension 1 of 'x' has 4
+  b[2 * i] = x[i] #! S036 5 this reaches 7 elements where dimension 1 of 'b' has 8
+  c[i + 1] = x[i + 0] #! S036 5 nothing gives 'c' its first elements a value
+}
+
+spec unknown_extents(N = 4) {
+  input  x: f32[N]
+  output y: f32[2, 2]
+  t[i, j] = x[2 * i + j] #! S036 15 nothing tells the size of dimension 'i'
+  y[i, j] = t[i, j]
+}
+
+spec types(N = 4) {
+  input  x: s8[N]
+  input  z: f32[N]
+  output y: f32[N]
+  t[i] = x[i] * z[i] #! S037 3 nothing tells the element type of 't'
+  y = relu(t)
+}
+
+spec meanings(N = 4) {
+  input  x: f32[N, N]
+  output y: f32[N]
+  output z: f32[N]
+  output v: f32[N]
+  output w: f32[N]
+  y[i] = x[i, j] #! O012 3 'j' is reduced, but '=' keeps one value
+  z[i] = i * x[i, i] #! K005 10 expected a number, found a dim
+  v[i] = z[i] + v[i] #! S031 17 'v' is input and output of the same operator
+  w[i] = nothing[i] #! S022 10 unknown tensor 'nothing'
+}

@@ -1,0 +1,134 @@
+"""Statements with subscripts: which operator each is."""
+
+from __future__ import annotations
+
+import pytest
+
+from morello.checking.specs import check_spec
+from morello.ir.goal import Goal
+from morello.ir.graphs.composition import composition_of
+from morello.language.diagnostics import Collector
+from morello.language.parse import parse_spec
+from morello.language.source import Source
+from morello.language.unparse_spec import unparse_specs
+from tests.checking.fail_cases import shipped_operators
+
+DECLARED = {
+    "matmul": ("x[5, 7] w[7, 3] y[5, 3]", "y[m, n] += x[m, k] * w[k, n]", "xw", {}),
+    "matmul, factors turned": ("x[5, 7] w[7, 3] y[5, 3]", "y[a, b] += w[c, b] * x[a, c]", "xw", {}),
+    "matmul_nt": ("x[5, 7] w[3, 7] y[5, 3]", "y[m, n] += x[m, k] * w[n, k]", "xw", {}),
+    "matmul_tt, of a batch": (
+        "x[2, 7, 5] w[2, 3, 7] y[2, 5, 3]",
+        "y[b, m, n] += x[b, k, m] * w[b, n, k]",
+        "xw",
+        {},
+    ),
+    "row_max": ("x[2, 3, 4] y[2, 3]", "y[i, j] max= x[i, j, k]", "x", {}),
+    "column_min": ("x[5, 4] y[4]", "y[j] min= x[i, j]", "x", {}),
+    "transpose": ("x[5, 4] y[4, 5]", "y[i, j] = x[j, i]", "x", {}),
+    "channels_last": ("x[2, 3, 4, 5] y[2, 4, 5, 3]", "y[n, h, w, c] = x[n, c, h, w]", "x", {}),
+    "relu": ("x[5, 4] y[5, 4]", "y[i, j] = max(x[i, j], 0)", "x", {}),
+    "scale": ("x[5, 4] y[5, 4]", "y[i, j] = N * x[i, j]", "x", {"factor": 4}),
+    "add_bias": ("x[5, 4] b[4] y[5, 4]", "y[i, j] = b[j] + x[i, j]", "xb", {}),
+    "subtract_from_rows": ("x[5, 4] b[5] y[5, 4]", "y[i, j] = x[i, j] - b[i]", "xb", {}),
+    "slice_columns": ("x[5, 9] y[5, 4]", "y[i, j] = x[i, j + 2]", "x", {"before": 2, "after": 3}),
+    "slice_rows": ("x[9, 5] y[4, 5]", "y[i, j] = x[i + 0, j]", "x", {"before": 0, "after": 5}),
+    "split_rows": ("x[5, 12] y[5, 3, 4]", "y[i, a, b] = x[i, 4 * a + b]", "x", {"width": 4}),
+    "merge_heads": ("x[3, 5, 4] y[5, 12]", "y[s, N * h + d] = x[h, s, d]", "x", {"width": 4}),
+    "conv2d_nhwc": (
+        "x[1, 9, 9, 3] w[3, 3, 3, 2] y[1, 4, 4, 2]",
+        "y[n, h, v, o] += x[n, 2 * h + r, 2 * v + s, c] * w[r, s, c, o]",
+        "xw",
+        {"stride": 2, "dilation": 1},
+    ),
+    "max_pool2d": (
+        "x[1, 2, 9, 9] y[1, 2, 4, 4]",
+        "y[n, c, h, w] max= x[n, c, h * 2 + r, s + 2 * w]",
+        "x",
+        {"window": 3, "stride": 2},
+    ),
+    "fill": ("y[5]", "y[i] = 3", "", {"value": 3}),
+}
+"""Tensors, the last one the output; a statement; the operands of the operator, and its scalars."""
+
+
+def _goal(tensors: str, *statements: str, types: str = "") -> Goal:
+    """The goal of a spec with these tensors, such as ``x[5, 7] y[5]``, of ``f32`` if not said."""
+    names = [part + "]" for part in tensors.replace("] ", "]").split("]")[:-1]]
+    kinds = types.split() or ["f32"] * len(names)
+    declared = [f"{n.replace('[', f': {kind}[', 1)}" for n, kind in zip(names, kinds, strict=True)]
+    *inputs, output = declared
+    lines = [*(f"input {one}" for one in inputs), f"output {output}", *statements]
+    used = "N = 4" if any("N" in one for one in statements) else ""
+    tree = parse_spec(Source("s.mspec", f"spec s({used}) {{ {'; '.join(lines)} }}"))
+    assert parse_spec(Source("s.mspec", unparse_specs(tree))) == tree
+    return check_spec(tree, None, {}, shipped_operators(), Collector())
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_what_a_declared_operator_computes_is_that_operator(name: str) -> None:
+    tensors, statement, operands, scalars = DECLARED[name]
+    [computation] = _goal(tensors, statement).computations
+    assert computation.operation.operator.name == name.partition(",")[0]
+    assert "".join(tensor.name for tensor in computation.operands) == operands + "y"
+    assert dict(computation.operation.scalars) == scalars
+
+
+@pytest.mark.parametrize(
+    ("tensors", "statement"),
+    [
+        ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] * w[k]"),
+        ("x[5, 7] w[5, 7] y[5, 7]", "y[m, n] = x[m, n] - 2 * w[m, n]"),
+        ("x[5, 5] y[5]", "y[i] = x[i, i]"),
+        ("x[5] y[3, 5]", "y[i, j] = x[j]"),
+        ("x[5, 6] y[5, 3]", "y[i, j] = x[i, 2 * j]"),
+    ],
+)
+def test_else_it_is_an_operator_of_its_own(tensors: str, statement: str) -> None:
+    [computation] = _goal(tensors, statement).computations
+    assert computation.operation.operator.name.startswith("statement_")
+    assert str(computation.operation).startswith("{Y[")
+
+
+def test_names_do_not_matter() -> None:
+    first, second = (
+        _goal(tensors, statement).computations[0].operation
+        for tensors, statement in (
+            ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] * w[k]"),
+            ("a[5, 7] b[7] c[5]", "c[row] += a[row, column] * b[column]"),
+        )
+    )
+    assert first == second
+    assert str(first) == "{Y[i] += X1[i, j] * X2[j]}"
+
+
+def test_a_number_matters() -> None:
+    first, second = (
+        _goal("x[5] z[5] y[5]", f"y[i] = x[i] - {n} * z[i]").computations[0].operation for n in "23"
+    )
+    assert first != second
+
+
+def test_types_decide_what_is_the_same() -> None:
+    """An operator that wants equal types is not meant where they differ."""
+    [same] = _goal("x[5] z[5] y[5]", "y[i] = x[i] + z[i]", types="s8 s8 s8").computations
+    [other] = _goal("x[5] z[5] y[5]", "y[i] = x[i] + z[i]", types="s8 s32 s32").computations
+    assert same.operation.operator.name == "add"
+    assert other.operation.operator.name.startswith("statement_")
+
+
+def test_parts_are_cut_out_first() -> None:
+    """Each once; and what leaves a rest at the end is a part, too."""
+    [computation] = _goal(
+        "x[9] w[3] y[3]", "y[i] += (x[i + 6] + x[i + 6] * x[2 * i + r]) * w[r]"
+    ).computations
+    composition = composition_of(computation.operation.operator)
+    assert composition is not None
+    slices = [node for node in composition.graph.nodes if node.operation.operator.slices]
+    margins = [tuple(node.operation.values.values()) for node in slices]
+    assert margins == [(6, 0), (0, 2)]
+
+
+def test_shapes_of_results_follow() -> None:
+    goal = _goal("x[5, 12] y[12]", "h[i, j] = x[i, j] * x[i, j]", "y[j] += h[i, j]")
+    assert [t.shape for t in goal.tensors] == [(5, 12), (12,)]

@@ -1,0 +1,95 @@
+"""Statements with subscripts compute what numpy does, alone and where others read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import morello
+
+from .kernels import Array, small_machines, to_run
+
+CASES: dict[str, tuple[str, Callable[..., Array]]] = {
+    "a product, transposed": (
+        "input x: f32[5, 9] input w: f32[7, 9] output y: f32[5, 7] y[m, n] += w[n, k] * x[m, k]",
+        lambda x, w: x @ w.T,
+    ),
+    "a matrix times a vector": (
+        "input x: f32[5, 19] input w: f32[19] output y: f32[5] y[m] += x[m, k] * w[k]",
+        lambda x, w: x @ w,
+    ),
+    "three factors": (
+        "input a: f32[5, 4] input b: f32[4] input c: f32[4, 3] output y: f32[5, 3] "
+        "y[i, k] += a[i, j] * b[j] * c[j, k]",
+        lambda a, b, c: (a * b) @ c,
+    ),
+    "an outer product": (
+        "input a: f32[17] input b: f32[9] output y: f32[17, 9] y[i, j] = a[i] * b[j]",
+        np.multiply.outer,
+    ),
+    "a repeated row": (
+        "input b: f32[9] output y: f32[5, 9] y[i, j] = b[j]",
+        lambda b: np.broadcast_to(b, (5, 9)),
+    ),
+    "a diagonal": ("input x: f32[7, 7] output y: f32[7] y[i] = x[i, i]", np.diagonal),
+    "a matrix and its transpose": (
+        "input x: f32[7, 7] output y: f32[7, 7] y[i, j] = x[i, j] - x[j, i]",
+        lambda x: x - x.T,
+    ),
+    "all pairs": (
+        "input x: f32[6] output y: f32[6, 6] y[i, j] = max(x[i] - x[j], 0)",
+        lambda x: np.maximum(x[:, None] - x, 0),
+    ),
+    "every second element": (
+        "input x: f32[5, 13] output y: f32[5, 6] y[i, j] = x[i, 2 * j + 1] + x[i, 2 * j]",
+        lambda x: x[:, 1::2] + x[:, :-1:2],
+    ),
+    "three parts": (
+        "input x: f32[30] output y: f32[10] y[i] = x[i + 0] + x[i + 10] * x[i + 20]",
+        lambda x: x[:10] + x[10:20] * x[20:],
+    ),
+    "windows that leave a rest": (
+        "input x: f32[1, 8, 8, 3] input w: f32[1, 1, 3, 4] output y: f32[1, 4, 4, 4] "
+        "y[n, h, v, o] += x[n, 2 * h + r, 2 * v + s, c] * w[r, s, c, o]",
+        lambda x, w: x[:, ::2, ::2] @ w[0, 0],
+    ),
+    "a mean": (
+        "input x: f32[5, 11] output y: f32[5] h[i] += x[i, j]  y[i] = h[i] / N",
+        lambda x: x.mean(axis=1, dtype=np.float64),
+    ),
+    "of heads side by side": (
+        "input x: f32[6, 8] output y: f32[2, 6, 6] local q: f32[2, 6, 2] local k: f32[2, 6, 2] "
+        "q[h, s, d] = x[s, 2 * h + d]  k[h, s, d] = x[s, 4 + 2 * h + d] "
+        "y[h, s, t] += q[h, s, d] * k[h, t, d]",
+        lambda x: np.einsum("shd,thd->hst", *np.moveaxis(x.reshape(6, 2, 2, 2), 1, 0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2"])
+@pytest.mark.parametrize("case", CASES)
+def test_they_are_what_numpy_says(case: str, target: str) -> None:
+    body, expected = CASES[case]
+    parameters = "N = 11" if "N" in body else ""
+    text = f"spec s({parameters}) {{ {body} }}"
+    kernel = to_run(_compiled, text, target)
+    kernel.verify()
+    shapes = [tensor.shape for tensor in kernel.goal.tensors if tensor.role == "input"]
+    values = np.random.default_rng(7).standard_normal
+    inputs = [values(shape).astype(np.float32) for shape in shapes]
+    np.testing.assert_allclose(kernel(*inputs), expected(*inputs), rtol=1e-5, atol=1e-5)
+
+
+def _compiled(text: str, target: str) -> morello.Kernel:
+    return morello.compile(text, target=target)
+
+
+def test_bytes_and_integers() -> None:
+    text = "spec s() { input x: u8[5, 9] input w: s8[7, 9] output y: s32[5, 7] STATEMENT }"
+    text = text.replace("STATEMENT", "y[i, j] += x[i, k] * w[j, k]")
+    kernel = morello.compile(text, target="x86.scalar", definitions=small_machines())
+    x = np.arange(45, dtype=np.uint8).reshape(5, 9)
+    w = (np.arange(63) - 30).astype(np.int8).reshape(7, 9)
+    np.testing.assert_array_equal(kernel(x, w), x.astype(int) @ w.T.astype(int))
