@@ -58,3 +58,15 @@ spec meanings(N = 4) {
   v[i] = z[i] + v[i] #! S031 17 'v' is input and output of the same operator
   w[i] = nothing[i] #! S022 10 unknown tensor 'nothing'
 }
+
+spec no_numbers(N = 4) {
+  input  x: s8[N]
+  output y: s8[N]
+  y[i] = x[i] * 0.5 #! S039 17 0.5 is no number of s8, which is computed in
+}
+
+spec too_large(N = 65536) {
+  input  x: f32[N]
+  output y
+  y[i, j] = x[i] * x[j] #! S007 3 'y' has 4294967296 elements; the most is 2147483648
+}
