@@ -53,10 +53,11 @@ class Access:
         return self.tensor, self.sums
 
     def indices(self, new: Mapping[str, str]) -> tuple[ast.Index, ...]:
-        """Its indices without margins, dimensions under other names."""
+        """Its indices without margins and numbers, dimensions under other names."""
         return tuple(
             ast.Index(tuple((new[d], f) for d, f in each.terms), span=each.span)
             for each in self.sums
+            if each.terms
         )
 
 
@@ -89,8 +90,17 @@ def _is_single(each: Sum) -> bool:
     return len(each.terms) == 1 and each.terms[0][1] == 1
 
 
-def access_of(node: ast.Subscripted, shape: tuple[int, ...] | None, sizes: Sizes) -> Access | None:
-    """The subscripts of a tensor as sums; none after errors."""
+def access_of(
+    node: ast.Subscripted, shape: tuple[int, ...] | None, sizes: Sizes, *, written: bool = False
+) -> Access | None:
+    """The subscripts of a tensor as sums; none after errors.
+
+    Args:
+        node: The tensor with its subscripts.
+        shape: Its shape, if that is known.
+        sizes: Evaluates numbers, and takes the errors.
+        written: Whether it is the result.
+    """
     if shape is not None and len(shape) != len(node.subscripts):
         given, wanted = len(node.subscripts), len(shape)
         message = f"'{node.tensor}' has {counted(wanted, 'dimension')}, but {given} are written"
@@ -99,6 +109,14 @@ def access_of(node: ast.Subscripted, shape: tuple[int, ...] | None, sizes: Sizes
         return None
     sums = [_sum(subscript, sizes) for subscript in node.subscripts]
     whole = tuple(each for each in sums if each is not None)
+    constant = [each for each in whole if not each.terms]
+    if constant and (written or len(constant) == len(sums)):
+        message = f"'{unparse(node)}' is one element, and there is no dimension for it"
+        if written:
+            message = f"'{unparse(node)}' leaves elements without a value"
+        help = "declare a dimension of size 1"
+        sizes.collector.error("S040", message, constant[0].span, "a number", help)
+        return None
     return Access(node.tensor, whole, shape, node.span) if len(whole) == len(sums) else None
 
 
@@ -115,12 +133,8 @@ def _sum(expr: ast.Expr, sizes: Sizes) -> Sum | None:
         help = "factors are at least 1, and what is added is at least 0"
         sizes.collector.error("S040", message, expr.span, "not possible", help)
         return None
-    if not terms:
-        message = f"'{unparse(expr)}' is no subscript: it has no dimension"
-        help = f"write one of size 1: {constant} + i, where 'i' indexes the result, too"
-        sizes.collector.error("S040", message, expr.span, "one element", help)
-        return None
-    return Sum(tuple(terms.items()), constant, expr.span, isinstance(expr, ast.Name))
+    alone = bool(terms) and isinstance(expr, ast.Name)
+    return Sum(tuple(terms.items()), constant, expr.span, alone)
 
 
 def _affine(expr: ast.Expr, sizes: Sizes) -> tuple[dict[str, int], int] | None:

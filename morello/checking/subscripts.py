@@ -79,7 +79,7 @@ class SubscriptsChecker:
         """The calls, the statement's own last; none after errors, which are reported."""
         before = len(self.collector.diagnostics)
         shape = None if isinstance(self.result, str) else self.result.shape
-        target = access_of(self.node.target, shape, self.sizes)
+        target = access_of(self.node.target, shape, self.sizes, written=True)
         reads = {
             id(e): access_of(e, self.tensors[e.tensor].shape, self.sizes)
             for e in subexpressions(self.node.value)
@@ -239,13 +239,26 @@ class SubscriptsChecker:
             tensor = self.tensors[access.tensor]
             lows = [each.constant for each in access.sums]
             shape = tuple(each.extent(sizes) - each.constant for each in access.sums)
-            if shape != tensor.shape and access.key not in found:
-                name = f"{self.node.result}.{access.tensor}{len(calls) + 1}"
-                part = GoalTensor(name, "local", tensor.dtype, shape, row_major(len(shape)))
+            if access.key in found:
+                continue
+            if shape != tensor.shape:
+                part = self._part(tensor, shape, len(calls))
                 calls.append(self._cut(tensor, part, lows))
-                found[access.key] = part
-            found.setdefault(access.key, tensor)
+                tensor = part
+            # Numbers leave one element of a dimension, from the last one on.
+            numbers = [place for place, each in enumerate(access.sums) if not each.terms]
+            for place in reversed(numbers):
+                shape = tensor.shape[:place] + tensor.shape[place + 1 :]
+                part = self._part(tensor, shape, len(calls))
+                calls.append(self._without(tensor, part, place))
+                tensor = part
+            found[access.key] = tensor
         return calls, found
+
+    def _part(self, tensor: GoalTensor, shape: tuple[int, ...], number: int) -> GoalTensor:
+        """A tensor on the way, of a name that no text can say."""
+        name = f"{self.node.result}.{number}"
+        return GoalTensor(name, "local", tensor.dtype, shape, row_major(len(shape)))
 
     def _is_part(self, target: Access, read: Access) -> bool:
         """Whether what is read is the result: a part of a tensor as it is, and nothing else."""
@@ -264,13 +277,38 @@ class SubscriptsChecker:
             margins = [((n, 1),) if n else () for n in (low, high)]
             source.append(ast.Index(((dim, 1),), low=margins[0], high=margins[1], span=span))
             result.append(ast.Index(((dim, 1),), span=span))
+        sizes = dict(zip(dims, part.shape, strict=True))
+        return self._moved(whole, source, part, result, sizes, {})
+
+    def _without(self, whole: GoalTensor, part: GoalTensor, place: int) -> Checked:
+        """What leaves out a dimension of size 1: its neighbour goes through its rows, too."""
+        span = self.node.span
+        sizes = dict(zip(LETTERS, whole.shape, strict=False))
+        dims = [*sizes]
+        first = max(place - 1, 0)  # of two that become one
+        outer, inner = dims[first : first + 2]
+        rows = ast.Index(((outer, sizes[inner]), (inner, 1)), span=span)
+        source = [ast.Index(((dim, 1),), span=span) for dim in dims]
+        result = [*source[:first], rows, *source[first + 2 :]]
+        return self._moved(whole, source, part, result, sizes, {inner: sizes[inner]})
+
+    def _moved(
+        self,
+        whole: GoalTensor,
+        source: Sequence[ast.Index],
+        part: GoalTensor,
+        result: Sequence[ast.Index],
+        sizes: Mapping[str, int],
+        stated: Mapping[str, int],
+    ) -> Checked:
+        """What moves the elements of one tensor to another one, by these indices."""
+        span = self.node.span
         taken = ast.TensorParameter("X1", "A", tuple(source), span=span)
         output = ast.TensorParameter("Y", "A", tuple(result), span=span)
-        elements = (ast.Element(p.name, p.indices, span=span) for p in (output, taken))
-        target, value = elements
+        target, value = (ast.Element(p.name, p.indices, span=span) for p in (output, taken))
         statement = ast.Statement(target, "=", value, span=span)
-        operator = _operator([taken], output, statement, {}, "", Collector())
-        return self._call(operator, [whole, part], dict(zip(dims, part.shape, strict=True)))
+        operator = _operator([taken], output, statement, stated, "", Collector())
+        return self._call(operator, [whole, part], sizes)
 
 
 def _operator(

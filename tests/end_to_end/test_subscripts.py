@@ -50,6 +50,19 @@ CASES: dict[str, tuple[str, Callable[..., Array]]] = {
         "input x: f32[30] output y: f32[10] y[i] = x[i + 0] + x[i + 10] * x[i + 20]",
         lambda x: x[:10] + x[10:20] * x[20:],
     ),
+    "one row, and one matrix of several": (
+        "input x: f32[3, 5] input w: f32[2, 3, 5, 4] output y: f32[4] "
+        "y[j] += x[1, k] * w[1, 2, k, j]",
+        lambda x, w: x[1] @ w[1, 2],
+    ),
+    "two columns": (
+        "input x: f32[5, 9] output y: f32[5] y[i] = max(x[i, 2], x[i, 4])",
+        lambda x: np.maximum(x[:, 2], x[:, 4]),
+    ),
+    "a number at run time": (
+        "input a: f32[] input x: f32[9] output y: f32[9] y[i] = a[] * x[i]",
+        lambda a, x: a * x,
+    ),
     "windows that leave a rest": (
         "input x: f32[1, 8, 8, 3] input w: f32[1, 1, 3, 4] output y: f32[1, 4, 4, 4] "
         "y[n, h, v, o] += x[n, 2 * h + r, 2 * v + s, c] * w[r, s, c, o]",
@@ -78,7 +91,7 @@ def test_they_are_what_numpy_says(case: str, target: str) -> None:
     kernel.verify()
     shapes = [tensor.shape for tensor in kernel.goal.tensors if tensor.role == "input"]
     values = np.random.default_rng(7).standard_normal
-    inputs = [values(shape).astype(np.float32) for shape in shapes]
+    inputs = [np.asarray(values(shape), dtype=np.float32) for shape in shapes]
     np.testing.assert_allclose(kernel(*inputs), expected(*inputs), rtol=1e-5, atol=1e-5)
 
 
