@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from morello.building.values import (
     NO_PLACE,
@@ -15,8 +16,11 @@ from morello.building.values import (
     whole,
     whole_numbers,
 )
-from morello.errors import UsageError
+from morello.errors import MorelloError, UsageError
 from morello.language import ast, spec_ast
+from morello.language.parse import parse_spec
+from morello.language.source import Source
+from morello.language.traverse import children, with_children
 
 
 def declaration(
@@ -85,3 +89,39 @@ def site() -> str:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+_RESULT = "result"
+"""Of a text that begins with subscripts, until it gets a name."""
+
+
+def statement(text: str) -> spec_ast.Statement:
+    """A statement with subscripts, of which the text does not name the result.
+
+    Raises:
+        UsageError: The text is none.
+    """
+    try:
+        source = Source("<statement>", f"spec s() {{ {_RESULT}{text} }}")
+        [spec] = parse_spec(source).specs
+        [node] = spec.uses
+    except (MorelloError, ValueError):
+        spec, node = None, None
+    if spec is None or spec.tensors or not isinstance(node, spec_ast.Statement):
+        raise UsageError(
+            f"{text!r} is no statement with subscripts",
+            help="it begins with those of the result: [m, n] += x[m, k] * w[n, k]",
+        )
+    return node
+
+
+def renamed(node: spec_ast.Statement, result: str, names: Mapping[str, str]) -> spec_ast.Statement:
+    """A statement on other tensors."""
+
+    def of(expr: ast.Expr) -> ast.Expr:
+        if isinstance(expr, ast.Subscripted):
+            return replace(expr, tensor=names[expr.tensor])
+        return with_children(expr, tuple(map(of, children(expr))))
+
+    target = replace(node.target, tensor=result)
+    return replace(node, target=target, value=of(node.value))

@@ -15,14 +15,14 @@ known here, and no name of one is looked up before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import overload
 
 import numpy as np
 
-from morello.building.nodes import declaration, site, target
+from morello.building.nodes import declaration, renamed, site, statement, target
 from morello.building.tensors import Operators, Tensor
 from morello.building.values import (
     NO_PLACE,
@@ -40,6 +40,7 @@ from morello.errors import UsageError
 from morello.ir.numeric import Array
 from morello.language import ast, spec_ast
 from morello.language.source import Source
+from morello.language.traverse import subexpressions
 from morello.language.unparse_spec import unparse_specs
 
 
@@ -53,11 +54,21 @@ class _Call:
     site: str
 
 
+@dataclass(frozen=True, slots=True)
+class _InPlace:
+    """A statement with subscripts, and which values the names in it are."""
+
+    node: spec_ast.Statement
+    values: Mapping[str, int]
+    site: str
+    operator: str = "statement"
+
+
 @dataclass(slots=True)
 class _Value:
     """What a `Tensor` stands for: its call if it is computed, its name if it has been given one."""
 
-    call: _Call | None
+    call: _Call | _InPlace | None
     name: str | None
 
 
@@ -256,6 +267,31 @@ class SpecBuilder:
         )
         return self._new(_Value(_Call(name, numbers, given, site()), None))
 
+    def statement(self, text: str, /, **operands: Tensor) -> Tensor:
+        """What a statement with subscripts computes, an operator in place.
+
+        Args:
+            text: The subscripts of the result, and what it is:
+                ``[m, n] += x[m, k] * w[n, k]``. Sizes of the spec stand under their names.
+            operands: The tensors of this spec that the text names.
+
+        Raises:
+            UsageError: The text is no statement, or names a tensor that is not given; or an operand
+                is no tensor of this spec.
+        """
+        node = statement(text)
+        values = {
+            name: self._own(operand, f"operand '{name}'").number
+            for name, operand in operands.items()
+        }
+        read = {e.tensor for e in subexpressions(node.value) if isinstance(e, ast.Subscripted)}
+        if read != values.keys():
+            name = min(read ^ values.keys())
+            wrong = "not given" if name in read else "not read"
+            form = ", ".join(f"{n}={n}" for n in sorted(read))
+            raise UsageError(f"'{name}' is {wrong} in '{text}'", help=f"pass what it reads: {form}")
+        return self._new(_Value(_InPlace(node, values, site()), None))
+
     # ------------------------------------------------------------------------- the text
 
     @property
@@ -378,7 +414,12 @@ class SpecBuilder:
         return self._new(_Value(None, own))
 
 
-def _use(call: _Call, names: Sequence[str], result: str) -> spec_ast.OperatorUse:
+def _use(
+    call: _Call | _InPlace, names: Sequence[str], result: str
+) -> spec_ast.OperatorUse | spec_ast.Statement:
+    if isinstance(call, _InPlace):
+        own = {name: names[number] for name, number in call.values.items()}
+        return renamed(call.node, result, own)
     operands = tuple(ast.Name(names[number], span=NO_PLACE) for number in call.operands)
     node = spec_ast.OperatorCall(call.operator, NO_PLACE, operands, call.scalars, span=NO_PLACE)
     return spec_ast.OperatorUse(result, node, span=NO_PLACE)

@@ -289,3 +289,35 @@ def test_any_definitions_may_have_the_operators() -> None:
     spec = morello.SpecBuilder("halves", target="x86.scalar")
     spec.output("y", spec.op.half(spec.input("x", "f32", (2, 3))))
     assert (2, 3) == morello.compile(spec, definitions=definitions).signature.outputs[0].shape
+
+
+def test_statements_with_subscripts() -> None:
+    """Tensors have the names of the spec, whatever the text calls them."""
+    spec = morello.SpecBuilder("pairs")
+    n = spec.size("N", 8)
+    x = spec.input("x", "f32", (n, 5))
+    gram = spec.statement("[i, j] += a[i, k] * b[j, k] / N", a=x, b=x)
+    spec.output("y", spec.statement("[i] max= g[i, j]", g=spec.op.relu(gram)))
+    assert spec.text == (
+        "spec pairs(N = 8) {\n  input  x: f32[N, 5]\n  output y\n"
+        "  statement_1[i, j] += x[i, k] * x[j, k] / N\n"
+        "  relu_1 = relu(statement_1)\n  y[i] max= relu_1[i, j]\n}\n"
+    )
+    assert parse_spec(spec.source) == spec._file()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[i] += x[i", "is no statement with subscripts"),
+        ("= relu(x)", "is no statement with subscripts"),
+        ("[i] = x[i, j] } spec t() { y[i] = x[i]", "is no statement with subscripts"),
+        ("[i] = z[i, 0]", "'x' is not read in"),
+        ("[i] = x[i, 0] * z[i]", "'z' is not given in"),
+    ],
+)
+def test_statements_that_are_none(text: str, message: str) -> None:
+    spec = morello.SpecBuilder("wrong")
+    x = spec.input("x", "f32", (4, 5))
+    with pytest.raises(UsageError, match=message):
+        spec.statement(text, x=x)
