@@ -140,7 +140,8 @@ def _sum(expr: ast.Expr, sizes: Sizes) -> Sum | None:
 def _affine(expr: ast.Expr, sizes: Sizes) -> tuple[dict[str, int], int] | None:
     """Factors of dimensions, and a number; none after an error."""
     known = sizes.values.keys() | sizes.unknown
-    if not names(expr) - known and not any(_reads(e) for e in subexpressions(expr)):
+    reads = any(isinstance(e, ast.Subscripted) for e in subexpressions(expr))
+    if not reads and not names(expr) - known:
         value = sizes.integer(expr, "this number in a subscript")
         return None if value is None else ({}, value)
     match expr:
@@ -188,9 +189,9 @@ def extents_of(accesses: Sequence[Access], collector: Collector) -> dict[str, in
     while len(sizes) > known:
         known = len(sizes)
         for access, position, each in _subscripts(accesses):
-            open_ = [(d, f) for d, f in each.terms if d not in sizes]
-            if len(open_) == 1 and access.shape is not None:
-                [(dim, factor)] = open_
+            unknown = [(d, f) for d, f in each.terms if d not in sizes]
+            if len(unknown) == 1 and access.shape is not None:
+                [(dim, factor)] = unknown
                 least = each.extent({**sizes, dim: 1})
                 sizes[dim] = max(1, 1 + (access.shape[position] - least) // factor)
     every = ((each, dim) for _, _, each in _subscripts(accesses) for dim, _ in each.terms)
@@ -210,13 +211,13 @@ def check_reach(
     for access, position, each in _subscripts(accesses):
         extent = each.extent(sizes)
         size = extent if access.shape is None else access.shape[position]
-        written_ = access is target
-        if extent > size or (written_ and (extent < size or each.constant)):
+        is_result = access is target
+        if extent > size or (is_result and (extent < size or each.constant)):
             message = (
                 f"this reaches {extent} elements where dimension {position + 1} of "
                 f"'{access.tensor}' has {size}"
             )
-            if written_ and each.constant:
+            if is_result and each.constant:
                 message = f"nothing gives '{access.tensor}' its first elements a value"
             help = ", ".join(f"'{d}' is {sizes[d]}" for d, _ in each.terms)
             collector.error("S036", message, each.span, f"{extent} elements", help)
@@ -226,7 +227,3 @@ def _subscripts(accesses: Iterable[Access]) -> Iterator[tuple[Access, int, Sum]]
     for access in accesses:
         for position, each in enumerate(access.sums):
             yield access, position, each
-
-
-def _reads(expr: ast.Expr) -> bool:
-    return isinstance(expr, ast.Subscripted | ast.Element)

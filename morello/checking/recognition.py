@@ -7,13 +7,14 @@ for whatever number is in their place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operation, Operator, is_whole, sized_dimension
 from morello.language import ast
+from morello.language.signed_zero import same_number
 from morello.language.traverse import children
 
 MOST_INPUTS = 4
@@ -44,21 +45,21 @@ def recognized(
         dtypes: Of its operands, the output last.
         declared: The operators to compare with.
     """
-    found = [
-        (len(operator.scalars), operator.name, matched)
-        for operator in declared
-        for matched in _matches(own, sizes, dtypes, operator)
-    ]
-    return min(found, key=lambda each: each[:2])[2] if found else None
+    # The simplest first, so that the first one that matches is it.
+    for operator in sorted(declared, key=lambda known: (len(known.scalars), known.name)):
+        found = _matched(own, sizes, dtypes, operator)
+        if found is not None:
+            return found
+    return None
 
 
-def _matches(
+def _matched(
     own: Operator, sizes: Mapping[str, int], dtypes: Sequence[str], operator: Operator
-) -> Iterator[Recognized]:
-    """The ways in which an operator is that of a statement; one is enough."""
+) -> Recognized | None:
+    """A way in which an operator is that of a statement; none if there is none."""
     count = len(own.inputs)
     if operator.parts or len(operator.inputs) != count or operator.reduction != own.reduction:
-        return
+        return None
     orders = permutations(range(count)) if count <= MOST_INPUTS else [tuple(range(count))]
     for order in orders:
         places = (*order, count)
@@ -71,8 +72,8 @@ def _matches(
         matching = _Matching(operator, own, rank, sizes)
         if matching.complete(places):
             scalars = tuple((name, matching.scalars[name]) for name in operator.scalars)
-            yield Recognized(Operation(operator, rank, scalars=scalars), order)
-            return
+            return Recognized(Operation(operator, rank, scalars=scalars), order)
+    return None
 
 
 def _types_fit(operator: Operator, dtypes: Sequence[str]) -> bool:
@@ -169,7 +170,7 @@ class _Matching:
     def _number(self, declared: ast.Factor, value: float) -> bool:
         """Whether a number, or a scalar, can be this one."""
         if isinstance(declared, str):
-            return self.scalars.setdefault(declared, float(value)) == value
+            return same_number(self.scalars.setdefault(declared, float(value)), value)
         return declared == value
 
     def _same(self, declared: ast.Expr, own: ast.Expr) -> bool:
@@ -188,7 +189,7 @@ class _Matching:
             case ast.Element(tensor=tensor), ast.Element(tensor=theirs):
                 return self.tensors[tensor] == theirs
             case ast.Number(), ast.Number():
-                return float(declared.value) == float(own.value)
+                return declared == own
         if type(declared) is not type(own) or _head(declared) != _head(own):
             return False
         return self._all(children(declared), children(own), _head(declared))

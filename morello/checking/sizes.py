@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -108,6 +109,15 @@ class Sizes:
         help = f"give an integer: defines={{'{name}': 512}}"
         self.collector.error("S005", message, span, f"defined as {value!r}", help)
         return None
+
+    def few_elements(self, name: str, shape: Sequence[int], place: Span) -> bool:
+        """Whether a tensor of this shape can be an argument; reports S007 if not."""
+        if prod(shape) <= MAX_ELEMENTS:
+            return True
+        message = f"'{name}' has {prod(shape)} elements; the most is {MAX_ELEMENTS}"
+        help = "divide the work into several calls"
+        self.collector.error("S007", message, place, help=help)
+        return False
 
     def number(self, expr: ast.Expr, what: str) -> Value | None:
         """Value of an expression, or none after an error."""

@@ -7,12 +7,11 @@ Codes ``S...`` are errors of a spec, ``K...`` of an expression in it. What is co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 from morello.checking.computations import computations
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
-from morello.checking.sizes import MAX_ELEMENTS, Sizes
+from morello.checking.sizes import Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
 from morello.ir.dtypes import DTYPES
@@ -164,12 +163,7 @@ class _SpecChecker:
         shape = tuple(size for size in sizes if size is not None)
         if len(shape) < len(sizes):
             return None
-        if prod(shape) > MAX_ELEMENTS:
-            message = f"'{node.name}' has {prod(shape)} elements; the most is {MAX_ELEMENTS}"
-            help = "divide the work into several calls"
-            self.collector.error("S007", message, node.span, help=help)
-            return None
-        return shape
+        return shape if self.sizes.few_elements(node.name, shape, node.span) else None
 
     def _layout(self, node: spec_ast.TensorDecl) -> None:
         rank = len(node.shape)

@@ -15,7 +15,6 @@ import string
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from math import prod
 
 from morello.checking.accesses import (
     LETTERS,
@@ -29,8 +28,8 @@ from morello.checking.accesses import (
 )
 from morello.checking.operators import check_operator
 from morello.checking.recognition import recognized
-from morello.checking.sizes import MAX_ELEMENTS, Sizes
-from morello.checking.use import Checked
+from morello.checking.sizes import Sizes
+from morello.checking.use import Checked, common_dtype
 from morello.ir.conversion import holds
 from morello.ir.dtypes import DType
 from morello.ir.goal import GoalTensor
@@ -46,7 +45,7 @@ from morello.language.unparse import unparse
 _Key = tuple[str, tuple[Sum, ...]]
 
 DIGEST = 6
-"""Bytes that tell operators of statements apart, beside what they are checked for when used."""
+"""Bytes of the digest that an operator's name has."""
 
 
 class SubscriptsChecker:
@@ -101,10 +100,11 @@ class SubscriptsChecker:
             return []
         if isinstance(self.result, str):
             own = tuple(each.extent(extents) for each in target.sums)
-            if not self._fits(own):
+            place = self.node.target.span
+            if self.role == "output" and not self.sizes.few_elements(self.result, own, place):
                 return []
             self.result = GoalTensor(self.result, self.role, dtype, own, row_major(len(own)))
-        self._declare(target, reads, value, dict.fromkeys(extents), self.collector, extents)
+        self._declare(target, reads, value, {d: d for d in extents}, extents)
         self._held(value, self.result.dtype)
         if len(self.collector.diagnostics) > before:
             return []
@@ -113,8 +113,8 @@ class SubscriptsChecker:
             return [self._cut(whole, self.result, [each.constant for each in read.sums])]
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
-        operator, order = self._declare(target, reads, value, canonical, Collector(), extents)
-        operands = [*(places[access.key] for access in order), self.result]
+        operator = self._declare(target, reads, value, canonical, extents, canonical=True)
+        operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, self._call(operator, operands, own_sizes)]
 
@@ -148,9 +148,9 @@ class SubscriptsChecker:
         """The element type of the result; none after an error."""
         if not isinstance(self.result, str):
             return self.result.dtype
-        given = {tensor.dtype for tensor in inputs}
-        if len(given) == 1 and all(own.floating for own in given):
-            return given.pop()
+        common = common_dtype(inputs)
+        if common is not None:
+            return common
         message = f"nothing tells the element type of '{self.result}'"
         role = "output" if self.role == "output" else "local"
         help = f"declare it: {role} {self.result}: f32[...]"
@@ -166,15 +166,6 @@ class SubscriptsChecker:
                 help = f"for others compute in a local of f32, and copy it to {dtype}"
                 self.collector.error("S039", message, expr.span, f"not in {dtype}", help)
 
-    def _fits(self, shape: Sequence[int]) -> bool:
-        """Whether a result of this shape may be an argument."""
-        if self.role != "output" or prod(shape) <= MAX_ELEMENTS:
-            return True
-        message = f"'{self.result}' has {prod(shape)} elements; the most is {MAX_ELEMENTS}"
-        help = "divide the work into several calls"
-        self.collector.error("S007", message, self.node.target.span, help=help)
-        return False
-
     # ------------------------------------------------------------------------- operators
 
     def _declare(
@@ -182,22 +173,22 @@ class SubscriptsChecker:
         target: Access,
         reads: Mapping[int, Access | None],
         value: ast.Expr,
-        dims: Mapping[str, str | None],
-        collector: Collector,
+        dims: Mapping[str, str],
         sizes: Mapping[str, int],
-    ) -> tuple[Operator, list[Access]]:
-        """The operator of the statement, and what its inputs are.
+        *,
+        canonical: bool = False,
+    ) -> Operator:
+        """The operator of the statement; its inputs are in the order in which they are first read.
 
         Args:
             target: What is written.
             reads: What is read, by the node that reads it.
             value: The value, with numbers in the place of parameters.
-            dims: New names of dimensions. Without any, all keep their names, as do tensors.
-            collector: Takes the errors.
+            dims: What each dimension is called.
             sizes: Those of dimensions.
+            canonical: Whether tensors have canonical names, too. Else they keep theirs, and what is
+                wrong is reported.
         """
-        canonical = all(dims.values())
-        new = {dim: name or dim for dim, name in dims.items()}
         assert isinstance(self.result, GoalTensor)
         order: dict[_Key, Access] = {}
         called: dict[_Key, str] = {}
@@ -211,23 +202,25 @@ class SubscriptsChecker:
         letters = dict(zip(dict.fromkeys(dtypes), string.ascii_uppercase, strict=False))
 
         def parameter(name: str, access: Access, dtype: DType) -> ast.TensorParameter:
-            indices = access.indices(new)
+            indices = access.indices(dims)
             return ast.TensorParameter(name, letters[dtype], indices, span=access.span)
 
         def meaning(expr: ast.Expr) -> ast.Expr:
             if isinstance(expr, ast.Subscripted):
                 access = reads[id(expr)]
                 assert access is not None
-                return ast.Element(called[access.key], access.indices(new), span=access.span)
+                return ast.Element(called[access.key], access.indices(dims), span=access.span)
             return with_children(expr, tuple(map(meaning, children(expr))))
 
-        names_ = [*called.values(), "Y" if canonical else target.tensor]
-        *inputs, output = map(parameter, names_, [*order.values(), target], dtypes)
+        written_as = "Y" if canonical else target.tensor
+        operands = [*called.values(), written_as], [*order.values(), target], dtypes
+        *inputs, output = map(parameter, *operands)
         result = ast.Element(output.name, output.indices, span=target.span)
         statement = ast.Statement(result, self.node.update, meaning(value), span=self.node.span)
-        stated = {new[d]: sizes[d] for d in sizes_to_state([*order.values()], target)}
-        name = "" if canonical else target.tensor
-        return _operator(inputs, output, statement, stated, name, collector), [*order.values()]
+        stated = {dims[d]: sizes[d] for d in sizes_to_state([*order.values()], target)}
+        if canonical:
+            return _operator(inputs, output, statement, stated)
+        return _operator(inputs, output, statement, stated, target.tensor, self.collector)
 
     def _slices(
         self, reads: Sequence[Access], sizes: Mapping[str, int]
@@ -236,11 +229,11 @@ class SubscriptsChecker:
         calls: list[Checked] = []
         found: dict[_Key, GoalTensor] = {}
         for access in reads:
+            if access.key in found:
+                continue
             tensor = self.tensors[access.tensor]
             lows = [each.constant for each in access.sums]
             shape = tuple(each.extent(sizes) - each.constant for each in access.sums)
-            if access.key in found:
-                continue
             if shape != tensor.shape:
                 part = self._part(tensor, shape, len(calls))
                 calls.append(self._cut(tensor, part, lows))
@@ -307,7 +300,7 @@ class SubscriptsChecker:
         output = ast.TensorParameter("Y", "A", tuple(result), span=span)
         target, value = (ast.Element(p.name, p.indices, span=span) for p in (output, taken))
         statement = ast.Statement(target, "=", value, span=span)
-        operator = _operator([taken], output, statement, stated, "", Collector())
+        operator = _operator([taken], output, statement, stated)
         return self._call(operator, [whole, part], sizes)
 
 
@@ -316,8 +309,8 @@ def _operator(
     output: ast.TensorParameter,
     statement: ast.Statement,
     stated: Mapping[str, int],
-    name: str,
-    collector: Collector,
+    name: str = "",
+    collector: Collector | None = None,
 ) -> Operator:
     """A statement as an operator; without a name it has one that follows from all else.
 
@@ -327,7 +320,7 @@ def _operator(
         statement: The statement, in names of these.
         stated: Sizes of dimensions that nothing else tells.
         name: A name for errors.
-        collector: Takes the errors.
+        collector: Takes the errors, where there may be any.
     """
     span = statement.span
 
@@ -351,7 +344,7 @@ def _operator(
         sizes=tuple(sizes),
         span=span,
     )
-    return replace(check_operator(declaration, collector), text=text)
+    return replace(check_operator(declaration, collector or Collector()), text=text)
 
 
 def _numbers(value: ast.Expr) -> Iterator[ast.Number]:

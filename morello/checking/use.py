@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, prod
+from math import isnan
 
 import numpy as np
 
 from morello.checking.kinds import counted
-from morello.checking.sizes import MAX_ELEMENTS, Sizes
+from morello.checking.sizes import Sizes
 from morello.ir.conversion import holds
 from morello.ir.dtypes import DTYPES, DType, floating_limits
 from morello.ir.goal import GoalTensor
@@ -42,6 +42,15 @@ class _Bound:
         if self.position is None:
             return f"{self.size} by {self.source}"
         return f"{self.size} in dimension {self.position + 1} of {self.source}"
+
+
+def common_dtype(inputs: Iterable[GoalTensor]) -> DType | None:
+    """The element type of a result, where that of the inputs tells it.
+
+    Sums of integers want a wider type than what is summed.
+    """
+    given = {tensor.dtype for tensor in inputs}
+    return next(iter(given)) if len(given) == 1 and all(own.floating for own in given) else None
 
 
 class CallChecker:
@@ -124,9 +133,7 @@ class CallChecker:
         dtype = DTYPES.get(declared) or (
             variables[declared].dtype if declared in variables else None
         )
-        given = {t.dtype for t in self.inputs}
-        if dtype is None and len(given) == 1 and all(own.floating for own in given):
-            (dtype,) = given  # sums of integers want a wider type than what is summed
+        dtype = dtype or common_dtype(self.inputs)
         if dtype is None:
             message = f"nothing tells the element type of what '{self.call.operator}' computes here"
             help = "declare it: local NAME: f32[...], and give it the value in a statement"
@@ -135,10 +142,7 @@ class CallChecker:
             self.collector.error("S037", message, self.call.operator_span, "which type?", help)
             return None
         shape = tuple(index.extent(sizes) for index in operation.operands[-1])
-        if self.role == "output" and prod(shape) > MAX_ELEMENTS:
-            message = f"'{name}' has {prod(shape)} elements; the most is {MAX_ELEMENTS}"
-            help = "divide the work into several calls"
-            self.collector.error("S007", message, self.place, help=help)
+        if self.role == "output" and not self.sizes.few_elements(name, shape, self.place):
             return None
         return GoalTensor(name, self.role, dtype, shape, row_major(len(shape)))
 

@@ -130,5 +130,8 @@ def test_parts_are_cut_out_first() -> None:
 
 
 def test_shapes_of_results_follow() -> None:
-    goal = _goal("x[5, 12] y[12]", "h[i, j] = x[i, j] * x[i, j]", "y[j] += h[i, j]")
+    text = "spec s() { input x: f32[5, 12] output y  h[j, i] = x[i, j] * x[i, j]  y[j] += h[j, i] }"
+    goal = check_spec(
+        parse_spec(Source("s.mspec", text)), None, {}, shipped_operators(), Collector()
+    )
     assert [t.shape for t in goal.tensors] == [(5, 12), (12,)]
