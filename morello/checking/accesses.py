@@ -8,7 +8,7 @@ dimensions (`extents_of`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from morello.checking.kinds import counted
@@ -59,6 +59,21 @@ class Access:
             for each in self.sums
             if each.terms
         )
+
+    def framed(
+        self, new: Mapping[str, str], sizes: Mapping[str, int], shape: Sequence[int]
+    ) -> tuple[ast.Index, ...]:
+        """Its indices with what they do not reach of a tensor: before them, and after."""
+        pairs = zip(self.indices(new), self.sums, shape, strict=True)
+        return tuple(
+            replace(index, low=margin(each.constant), high=margin(size - each.extent(sizes)))
+            for index, each, size in pairs
+        )
+
+
+def margin(width: int) -> tuple[tuple[int, int], ...]:
+    """So many elements before or after what an index reaches."""
+    return ((width, 1),) if width else ()
 
 
 def canonical_names(accesses: Iterable[Access]) -> dict[str, str]:
@@ -205,13 +220,18 @@ def extents_of(accesses: Sequence[Access], collector: Collector) -> dict[str, in
 
 
 def check_reach(
-    accesses: Sequence[Access], target: Access, sizes: Mapping[str, int], collector: Collector
+    accesses: Sequence[Access],
+    target: Access,
+    sizes: Mapping[str, int],
+    collector: Collector,
+    *,
+    partial: bool,
 ) -> None:
-    """No subscript reaches beyond its tensor; those of the result reach all of it."""
+    """No subscript reaches beyond its tensor; those of the result reach all, if not ``partial``."""
     for access, position, each in _subscripts(accesses):
         extent = each.extent(sizes)
         size = extent if access.shape is None else access.shape[position]
-        is_result = access is target
+        is_result = access is target and not partial
         if extent > size or (is_result and (extent < size or each.constant)):
             message = (
                 f"this reaches {extent} elements where dimension {position + 1} of "
@@ -220,6 +240,8 @@ def check_reach(
             if is_result and each.constant:
                 message = f"nothing gives '{access.tensor}' its first elements a value"
             help = ", ".join(f"'{d}' is {sizes[d]}" for d, _ in each.terms)
+            if is_result and extent <= size:
+                help = f"say what the others are: {access.tensor}[...] = ... elsewhere 0"
             collector.error("S036", message, each.span, f"{extent} elements", help)
 
 

@@ -109,9 +109,12 @@ class _Matching:
             if not self._indices(parameter.indices, theirs.indices):
                 return False
         statement, theirs_ = self.operator.statement, self.own.statement
-        if (statement.elsewhere is None) != (theirs_.elsewhere is None):
+        values = [(statement.value, theirs_.value)]
+        if statement.elsewhere is not None and theirs_.elsewhere is not None:
+            values.append((statement.elsewhere, theirs_.elsewhere))
+        elif statement.elsewhere is not theirs_.elsewhere:
             return False
-        if not self._stated() or not self._same(statement.value, theirs_.value):
+        if not self._stated() or not all(self._same(*pair) for pair in values):
             return False
         least = self.operator.least
         whole = (is_whole(self.scalars.get(name, least[name]), least[name]) for name in least)

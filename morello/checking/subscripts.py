@@ -24,6 +24,7 @@ from morello.checking.accesses import (
     canonical_names,
     check_reach,
     extents_of,
+    margin,
     sizes_to_state,
 )
 from morello.checking.operators import check_operator
@@ -85,6 +86,7 @@ class SubscriptsChecker:
             if isinstance(e, ast.Subscripted)
         }
         value = self._constants(self.node.value)
+        elsewhere = self._elsewhere()
         if len(self.collector.diagnostics) > before or self.sizes.unknown & _names(self.node):
             return []
         found = [access for access in reads.values() if access is not None]
@@ -92,7 +94,8 @@ class SubscriptsChecker:
         extents = extents_of([*found, target], self.collector)
         if extents is None:
             return []
-        check_reach([*found, target], target, extents, self.collector)
+        partial = elsewhere is not None
+        check_reach([*found, target], target, extents, self.collector, partial=partial)
         if len(self.collector.diagnostics) > before:
             return []
         dtype = self._dtype([self.tensors[access.tensor] for access in found])
@@ -104,19 +107,59 @@ class SubscriptsChecker:
             if self.role == "output" and not self.sizes.few_elements(self.result, own, place):
                 return []
             self.result = GoalTensor(self.result, self.role, dtype, own, row_major(len(own)))
-        self._declare(target, reads, value, {d: d for d in extents}, extents)
+        said = value, elsewhere
+        self._declare(target, reads, said, {d: d for d in extents}, extents)
         self._held(value, self.result.dtype)
+        if elsewhere is not None:
+            self._held(elsewhere, self.result.dtype)
         if len(self.collector.diagnostics) > before:
             return []
-        if isinstance(self.node.value, ast.Subscripted) and self._is_part(target, *found):
+        part = isinstance(self.node.value, ast.Subscripted) and elsewhere is None
+        if part and self._is_part(target, *found):
             whole, [read] = self.tensors[found[0].tensor], found
             return [self._cut(whole, self.result, [each.constant for each in read.sums])]
+        if elsewhere is not None and not isinstance(self.node.value, ast.Subscripted):
+            return self._framed(target, reads, said, extents)
+        return self._calls(target, reads, said, extents)
+
+    def _calls(
+        self,
+        target: Access,
+        reads: Mapping[int, Access | None],
+        said: tuple[ast.Expr, ast.Number | None],
+        extents: Mapping[str, int],
+    ) -> list[Checked]:
+        """What cuts out the parts that are read, and the statement's call."""
+        assert isinstance(self.result, GoalTensor)
+        found = [access for access in reads.values() if access is not None]
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
-        operator = self._declare(target, reads, value, canonical, extents, canonical=True)
+        operator = self._declare(target, reads, said, canonical, extents, canonical=True)
         operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, self._call(operator, operands, own_sizes)]
+
+    def _framed(
+        self,
+        target: Access,
+        reads: Mapping[int, Access | None],
+        said: tuple[ast.Expr, ast.Number | None],
+        extents: Mapping[str, int],
+    ) -> list[Checked]:
+        """A computation, and what moves its result into a frame."""
+        assert isinstance(self.result, GoalTensor)
+        framed, (value, elsewhere), span = self.result, said, self.node.span
+        inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
+        shape = tuple(each.extent(extents) for each in inner.sums)
+        self.result = replace(self._part(framed, shape, "framed"), dtype=framed.dtype)
+        calls = self._calls(inner, reads, (value, None), extents)
+        dims = dict(zip(LETTERS, shape, strict=False))
+        source = [ast.Index(((dim, 1),), span=span) for dim in dims]
+        into = [
+            replace(index, low=margin(each.constant), high=margin(size - each.extent(extents)))
+            for index, each, size in zip(source, target.sums, framed.shape, strict=True)
+        ]
+        return [*calls, self._moved(self.result, source, framed, into, dims, {}, elsewhere)]
 
     def _call(
         self, operator: Operator, tensors: Sequence[GoalTensor], sizes: Mapping[str, int]
@@ -143,6 +186,12 @@ class SubscriptsChecker:
             message = f"'{expr.id}' is a tensor: say which element"
             self.collector.error("S040", message, expr.span, "no subscripts", f"{expr.id}[i, ...]")
         return with_children(expr, tuple(map(self._constants, children(expr))))
+
+    def _elsewhere(self) -> ast.Number | None:
+        """The value of what no subscript reaches; none where none is said, or after an error."""
+        expr = self.node.elsewhere
+        value = None if expr is None else self.sizes.number(expr, "the value elsewhere")
+        return None if expr is None or value is None else ast.Number(value, span=expr.span)
 
     def _dtype(self, inputs: Sequence[GoalTensor]) -> DType | None:
         """The element type of the result; none after an error."""
@@ -172,7 +221,7 @@ class SubscriptsChecker:
         self,
         target: Access,
         reads: Mapping[int, Access | None],
-        value: ast.Expr,
+        said: tuple[ast.Expr, ast.Number | None],
         dims: Mapping[str, str],
         sizes: Mapping[str, int],
         *,
@@ -183,13 +232,14 @@ class SubscriptsChecker:
         Args:
             target: What is written.
             reads: What is read, by the node that reads it.
-            value: The value, with numbers in the place of parameters.
+            said: The value, with numbers in the place of parameters; and the value elsewhere.
             dims: What each dimension is called.
             sizes: Those of dimensions.
             canonical: Whether tensors have canonical names, too. Else they keep theirs, and what is
                 wrong is reported.
         """
         assert isinstance(self.result, GoalTensor)
+        shape = self.result.shape
         order: dict[_Key, Access] = {}
         called: dict[_Key, str] = {}
         for access in filter(None, reads.values()):
@@ -201,8 +251,12 @@ class SubscriptsChecker:
         dtypes.append(self.result.dtype)
         letters = dict(zip(dict.fromkeys(dtypes), string.ascii_uppercase, strict=False))
 
+        value, elsewhere = said
+
         def parameter(name: str, access: Access, dtype: DType) -> ast.TensorParameter:
             indices = access.indices(dims)
+            if access is target and elsewhere is not None:
+                indices = access.framed(dims, sizes, shape)
             return ast.TensorParameter(name, letters[dtype], indices, span=access.span)
 
         def meaning(expr: ast.Expr) -> ast.Expr:
@@ -216,7 +270,8 @@ class SubscriptsChecker:
         operands = [*called.values(), written_as], [*order.values(), target], dtypes
         *inputs, output = map(parameter, *operands)
         result = ast.Element(output.name, output.indices, span=target.span)
-        statement = ast.Statement(result, self.node.update, meaning(value), span=self.node.span)
+        update, span = self.node.update, self.node.span
+        statement = ast.Statement(result, update, meaning(value), elsewhere, span=span)
         stated = {dims[d]: sizes[d] for d in sizes_to_state([*order.values()], target)}
         if canonical:
             return _operator(inputs, output, statement, stated)
@@ -248,7 +303,7 @@ class SubscriptsChecker:
             found[access.key] = tensor
         return calls, found
 
-    def _part(self, tensor: GoalTensor, shape: tuple[int, ...], number: int) -> GoalTensor:
+    def _part(self, tensor: GoalTensor, shape: tuple[int, ...], number: int | str) -> GoalTensor:
         """A tensor on the way, of a name that no text can say."""
         name = f"{self.node.result}.{number}"
         return GoalTensor(name, "local", tensor.dtype, shape, row_major(len(shape)))
@@ -267,8 +322,7 @@ class SubscriptsChecker:
         source, result = [], []
         for dim, low, size, extent in zip(dims, lows, part.shape, whole.shape, strict=True):
             high = extent - low - size
-            margins = [((n, 1),) if n else () for n in (low, high)]
-            source.append(ast.Index(((dim, 1),), low=margins[0], high=margins[1], span=span))
+            source.append(ast.Index(((dim, 1),), low=margin(low), high=margin(high), span=span))
             result.append(ast.Index(((dim, 1),), span=span))
         sizes = dict(zip(dims, part.shape, strict=True))
         return self._moved(whole, source, part, result, sizes, {})
@@ -293,13 +347,14 @@ class SubscriptsChecker:
         result: Sequence[ast.Index],
         sizes: Mapping[str, int],
         stated: Mapping[str, int],
+        elsewhere: ast.Number | None = None,
     ) -> Checked:
         """What moves the elements of one tensor to another one, by these indices."""
         span = self.node.span
         taken = ast.TensorParameter("X1", "A", tuple(source), span=span)
         output = ast.TensorParameter("Y", "A", tuple(result), span=span)
         target, value = (ast.Element(p.name, p.indices, span=span) for p in (output, taken))
-        statement = ast.Statement(target, "=", value, span=span)
+        statement = ast.Statement(target, "=", value, elsewhere, span=span)
         operator = _operator([taken], output, statement, stated)
         return self._call(operator, [whole, part], sizes)
 
@@ -329,6 +384,8 @@ def _operator(
         return ast.Binary("==", asked, ast.Number(stated[dim], span=span), span=span)
 
     text = f"{unparse(statement.target)} {statement.update} {unparse(statement.value)}"
+    if statement.elsewhere is not None:
+        text += f" elsewhere {unparse(statement.elsewhere)}"
     heads = [f"{p.name}: {p.dtype}[{written(p.indices)}]" for p in (*inputs, output)]
     sizes = [*map(size, stated)]
     exact = "; ".join([text, *heads, *map(unparse, sizes)])

@@ -58,11 +58,12 @@ def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
 
 def _use(builder: Builder, tree: Tree[Token]) -> spec_ast.OperatorUse | spec_ast.Statement:
     if kind_of(tree) == "statement":
-        target, update, value = children(tree)
+        target, update, value, elsewhere = slots(tree)
         return spec_ast.Statement(
             subscripted(builder, target),
             str(update),
             expression(builder, value),
+            optional(builder, elsewhere),
             span=builder.span(tree),
         )
     result, call = children(tree)

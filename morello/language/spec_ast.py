@@ -57,12 +57,14 @@ class OperatorUse(Node):
 class Statement(Node):
     """``y[m, n] += x[m, k] * w[n, k]``: an operator in place.
 
-    ``update`` is ``=``, ``+=``, ``max=`` or ``min=``.
+    ``update`` is ``=``, ``+=``, ``max=`` or ``min=``. ``elsewhere`` is the value of elements that
+    no subscript reaches.
     """
 
     target: Subscripted
     update: str
     value: Expr
+    elsewhere: Expr | None = None
 
     @property
     def result(self) -> str:

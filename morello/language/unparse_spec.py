@@ -47,7 +47,8 @@ def _tensor(tensor: spec_ast.TensorDecl, width: int) -> str:
 
 def _use(use: spec_ast.OperatorUse | spec_ast.Statement) -> str:
     if isinstance(use, spec_ast.Statement):
-        return f"{unparse(use.target)} {use.update} {unparse(use.value)}"
+        rest = "" if use.elsewhere is None else f" elsewhere {unparse(use.elsewhere)}"
+        return f"{unparse(use.target)} {use.update} {unparse(use.value)}{rest}"
     return f"{use.result} = {_call(use.call)}"
 
 

@@ -55,6 +55,20 @@ CASES: dict[str, tuple[str, Callable[..., Array]]] = {
         "y[j] += x[1, k] * w[1, 2, k, j]",
         lambda x, w: x[1] @ w[1, 2],
     ),
+    "a frame": (
+        "input x: f32[5, 6] output y: f32[8, 7] y[i + 1, j + 0] = x[i, j] elsewhere -2",
+        lambda x: np.pad(x, ((1, 2), (0, 1)), constant_values=-2),
+    ),
+    "a computed row in a frame": (
+        "input x: f32[9] input z: f32[9] output y: f32[12] "
+        "y[i + 2] = max(x[i] + 1, z[i]) elsewhere 1 / 4",
+        lambda x, z: np.pad(np.maximum(x + 1, z), (2, 1), constant_values=0.25),
+    ),
+    "a padded correlation": (
+        "input x: f32[20] input w: f32[3] local p: f32[22] output y: f32[20] "
+        "p[i + 1] = x[i] elsewhere 0 y[i] += p[i + r] * w[r]",
+        lambda x, w: np.correlate(x, w, "same"),
+    ),
     "two columns": (
         "input x: f32[5, 9] output y: f32[5] y[i] = max(x[i, 2], x[i, 4])",
         lambda x: np.maximum(x[:, 2], x[:, 4]),

@@ -35,6 +35,7 @@ threads 2
   weight w: f32[N, x + op] layout (1, 0) panels 16
   output target: f32[]; target = layout(w, match = 0.5e-3)
   a[i] = w[i, 2 * i]; a[i] += w[i, j]; a[i] max= w[i, j]; a[i] min= w[i, j]
+  a[i + 1] = a[i] elsewhere -1
 }
 """,
     "rules": """\

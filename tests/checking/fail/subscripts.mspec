@@ -76,3 +76,16 @@ spec too_large(N = 65536) {
   output y
   y[i, j] = x[i] * x[j] #! S007 3 'y' has 4294967296 elements; the most is 2147483648
 }
+
+
+spec frames(N = 4) {
+  input  x: s8[N]
+  output a: s8[N]
+  output b: s8[N + 2]
+  output c: s8[N + 2]
+  output d: s8[N + 2]
+  a[i] = x[i] elsewhere 0 #! O016 25 every element of 'a' is reached
+  b[i + 1] += x[i] elsewhere 0 #! O016 30 '+=' reduces, so that what it reaches nowhere has no value
+  c[i + 1] = x[i] elsewhere 1 / 2 #! S039 29 0.5 is no number of s8, which is computed in
+  d[i + 3] = x[i] elsewhere x #! K001 29 unknown name 'x'
+}
