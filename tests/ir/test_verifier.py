@@ -26,6 +26,7 @@ from morello.ir.programs.tree import (
     Tensor,
     Version,
     View,
+    walk,
 )
 from morello.ir.programs.verifier import verify_tree
 from morello.language.source import Source, Span
@@ -97,17 +98,44 @@ def _with_a_tail(call: Call) -> Node:
     return Block((_loop(body, 2), call("copy", _view(X, 8, 4), _view(Y, 8, 4))))
 
 
+def _written_again(call: Call) -> Node:
+    """Tiles of 4 rows in parts of 3 and 1: each part is filled, and once more inside."""
+    matrix, rows = (
+        _tensor("m", "buffer", N, TILE),
+        replace(Y, shape=(N, TILE), layout=Layout((0, 1))),
+    )
+
+    def part(start: Affine, column: int, *sizes: int) -> View:
+        return View(matrix, (start, Affine(column)), sizes, "mem")
+
+    steps = [
+        call("fill", part(_at("i"), 0, 3, TILE)),
+        call("fill", part(_at("i", 1), 1, 1, 2)),
+        call("fill", part(_at("i", 3), 0, 1, TILE)),
+    ]
+    read = call("copy", part(Affine(), 0, N, TILE), View(rows, (Affine(),) * 2, (N, TILE), "mem"))
+    return Allocate(matrix, Block((_loop(Block(tuple(steps))), read)), ORIGIN)
+
+
 def _in_threads(call: Call) -> Node:
     return _parallel(call("copy", _view(X, _at("i"), TILE), _view(Y, _at("i"), TILE)))
 
 
-RIGHT = [_tiled, _through_a_buffer, _in_place, _with_a_tail, _in_threads]
+RIGHT = [_tiled, _through_a_buffer, _in_place, _with_a_tail, _in_threads, _written_again]
 
 
 @pytest.mark.parametrize("program", RIGHT)
 def test_right_programs_are_accepted(program: Callable[[Call], Node], call: Call) -> None:
     """Loops, tails, buffers, threads, and an operand in the output's memory."""
-    verify_tree(program(call), (X, Y))
+    body = program(call)
+    [output] = {
+        view.tensor for own in walk(body) for view in _written(own) if view.tensor.name == "y"
+    }
+    verify_tree(body, (X, output))
+
+
+def _written(node: Node) -> tuple[View, ...]:
+    return node.operands[-1:] if isinstance(node, Apply) else ()
 
 
 def _overwrites_a_live_value(call: Call) -> Node:

@@ -427,13 +427,15 @@ def _left(loop: Loop | ParallelLoop, write: Access) -> Access:
 
 
 def _add(writes: list[Access], write: Access, bounds: Bounds) -> None:
-    """Add what is written last; what it continues or hides goes."""
+    """Add what is written last, if it is not there; what it continues or hides goes."""
     later: list[Region] = []  # of the same tensor, and still to be seen
     for position in reversed(range(len(writes))):
         before = writes[position]
         if before.tensor != write.tensor:
             continue
         if (before.version, before.ordered) == (write.version, write.ordered):
+            if not without(write.region, before.region, bounds):
+                return  # nothing that was written later is there
             both = joined(before.region, write.region)
             # Joined, the older one comes last. It must not pass what was written over it.
             if both is not None and all(disjoint(before.region, r, bounds) for r in later):
