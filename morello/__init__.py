@@ -24,6 +24,7 @@ __all__ = [
     "Diagnostic",
     "DiagnosticsError",
     "Kernel",
+    "LoadedNetwork",
     "Machine",
     "Measurement",
     "Memo",
@@ -44,6 +45,7 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "compile",
+    "load",
     "load_definitions",
 ]
 
@@ -57,6 +59,8 @@ if TYPE_CHECKING:  # a type checker sees plain names, and that there are no othe
     from morello.language.diagnostics import Diagnostic, DiagnosticsError
     from morello.language.source import Source
     from morello.memo.memo import Memo
+    from morello.networks.loading import LoadedNetwork
+    from morello.networks.loading import load_network as load
     from morello.reference.compare import MismatchError
     from morello.report.plan import Plan
     from morello.runtime.autotune import Measurement
@@ -78,6 +82,7 @@ else:
         "Diagnostic": ("language.diagnostics", "Diagnostic"),
         "DiagnosticsError": ("language.diagnostics", "DiagnosticsError"),
         "Kernel": ("kernel", "Kernel"),
+        "LoadedNetwork": ("networks.loading", "LoadedNetwork"),
         "Machine": ("toolchain.machine", "Machine"),
         "Measurement": ("runtime.autotune", "Measurement"),
         "Memo": ("memo.memo", "Memo"),
@@ -95,6 +100,7 @@ else:
         "Timing": ("runtime.timing", "Timing"),
         "VerificationReport": ("verify.program", "VerificationReport"),
         "compile": ("compiler", "compile_spec"),
+        "load": ("networks.loading", "load_network"),
         "load_definitions": ("definitions", "load_definitions"),
     }
 

@@ -19,6 +19,8 @@ from morello.errors import InternalError, MorelloError, UsageError
 from morello.language.diagnostics import DiagnosticsError
 from morello.memo.codec import DamagedPageError, decode
 from morello.memo.memo import Memo
+from morello.networks.kinds import UnsupportedNodeError
+from morello.networks.network import Node
 from morello.plugins.loading import PluginError
 from morello.plugins.records import Owner
 from morello.reference.compare import MismatchError
@@ -76,6 +78,9 @@ MAKE: dict[type[MorelloError], Make] = {
         Owner("other", "1.0", "rules", "other_rules"), MorelloError("unreadable", help="mend")
     ),
     PluginError: lambda _: PluginError("a hook is missing", help="write it"),
+    UnsupportedNodeError: lambda _: UnsupportedNodeError(
+        Node("Sin", "a", ("x",), ("y",)), "there is no translation of this operator"
+    ),
     NotBuiltError: lambda _: NotBuiltError("the C compiler failed\n  | a.c:1: error: no"),
     WrongKernelError: _wrong_kernel,
     WrongRuleError: _wrong_rule,

@@ -73,9 +73,16 @@ ALLOWED: dict[str, set[str]] = {
     "morello.verify": RUN,
     "morello.kernel": VERIFIED,
     "morello.compiler": API - {"morello.compiler"},
-    "morello": API,  # __init__ exports the Python API
+    "morello.networks": API,  # model files to libraries of kernels
+    "morello": {*API, "morello.networks"},  # __init__ exports the Python API
     "morello.calibration": {*API, "morello"},
-    "morello.cli": {*API, "morello", "morello.calibration", "morello.editor"},
+    "morello.cli": {
+        *API,
+        "morello",
+        "morello.calibration",
+        "morello.editor",
+        "morello.networks",
+    },
     "morello.__main__": {"morello.cli", "morello.startup"},
     "morello_c": {"morello.plugins"},
     "morello_grammar": set(),
@@ -88,6 +95,7 @@ EXTRAS = {
     "morello.calibration.fitting": "calibrate",
     "morello.editor.server": "lsp",
     "morello.memo.drawing": "pictures",
+    "morello.networks.onnx.file": "onnx",
 }
 """Modules that import what an extra brings; nothing imports them before it is needed."""
 

@@ -43,6 +43,7 @@ CATALOGUES = "catalogues"
 CONTENTS: Mapping[str, tuple[str, ...]] = {
     "Begin": ("docs/tutorial.md", "catalogues/examples.md"),
     "Use it": (
+        "docs/networks.md",
         "docs/python.md",
         "docs/embedding.md",
         "docs/other-machines.md",

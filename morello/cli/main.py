@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,7 +39,8 @@ class _Later(click.Command):
 
     def load(self) -> click.Command:
         """The sub-command itself. Only the one that is called is imported."""
-        module = import_module(f"morello.cli.{self.name}")
+        assert self.name is not None
+        module = import_module(f"morello.cli.{self.name}{'_' * iskeyword(self.name)}")
         found = next(c for c in vars(module).values() if _is_command(c, self.name))
         assert isinstance(found, click.Command)
         return found

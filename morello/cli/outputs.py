@@ -102,7 +102,7 @@ def marked(text: str) -> str:
     return f"/* {origin()} */\n{text}"
 
 
-def write_together(contents: Mapping[Path, str]) -> None:
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
     """Write all files, or leave everything as it was.
 
     Each goes to a temporary file beside its place first. Only then are they renamed; if a rename
@@ -127,11 +127,11 @@ def write_together(contents: Mapping[Path, str]) -> None:
             undo.pop_all()
 
 
-def _stage(path: Path, text: str, cleanup: ExitStack) -> Path:
+def _stage(path: Path, content: str | bytes, cleanup: ExitStack) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     cleanup.callback(_discard, temporary)
-    with temporary.open("x", encoding="utf-8", newline="\n") as stream:
-        stream.write(text)
+    with temporary.open("xb") as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
     return temporary
 
 

@@ -8,6 +8,7 @@ SUMMARIES = {
     "check": "Report every error in files.",
     "compile": "Compile a spec to NAME.c and NAME.h.",
     "explain": "Show the plan of a spec, its costs and its alternatives.",
+    "import": "Compile a whole network to a C library.",
     "kernels": "List the microkernels.",
     "lsp": "Serve an editor: errors, completion, meanings, definitions.",
     "memo": "Look at the memo: what was solved and is kept.",
@@ -16,4 +17,7 @@ SUMMARIES = {
     "rules": "List the rewrite rules.",
     "targets": "List the targets, or all about one.",
 }
-"""The sub-commands, each in the module of `morello.cli` of its name, and what the list says."""
+"""The sub-commands, each in the module of `morello.cli` of its name, and what the list says.
+
+A name that Python reserves has an underscore there.
+"""

@@ -1,0 +1,224 @@
+"""``morello import``: from a network in a model file to a C library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from morello.cli.memos import open_memo
+from morello.cli.options import (
+    budget_option,
+    define_option,
+    examples,
+    json_option,
+    local_options,
+    machine_options,
+    memo_option,
+    no_memo_option,
+)
+from morello.cli.outputs import check_outputs, origin, write_together
+from morello.cli.progress import ProgressBar
+from morello.cli.request import definitions_for
+from morello.cli.session import Session
+from morello.cli.tables import show_table
+from morello.compiler import NATIVE, Budget, Progress
+from morello.errors import MorelloError, UsageError
+from morello.networks.onnx.file import identifier, read_onnx
+from morello.networks.onnx.translate import translate
+from morello.report.documents import Document
+
+if TYPE_CHECKING:
+    from morello.networks.build import Library, Partition
+
+COLUMNS = ("kernel", "calls", "cycles", "seconds", "Specs", "nodes")
+
+_SHAPE = re.compile(r"(?P<name>[^=]+)=(?P<sizes>\d{1,9}(,\d{1,9})*)", re.ASCII)
+
+
+def _shapes(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """Parse all ``--shape``."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for value in values:
+        found = _SHAPE.fullmatch(value.strip())
+        if found is None:
+            message = f"'{value}' is not of the form NAME=SIZES, such as x=1,3,224,224"
+            raise click.BadParameter(message, context, parameter)
+        if found["name"] in shapes:
+            message = f"the shape of '{found['name']}' is given twice"
+            raise click.BadParameter(message, context, parameter)
+        shapes[found["name"]] = tuple(map(int, found["sizes"].split(",")))
+    return shapes
+
+
+@click.command(
+    "import",
+    epilog=examples(
+        "morello import model.onnx",
+        "morello import model.onnx -D batch=1 -D sequence=128 -o build/model --verify",
+        "morello import detector.onnx --shape x=1,3,320,320 -t NAME",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIRECTORY",
+    help="Where to write; it is made if it is not there. Default: the name of the network.",
+)
+@click.option(
+    "-t",
+    "--target",
+    metavar="NAME",
+    default=NATIVE,
+    show_default=True,
+    help="Target, or native: the best for this machine.",
+)
+@define_option
+@click.option(
+    "--shape",
+    "shapes",
+    metavar="NAME=SIZES",
+    multiple=True,
+    callback=_shapes,
+    help="The shape of an input, such as x=1,3,224,224. May be repeated.",
+)
+@click.option("--name", metavar="NAME", help="Name of the network; default: the file's.")
+@click.option(
+    "--threads",
+    metavar="COUNT",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="How many threads may share the work of a kernel.",
+)
+@click.option("--verify", is_flag=True, help="Run each kernel and compare it with the reference.")
+@local_options
+@budget_option
+@memo_option
+@no_memo_option
+@machine_options
+@click.option("--force", is_flag=True, help="Overwrite files that were not generated.")
+@json_option
+@click.pass_obj
+def import_(
+    session: Session,
+    /,
+    model: str,
+    output: str | None,
+    target: str,
+    defines: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+    name: str | None,
+    threads: int,
+    verify: bool,
+    budget: Budget | None,
+    memo: str | None,
+    no_memo: bool,
+    force: bool,
+) -> None:
+    """Compile a whole network to a C library.
+
+    MODEL is an ONNX file. Sizes must be known: -D gives those of dimensions that the file names. A
+    directory is written with NAME.c and NAME.h, the weights, a CMakeLists.txt, and the kernels,
+    each with its .mspec. Nothing is written unless all went well.
+    """
+    if name is not None and identifier(name) != name:
+        raise UsageError(f"'{name}' cannot be a network's name", help=f"try {identifier(name)}")
+    network = read_onnx(model, sizes=defines, shapes=shapes, name=name)
+    translate(network)
+    directory = Path(output or network.name)
+    if directory.exists():
+        expected = [directory / f"{network.name}.{suffix}" for suffix in ("c", "h", "json")]
+        check_outputs(expected, force=force)
+    elif not directory.absolute().parent.is_dir():
+        parent = directory.absolute().parent
+        raise MorelloError(f"there is no directory '{parent}' to write to", help="create it first")
+    # What compiles networks is imported when there is one.
+    from morello.networks.build import build_library  # noqa: PLC0415
+
+    definitions = definitions_for(session)
+    with (
+        open_memo(session, memo, off=no_memo) as opened,
+        ProgressBar(lambda: session.err) as progress,
+    ):
+
+        def report(label: str, step: Progress) -> None:
+            progress(replace(step, phase=f"{label}: {step.phase}"))
+
+        library = build_library(
+            network,
+            target=target,
+            mark=origin(),
+            definitions=definitions,
+            memo=opened,
+            threads=threads,
+            budget=budget,
+            verify=verify,
+            machine=session.machine,
+            progress=report,
+        )
+    _write(library, directory, force=force)
+    _show(session, library, directory)
+
+
+def _write(library: Library, directory: Path, *, force: bool) -> None:
+    """Write all files, or none."""
+    contents = {directory / path: content for path, content in library.contents.items()}
+    made: list[Path] = []
+    try:
+        for place in (directory, directory / "kernels"):
+            if not place.is_dir():
+                place.mkdir()
+                made.append(place)
+        check_outputs(contents, force=force)
+        write_together(contents)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise MorelloError(f"cannot write to '{directory}': {reason}") from error
+    except MorelloError:
+        for place in reversed(made):
+            place.rmdir()
+        raise
+
+
+def _show(session: Session, library: Library, directory: Path) -> None:
+    rows = [_row(row) for row in library.partitions]
+    if session.json:
+        document: Document = {
+            "name": library.name,
+            "directory": str(directory),
+            "files": sorted(library.contents),
+            "cycles": library.cycles,
+            "arena": library.arena,
+            "weights": library.weights,
+            "kernels": [asdict(partition) for partition in library.partitions],
+        }
+        session.document(document)
+        return
+    show_table(session, "kernels", COLUMNS, rows)
+    kernels = len(library.partitions)
+    session.say(f"wrote {len(library.contents)} files to {directory}, {kernels} kernels")
+    session.say(f"predicted: {library.cycles:,.0f} cycles in kernels")
+    mebibytes = library.weights / 2**20, library.arena / 2**20
+    session.say("weights: {:.1f} MiB; arena: {:.1f} MiB".format(*mebibytes))
+    checked = all(row.verified for row in library.partitions)
+    advice = "not verified: add --verify to run each kernel against the reference"
+    session.say("verified: each kernel is equal to the reference" if checked else advice)
+
+
+def _row(row: Partition) -> dict[str, object]:
+    return {
+        "kernel": row.name,
+        "calls": row.calls,
+        "cycles": f"{row.cycles:,.0f}",
+        "seconds": f"{row.seconds:.1f}",
+        "Specs": f"{row.cells:,}",
+        "nodes": row.operators,
+    }

@@ -1,0 +1,266 @@
+"""The few kinds of nodes that networks are made of, whatever file they are from.
+
+Elementwise
+    A template over its inputs, in the attribute ``value``; inputs broadcast as numpy's do.
+Reduce
+    Over the dimensions ``axes``, which stay with size 1, by ``update``: ``+=``, ``max=``, ``min=``.
+SoftmaxAlong, LogSoftmaxAlong
+    Along ``axis``.
+Product
+    Of the last two dimensions, either operand ``transposed`` or not.
+Filter, Window
+    Of images, channels first: sums with filters, and windows that are reduced by ``update``.
+Permute, Cut, Frame
+    Move elements in ways that subscripts say.
+View
+    The same elements in the same order.
+Concat, Lookup, Convert, Move
+    What no spec says: done between kernels, by `morello.networks.c_files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from morello.errors import MorelloError
+from morello.networks.network import AnyData, Network, Node
+
+TYPES: Mapping[str, str] = {
+    "float32": "f32",
+    "bfloat16": "bf16",
+    "int32": "s32",
+    "int8": "s8",
+    "uint8": "u8",
+    "bool": "f32",
+}
+"""What specs call an element type; truth is a number."""
+
+LOWEST = -3.4028234e38
+"""Of f32: what the largest element of a window ignores."""
+
+
+class UnsupportedNodeError(MorelloError):
+    """A node that cannot be said."""
+
+    def __init__(self, node: Node, reason: str) -> None:
+        """``reason``: what it does that cannot be said."""
+        super().__init__(f"cannot import {node}: {reason}")
+        self.reason = f"{node}: {reason}"
+
+
+def number(value: float) -> str:
+    """A number as specs write it, the shortest that is this one in f32; no infinite ones."""
+    text = str(np.float32(min(max(value, LOWEST), -LOWEST)))
+    return f"({text})" if text.startswith("-") else text
+
+
+@dataclass(slots=True)
+class Translation:
+    """One node of a model file as nodes of these kinds; each method adds one, and names its result.
+
+    Attributes:
+        network: Takes the values.
+        node: The node.
+        nodes: What says the same so far.
+    """
+
+    network: Network
+    node: Node
+    nodes: list[Node] = field(default_factory=list)
+
+    # ------------------------------------------------------------------------- the node
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The node's inputs; one that is left out at the end is not there, another one is empty."""
+        return self.node.inputs
+
+    def input(self, place: int) -> str:
+        """An input that may be left out: then it has no name."""
+        return self.inputs[place] if place < len(self.inputs) else ""
+
+    def attribute(self, name: str, default: Any) -> Any:
+        """An attribute of the node."""
+        return self.node.attributes.get(name, default)
+
+    def result(self, place: int = 0) -> tuple[int, ...]:
+        """The shape of an output of the node."""
+        return self.network.shape(self.node.outputs[place])
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a value."""
+        return self.network.shape(name)
+
+    def unsupported(self, reason: str) -> UnsupportedNodeError:
+        """The error for what cannot be said."""
+        return UnsupportedNodeError(self.node, reason)
+
+    def data(self, name: str, what: str) -> AnyData:
+        """The elements of what has to be a constant.
+
+        Raises:
+            UnsupportedNodeError: It is computed.
+        """
+        data = self.network.data(name)
+        if data is None:
+            raise self.unsupported(f"its {what} is computed")
+        return data
+
+    def number(self, place: int, default: float) -> float:
+        """An input that has to be one number, or is left out."""
+        name = self.input(place)
+        if not name:
+            return default
+        data = self.data(name, f"input {place + 1}")
+        if data.size != 1:
+            raise self.unsupported(f"its input {place + 1} is no number")
+        return float(data.reshape(()))
+
+    def whole_numbers(self, name: str, place: int) -> tuple[int, ...] | None:
+        """Whole numbers that newer files have as a constant input, older ones as an attribute."""
+        if name in self.node.attributes:
+            return tuple(map(int, self.node.attributes[name]))
+        given = self.input(place)
+        return None if not given else tuple(map(int, self.data(given, name).reshape(-1)))
+
+    # ------------------------------------------------------------------------- values
+
+    def constant(self, data: AnyData) -> str:
+        """A constant."""
+        return self.network.constant(self.node.output, data)
+
+    def _add(
+        self, kind: str, inputs: Iterable[str], shape: Iterable[int], dtype: str, **attributes: Any
+    ) -> str:
+        output = self.network.new(self.node.output, shape, dtype)
+        node = self.node
+        added = Node(kind, node.name, tuple(inputs), (output,), attributes, node.operator)
+        self.nodes.append(added)
+        return output
+
+    def _type(self, name: str) -> str:
+        return self.network.values[name].dtype
+
+    def elementwise(self, value: str, *inputs: str, shape: Sequence[int] | None = None) -> str:
+        """A template, with the element type of the node's output; in a shape, or its inputs'."""
+        shape = shape or np.broadcast_shapes(*map(self.shape, inputs))
+        dtype = self._type(self.node.output)
+        return self._add("Elementwise", inputs, shape, dtype, value=value)
+
+    def reduce(self, source: str, axes: Sequence[int], update: str) -> str:
+        """A reduction; dimensions that are reduced have size 1."""
+        shape = self.shape(source)
+        left = [1 if axis in axes else size for axis, size in enumerate(shape)]
+        if prod(left) == prod(shape):
+            return source
+        dtype = self._type(source)
+        return self._add("Reduce", [source], left, dtype, axes=tuple(axes), update=update)
+
+    def along(self, kind: str, source: str, axis: int) -> str:
+        """A softmax, or its logarithm."""
+        return self._add(
+            f"{kind}Along", [source], self.shape(source), self._type(source), axis=axis
+        )
+
+    def product(self, a: str, b: str, *, swap_a: bool = False, swap_b: bool = False) -> str:
+        """A product of matrices."""
+        left, right = self.shape(a), self.shape(b)
+        batch = np.broadcast_shapes(left[:-2], right[:-2])
+        shape = (*batch, left[-1 if swap_a else -2], right[-2 if swap_b else -1])
+        return self._add("Product", [a, b], shape, self._type(a), transposed=(swap_a, swap_b))
+
+    def filter(self, image: str, filters: str, shape: Sequence[int], **attributes: Any) -> str:
+        """An image with filters."""
+        return self._add("Filter", [image, filters], shape, self._type(image), **attributes)
+
+    def window(self, image: str, shape: Sequence[int], **attributes: Any) -> str:
+        """Windows of an image."""
+        return self._add("Window", [image], shape, self._type(image), **attributes)
+
+    def view(self, source: str, shape: Sequence[int]) -> str:
+        """The same elements in another shape."""
+        data = self.network.data(source)
+        if data is not None:
+            return self.constant(data.reshape(shape))
+        return self._add("View", [source], shape, self._type(source))
+
+    def permute(self, source: str, order: Sequence[int]) -> str:
+        """Dimensions in another order; a view, where elements stay."""
+        shape = self.shape(source)
+        result = [shape[axis] for axis in order]
+        moving = [axis for axis in order if shape[axis] != 1]
+        if moving == sorted(moving):
+            return self.view(source, result)
+        return self._add("Permute", [source], result, self._type(source), order=tuple(order))
+
+    def cut(
+        self,
+        source: str,
+        shape: Sequence[int],
+        starts: Sequence[int],
+        steps: Sequence[int] | None = None,
+    ) -> str:
+        """A part of a tensor."""
+        if self.shape(source) == tuple(shape):
+            return source
+        steps = tuple(steps or (1,) * len(starts))
+        dtype = self._type(source)
+        return self._add("Cut", [source], shape, dtype, starts=tuple(starts), steps=steps)
+
+    def frame(self, source: str, before: Sequence[int], shape: Sequence[int], value: float) -> str:
+        """A tensor in a larger one, which has one value around it."""
+        if self.shape(source) == tuple(shape):
+            return source
+        dtype = self._type(source)
+        return self._add("Frame", [source], shape, dtype, before=tuple(before), value=value)
+
+    def concat(self, parts: Sequence[str], axis: int) -> str:
+        """Tensors one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        shape = list(self.shape(parts[0]))
+        shape[axis] = sum(self.shape(part)[axis] for part in parts)
+        return self._add("Concat", parts, shape, self._type(parts[0]), axis=axis)
+
+    def lookup(self, table: str, indices: str) -> str:
+        """Rows of a table."""
+        shape = (*self.shape(indices), *self.shape(table)[1:])
+        return self._add("Lookup", [table, indices], shape, self._type(table))
+
+    def convert(self, source: str) -> str:
+        """The element type of the node's output, where specs do not have both."""
+        return self._add("Convert", [source], self.shape(source), self._type(self.node.output))
+
+    def places(self, source: str) -> AnyData:
+        """For each element of a tensor where it lies."""
+        shape = self.shape(source)
+        return np.arange(prod(shape), dtype=np.int32).reshape(shape)
+
+    def move(self, source: str, places: AnyData) -> str:
+        """The elements at these places."""
+        table = self.constant(places.astype(np.int32))
+        return self._add("Move", [source, table], places.shape, self._type(source))
+
+
+Rewrite = Callable[[Translation], "str | Sequence[str]"]
+"""Says a node by others: names what it computes for each of the node's outputs, in its shape or as
+a view of that."""
+
+
+def translated(network: Network, node: Node, rewrite: Rewrite) -> list[Node]:
+    """The nodes that say the same as one node."""
+    translation = Translation(network, node)
+    results = rewrite(translation)
+    every = [results] if isinstance(results, str) else results
+    for output, result in zip(node.outputs, every, strict=False):
+        data = network.data(result)
+        if output and data is not None:
+            network.fix(output, data)
+        elif output:
+            translation.nodes.append(Node("View", node.name, (result,), (output,)))
+    return translation.nodes

@@ -1,0 +1,186 @@
+"""A network that was imported, as a function of numpy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from morello.errors import MorelloError, UsageError
+from morello.runtime.signature import aligned_bytes
+from morello.startup.cache import entry
+from morello.toolchain.addresses import address_of
+from morello.toolchain.build import build
+from morello.toolchain.machine import Machine
+
+ARGUMENTS = "arguments that the network takes: "
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkArgument:
+    """An input or an output of a network."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
+
+class LoadedNetwork:
+    """A network of a directory that ``morello import`` has written.
+
+    It may be called from several threads at once: each has an arena of its own.
+
+    Attributes:
+        name: The network's name.
+        inputs: What it takes.
+        outputs: What it gives.
+        arena_bytes: Memory that a call needs for what is computed on the way.
+    """
+
+    def __init__(self, directory: Path, manifest: Mapping[str, Any], library: ctypes.CDLL) -> None:
+        """See `load_network`."""
+        self.name: str = manifest["name"]
+        self.inputs = _arguments(manifest["inputs"])
+        self.outputs = _arguments(manifest["outputs"])
+        self.arena_bytes: int = manifest["arena"]
+        self._run = library[f"{self.name}_run"]
+        self._run.argtypes = (ctypes.c_void_p,) * (2 + len(self.inputs) + len(self.outputs))
+        path = directory / f"{self.name}.weights"
+        try:
+            self._weights = aligned_bytes(path.stat().st_size)
+            with path.open("rb") as stream:
+                read = stream.readinto(self._weights.data)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise MorelloError(f"cannot read '{path}': {reason}") from error
+        self._model = (ctypes.c_void_p * 3)()
+        init = library[f"{self.name}_init"]
+        init.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+        if init(ctypes.addressof(self._model), address_of(self._weights), read) != 0:
+            raise MorelloError(
+                f"'{path}' has not the weights of this network", help="import it again"
+            )
+        self._local = threading.local()
+
+    def __repr__(self) -> str:
+        takes, gives = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"<network {self.name}({takes}) -> {gives}>"
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Run the network.
+
+        Args:
+            inputs: Arrays, in the order of ``inputs``.
+            named: The others, by their names.
+
+        Returns:
+            The output, or a tuple of them where there are several.
+
+        Raises:
+            UsageError: An array is missing, or is of another type or shape.
+            MorelloError: An index lies outside the table that it looks up.
+        """
+        arrays = self._checked(inputs, named)
+        outputs = [np.empty(each.shape, each.dtype) for each in self.outputs]
+        addresses = [address_of(array) for array in (*arrays, *outputs, self._arena())]
+        if self._run(ctypes.addressof(self._model), *addresses) != 0:
+            raise MorelloError(
+                f"an index that '{self.name}' looks up lies outside its table",
+                help="check the inputs that are indices",
+            )
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _checked(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        known = [each.name for each in self.inputs]
+        given = dict(zip(known, inputs, strict=False))
+        if len(inputs) > len(known) or given.keys() & named.keys() or named.keys() - set(known):
+            raise UsageError(f"'{self.name}' takes other arrays", help=self._help())
+        given |= named
+        arrays = []
+        for each in self.inputs:
+            if each.name not in given:
+                raise UsageError(f"input '{each.name}' is missing", help=self._help())
+            array = np.asarray(given[each.name])
+            if array.dtype != each.dtype or array.shape != each.shape:
+                found = f"{array.dtype}{list(array.shape)}"
+                raise UsageError(f"input '{each.name}' is {found}", help=f"expected {each}")
+            arrays.append(np.ascontiguousarray(array))
+        return arrays
+
+    def _help(self) -> str:
+        return ARGUMENTS + ", ".join(map(str, self.inputs))
+
+    def _arena(self) -> Any:
+        """This thread's arena."""
+        if not hasattr(self._local, "arena"):
+            self._local.arena = aligned_bytes(self.arena_bytes)
+        return self._local.arena
+
+
+def _arguments(rows: list[Mapping[str, Any]]) -> tuple[NetworkArgument, ...]:
+    return tuple(NetworkArgument(r["name"], r["dtype"], tuple(r["shape"])) for r in rows)
+
+
+def load_network(directory: str | Path, *, machine: Machine | None = None) -> LoadedNetwork:
+    """Build and load the network in a directory that ``morello import`` has written.
+
+    The library is kept among the start-up files: to load the same network again takes no compiler.
+
+    Args:
+        directory: Where the network is.
+        machine: The C compiler, if it is to be another one.
+
+    Raises:
+        MorelloError: There is no network, or it is another one's; there is no C compiler, or it
+            fails; or this machine lacks instructions.
+        UsageError: The machine has a runner: the network runs in this process.
+    """
+    directory = Path(directory)
+    manifest = _manifest(directory)
+    name = manifest["name"]
+    machine = machine or Machine()
+    if not machine.is_here:
+        raise UsageError(f"'{name}' cannot be called from Python under {machine}")
+    machine.require(manifest["flags"], manifest["features"], f"'{name}'")
+    paths = sorted([*directory.glob(f"{name}.[ch]"), *directory.glob("kernels/*.[ch]")])
+    try:
+        texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
+    except OSError as error:
+        raise MorelloError(f"cannot read '{error.filename}': {error.strerror}") from error
+    digest = hashlib.sha256(repr(sorted(texts.items())).encode()).digest()
+    flags = ("-O3", *manifest["flags"])
+    kept = entry("network", digest, *flags, str(machine.compiler))
+    contents = kept.read()
+    with tempfile.TemporaryDirectory(prefix="morello-") as temporary:
+        output = Path(temporary, f"{name}.so")
+        if contents is None:
+            build(texts, machine.compiler, flags, output, openmp=manifest["threads"] > 1)
+            kept.write(output.read_bytes())
+        else:
+            output.write_bytes(contents)
+        return LoadedNetwork(directory, manifest, ctypes.CDLL(str(output)))
+
+
+def _manifest(directory: Path) -> Mapping[str, Any]:
+    """What the network's file says of it."""
+    for path in sorted(directory.glob("*.json")):
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(document, dict) and {"arena", "kernels", "inputs"} <= document.keys():
+            return document
+    raise MorelloError(
+        f"'{directory}' has no network", help="name a directory that 'morello import' has written"
+    )

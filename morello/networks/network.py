@@ -1,0 +1,114 @@
+"""Networks of nodes on tensors whose sizes are known, as model files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+AnyData = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor: ``dtype`` is numpy's name of its element type, ``data`` what a constant holds."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    data: AnyData | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation. ``inputs`` has an empty name for an optional one that is left out.
+
+    ``origin``: the operator of the model file that it says, or a part of it.
+    """
+
+    operator: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
+
+    @property
+    def output(self) -> str:
+        """The first of its outputs."""
+        return self.outputs[0]
+
+    def __str__(self) -> str:
+        return f"{self.operator} '{self.name}'" if self.name else self.operator
+
+
+@dataclass(slots=True)
+class Network:
+    """Nodes in an order in which each value is computed before it is read.
+
+    Attributes:
+        name: An identifier.
+        values: All tensors by name, constants among them.
+        nodes: What is computed.
+        inputs: Names of what is given in each call.
+        outputs: Names of what is wanted.
+    """
+
+    name: str
+    values: dict[str, Value]
+    nodes: list[Node]
+    inputs: list[str]
+    outputs: list[str]
+    _fresh: int = 0
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a value."""
+        return self.values[name].shape
+
+    def data(self, name: str) -> AnyData | None:
+        """What a constant holds; none for what is computed, and for an input that is left out."""
+        return self.values[name].data if name else None
+
+    def new(self, like: str, shape: Iterable[int], dtype: str | None = None) -> str:
+        """A new value, called after another one."""
+        value = Value(self._name(like), dtype or self.values[like].dtype, tuple(shape))
+        self.values[value.name] = value
+        return value.name
+
+    def constant(self, like: str, data: AnyData) -> str:
+        """A new constant, called after another value."""
+        data = np.asarray(data, order="C")
+        value = Value(self._name(like), data.dtype.name, data.shape, data)
+        self.values[value.name] = value
+        return value.name
+
+    def fix(self, name: str, data: AnyData) -> None:
+        """Make a value a constant that has these elements."""
+        value = self.values[name]
+        self.values[name] = replace(value, data=data.reshape(value.shape))
+
+    def _name(self, like: str) -> str:
+        self._fresh += 1
+        return f"{like.split('~', maxsplit=1)[0]}~{self._fresh}"
+
+    def drop_unused(self) -> None:
+        """Leave out nodes whose results nobody needs."""
+        needed, kept = set(self.outputs), []
+        for node in reversed(self.nodes):
+            if needed.intersection(node.outputs):
+                needed.update(node.inputs)
+                kept.append(node)
+        self.nodes = kept[::-1]
+
+
+def without_ones(shape: Iterable[int]) -> tuple[int, ...]:
+    """A shape without its dimensions of size 1, which say nothing of where elements lie."""
+    return tuple(size for size in shape if size != 1)

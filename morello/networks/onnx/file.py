@@ -1,0 +1,162 @@
+"""ONNX files, by the packages ``onnx`` and ``onnxslim`` of the extra of the same name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from morello.errors import MorelloError, UsageError
+from morello.language.diagnostics import suggestion
+from morello.networks.network import Network, Node, Value
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto, GraphProto, ModelProto, ValueInfoProto
+
+EXTRA = "install it with: pip install 'morello[onnx]'"
+
+
+def read_onnx(
+    path: str | Path,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    name: str | None = None,
+) -> Network:
+    """Read a model whose sizes are then all known, without what its constants decide.
+
+    Args:
+        path: The file.
+        sizes: Values of the dimensions that the file only names, such as ``batch``.
+        shapes: Whole shapes of inputs, by name.
+        name: Of the network; by default the file's.
+
+    Raises:
+        MorelloError: The file cannot be read or is no model, the packages are not installed, or a
+            shape depends on values.
+        UsageError: A size is not known, or there is nothing of that name.
+    """
+    try:
+        import onnx  # noqa: PLC0415
+        import onnxslim  # noqa: PLC0415
+        from onnx import shape_inference  # noqa: PLC0415
+    except ImportError as error:
+        raise MorelloError(f"reading ONNX needs the package '{error.name}'", help=EXTRA) from None
+    path = Path(path)
+    try:
+        model = onnx.load(str(path))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise MorelloError(f"cannot read '{path}': {reason}") from error
+    except Exception as error:  # protobuf has an error of its own for each way of parsing
+        raise MorelloError(f"'{path}' is no ONNX model") from error
+    if not model.HasField("graph") or not model.graph.node:
+        raise MorelloError(f"'{path}' is no ONNX model", help="it has no nodes")
+    _fix_sizes(model.graph, dict(sizes or {}), dict(shapes or {}))
+    try:
+        model = onnxslim.slim(model)
+        model = shape_inference.infer_shapes(model, data_prop=True)
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        raise MorelloError(f"'{path}' cannot be simplified: {text}") from error
+    return _network(model, name or identifier(path.stem))
+
+
+def identifier(text: str) -> str:
+    """A name that C and specs can have, as near as possible to a text."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    return name if name and not name[0].isdigit() else f"n_{name}"
+
+
+def _fix_sizes(graph: GraphProto, sizes: dict[str, int], shapes: dict[str, Sequence[int]]) -> None:
+    """Give all dimensions of inputs a size."""
+    constants = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in constants]
+    named = {d.dim_param for v in inputs for d in v.type.tensor_type.shape.dim if d.dim_param}
+    for given, known, what in (
+        (shapes, {value.name for value in inputs}, "input"),
+        (sizes, named, "dimension"),
+    ):
+        for wrong in sorted(given.keys() - known):
+            raise UsageError(
+                f"the model has no {what} '{wrong}'", help=suggestion(wrong, sorted(known))
+            )
+    for value in inputs:
+        _fix_input(value, sizes, shapes.get(value.name))
+    for value in graph.output:  # what follows from the inputs is not known better by the file
+        value.type.tensor_type.ClearField("shape")
+    del graph.value_info[:]
+
+
+def _fix_input(
+    value: ValueInfoProto, sizes: Mapping[str, int], shape: Sequence[int] | None
+) -> None:
+    dims = value.type.tensor_type.shape.dim
+    if shape is not None and len(shape) != len(dims):
+        message = f"input '{value.name}' has {len(dims)} dimensions, not {len(shape)}"
+        raise UsageError(message, help="give a size for each")
+    for place, dim in enumerate(dims):
+        size = shape[place] if shape is not None else sizes.get(dim.dim_param, dim.dim_value)
+        if size < 1:
+            called = f"'{dim.dim_param}'" if dim.dim_param else f"number {place + 1}"
+            example = ",".join("1" if d.dim_value < 1 else str(d.dim_value) for d in dims)
+            raise UsageError(
+                f"the size of dimension {called} of input '{value.name}' is not known",
+                help=f"give its shape, such as --shape {value.name}={example}",
+            )
+        dim.Clear()
+        dim.dim_value = size
+
+
+def _network(model: ModelProto, name: str) -> Network:
+    from onnx import numpy_helper  # noqa: PLC0415
+
+    graph = model.graph
+    values: dict[str, Value] = {}
+    for tensor in graph.initializer:
+        data = numpy_helper.to_array(tensor)
+        values[tensor.name] = Value(tensor.name, data.dtype.name, data.shape, data)
+    for info in (*graph.input, *graph.value_info, *graph.output):
+        if info.name not in values:
+            values[info.name] = _value(info)
+    nodes = []
+    for number, proto in enumerate(graph.node):
+        attributes = {a.name: _attribute(a) for a in proto.attribute}
+        domain = "" if proto.domain in ("", "ai.onnx") else f"{proto.domain}."
+        label = proto.name or f"{proto.op_type}_{number}"
+        node = Node(
+            domain + proto.op_type, label, tuple(proto.input), tuple(proto.output), attributes
+        )
+        if node.operator == "Constant" and "value" in attributes:
+            data = attributes["value"]
+            values[node.output] = Value(node.output, data.dtype.name, data.shape, data)
+            continue
+        nodes.append(node)
+        for output in filter(None, node.outputs):
+            if output not in values or min(values[output].shape, default=1) < 1:
+                message = f"the shape of '{output}', which {node} computes, is not known"
+                raise MorelloError(message, help="only networks of fixed shapes can be compiled")
+    inputs = [value.name for value in graph.input if values[value.name].data is None]
+    return Network(name, values, nodes, inputs, [value.name for value in graph.output])
+
+
+def _value(info: ValueInfoProto) -> Value:
+    from onnx import helper  # noqa: PLC0415
+
+    tensor = info.type.tensor_type
+    dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type).name if tensor.elem_type else "?"
+    known = tensor.HasField("shape")
+    shape = tuple(dim.dim_value for dim in tensor.shape.dim) if known else (0,)
+    return Value(info.name, dtype, shape)
+
+
+def _attribute(attribute: AttributeProto) -> Any:
+    from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
+
+    value = helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, TensorProto):
+        return numpy_helper.to_array(value)
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,53 @@
+"""From the operators of ONNX to the few kinds of nodes that networks are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from morello.errors import MorelloError
+from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
+from morello.networks.network import Network, Node
+from morello.networks.onnx import elementwise, images, moves, products, reductions, sequences
+from morello.networks.views import sink_views
+
+REWRITES: Mapping[str, Rewrite] = {
+    **elementwise.REWRITES,
+    **images.REWRITES,
+    **moves.REWRITES,
+    **products.REWRITES,
+    **reductions.REWRITES,
+    **sequences.REWRITES,
+}
+"""What is known of ONNX, by operator."""
+
+
+def translate(network: Network) -> None:
+    """Say all nodes by those of `morello.networks.kinds`.
+
+    Raises:
+        MorelloError: Nodes cannot be said: each is named, with the reason.
+    """
+    nodes: list[Node] = []
+    errors: list[UnsupportedNodeError] = []
+    for node in network.nodes:
+        try:
+            rewrite = REWRITES.get(node.operator)
+            if rewrite is None:
+                raise UnsupportedNodeError(node, "there is no translation of this operator")
+            nodes += translated(network, node, rewrite)
+        except UnsupportedNodeError as error:
+            errors.append(error)
+    if errors:
+        raise _together(errors)
+    network.nodes = nodes
+    network.drop_unused()
+    sink_views(network)
+    network.drop_unused()
+
+
+def _together(errors: Sequence[UnsupportedNodeError]) -> MorelloError:
+    """One error that names all nodes."""
+    if len(errors) == 1:
+        return errors[0]
+    lines = [f"cannot import {len(errors)} nodes:", *(error.reason for error in errors)]
+    return MorelloError("\n  ".join(lines))

@@ -1,0 +1,338 @@
+"""A part of a network as a spec: its nodes as statements with subscripts.
+
+Sizes of 1 say nothing of where elements lie, and most are left out: a tensor is declared with the
+dimensions that the first statement uses which reads or writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from morello.networks.kinds import TYPES, UnsupportedNodeError, number
+from morello.networks.network import Network, Node, without_ones
+from morello.networks.partition import Part, views_of_same
+
+LETTERS = "ijklmpqrs"
+ONES = "abcdefgh"
+"""Names of dimensions of size 1."""
+
+Slots = Sequence[tuple[int, str]]
+"""The dimensions of a tensor as they are declared, each with its subscript."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartSpec:
+    """A part as a spec.
+
+    Attributes:
+        body: The spec's text from its arguments on: parts that are equal in it are one kernel.
+        arguments: The value of each input and weight, in their order; then the output.
+        weights: Those that are constants.
+    """
+
+    body: str
+    arguments: tuple[str, ...]
+    weights: tuple[str, ...]
+
+    def text(self, name: str) -> str:
+        """The whole spec."""
+        return f"spec {name}({self.body}"
+
+
+def spec_of(part: Part, network: Network, *, threads: int = 1) -> PartSpec:
+    """The spec of a part.
+
+    Raises:
+        UnsupportedNodeError: A tensor has an element type that specs do not have.
+    """
+    scribe = _Scribe(network, part)
+    for node in part.nodes:
+        _SAY[node.operator](scribe, node)
+    return scribe.finished(threads)
+
+
+@dataclass(slots=True)
+class _Scribe:
+    """Writes one spec."""
+
+    network: Network
+    part: Part
+    names: dict[str, str] = field(default_factory=dict)
+    forms: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Sizes of the dimensions that a tensor is declared with."""
+
+    declared: dict[str, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    _counts: dict[str, int] = field(default_factory=dict)
+    _same: dict[str, str] = field(default_factory=dict)
+    """What a value is a view of, by its name."""
+
+    def __post_init__(self) -> None:
+        self._same = views_of_same(self.network)
+
+    @property
+    def images(self) -> bool:
+        """Whether tensors are images, which have all of their dimensions."""
+        return any(node.operator in ("Filter", "Window") for node in self.part.nodes)
+
+    def _form(self, name: str) -> tuple[int, ...]:
+        """How a tensor is declared: as filters and windows see it, or without ones."""
+        shape = self.network.shape(name)
+        if not self.images:
+            return without_ones(shape)
+        for node in self.part.nodes:
+            if node.operator in ("Filter", "Window") and self.base(node.inputs[0]) == name:
+                return self.network.shape(node.inputs[0])
+        return shape
+
+    # ------------------------------------------------------------------------- tensors
+
+    def base(self, name: str) -> str:
+        """What a view is of."""
+        return self._same.get(name, name)
+
+    def read(self, name: str, slots: Slots) -> str:
+        """An element: declares the tensor with these dimensions, if it is not declared."""
+        base = self.base(name)
+        if base not in self.forms:
+            role = "input" if self.network.data(base) is None else "weight"
+            self._declare(base, role, [size for size, _ in slots])
+        return f"{self.names[base]}[{', '.join(self._subscripts(base, slots))}]"
+
+    def write(
+        self, name: str, slots: Slots, value: str, *, update: str = "=", elsewhere: str = ""
+    ) -> None:
+        """A statement."""
+        role = "output" if name == self.part.output else "local"
+        self._declare(name, role, [size for size, _ in slots])
+        rest = f" elsewhere {elsewhere}" if elsewhere else ""
+        subscripts = ", ".join(subscript for _, subscript in slots)
+        self.lines.append(f"{self.names[name]}[{subscripts}] {update} {value}{rest}")
+
+    def _declare(self, name: str, role: str, form: Sequence[int]) -> None:
+        value = self.network.values[name]
+        if value.dtype not in TYPES:
+            node = self.part.nodes[0]
+            raise UnsupportedNodeError(node, f"'{value.name}' is of {value.dtype}")
+        letter = {"input": "x", "weight": "w", "local": "t", "output": "y"}[role]
+        count = self._counts[letter] = self._counts.get(letter, 0) + 1
+        self.names[name] = f"{letter}{count}" if role != "output" else letter
+        self.forms[name] = tuple(form)
+        shape = ", ".join(map(str, form))
+        self.declared[name] = f"{role} {self.names[name]}: {TYPES[value.dtype]}[{shape}]"
+
+    def _subscripts(self, base: str, slots: Slots) -> Iterator[str]:
+        """Those of a tensor as it is declared: a dimension of size 1 that is not given is 0."""
+        large = iter([subscript for size, subscript in slots if size != 1])
+        small = iter([subscript for size, subscript in slots if size == 1])
+        for size in self.forms[base]:
+            yield next(small, "0") if size == 1 else next(large)
+
+    def own_slots(self, name: str) -> Slots:
+        """A tensor's dimensions with a letter for each: as it is declared, or without ones."""
+        form = self.forms.get(self.base(name))
+        if form is None:
+            form = self._form(name)
+        large, small = iter(LETTERS), iter(ONES)
+        return [(size, next(small if size == 1 else large)) for size in form]
+
+    # ------------------------------------------------------------------------- text
+
+    def finished(self, threads: int) -> PartSpec:
+        """The spec of all that was written."""
+        roles = ("input", "weight", "local", "output")
+        ordered = sorted(self.declared, key=lambda n: roles.index(self.declared[n].split()[0]))
+        head = f") threads {threads} {{" if threads > 1 else ") {"
+        lines = [*(self.declared[name] for name in ordered), *self.lines]
+        body = "\n".join([head, *(f"  {line}" for line in lines), "}"])
+        by_role = {r: [n for n in ordered if self.declared[n].startswith(r)] for r in roles}
+        arguments = (*by_role["input"], *by_role["weight"], *by_role["output"])
+        return PartSpec(body, arguments, tuple(by_role["weight"]))
+
+
+# --------------------------------------------------------------------------- nodes
+
+
+def _large(shape: Sequence[int], slots: Slots) -> list[str]:
+    """For each dimension of a shape its letter, where slots have them in order; ones have none."""
+    letters = iter([letter for size, letter in slots if size != 1])
+    return [next(letters) if size != 1 else "" for size in shape]
+
+
+def _elementwise(scribe: _Scribe, node: Node) -> None:
+    network = scribe.network
+    shape = network.shape(node.output)
+    alike = [
+        name
+        for name in node.inputs
+        if network.shape(name) == shape and scribe.base(name) in scribe.forms
+    ]
+    slots = scribe.own_slots(alike[0] if alike else node.output)
+    letters = _large(shape, slots)
+    values = []
+    for name in node.inputs:
+        data, own = network.data(name), network.shape(name)
+        if data is not None and data.size == 1:
+            values.append(number(data.reshape(()).item()))
+        elif own == shape:
+            values.append(scribe.read(name, slots))
+        else:
+            aligned = zip(own, letters[len(letters) - len(own) :], strict=True)
+            part = [(size, letter) for size, letter in aligned if size != 1]
+            if scribe.base(name) in scribe.forms:
+                part += [slot for slot in slots if slot[0] == 1]
+            values.append(scribe.read(name, part))
+    scribe.write(node.output, slots, node.attributes["value"].format(*values))
+
+
+def _without(scribe: _Scribe, name: str, axes: Sequence[int]) -> tuple[Slots, Slots]:
+    """A tensor's dimensions, and those that are left without some axes."""
+    shape, slots = scribe.network.shape(name), scribe.own_slots(name)
+    gone = {letter for axis, letter in enumerate(_large(shape, slots)) if axis in axes}
+    left = [(size, letter) for size, letter in slots if letter not in gone]
+    return slots, left
+
+
+def _reduce(scribe: _Scribe, node: Node) -> None:
+    source = node.inputs[0]
+    slots, left = _without(scribe, source, node.attributes["axes"])
+    value = scribe.read(source, slots)
+    scribe.write(node.output, left, value, update=node.attributes["update"])
+
+
+def _softmax(scribe: _Scribe, node: Node) -> None:
+    network, source = scribe.network, node.inputs[0]
+    axis, shape = node.attributes["axis"], network.shape(source)
+    slots, left = _without(scribe, source, (axis,))
+    one = tuple(1 if a == axis else size for a, size in enumerate(shape))
+    largest, total, share = (network.new(node.output, one) for _ in range(3))
+    value = scribe.read(source, slots)
+    scribe.write(largest, left, value, update="max=")
+    less = f"{value} - {scribe.read(largest, left)}"
+    if node.operator == "LogSoftmaxAlong":
+        scribe.write(total, left, f"exp({less})", update="+=")
+        scribe.write(node.output, slots, f"{less} - log({scribe.read(total, left)})")
+        return
+    powers = network.new(node.output, shape)
+    scribe.write(powers, slots, f"exp({less})")
+    scribe.write(total, left, scribe.read(powers, slots), update="+=")
+    scribe.write(share, left, f"1 / {scribe.read(total, left)}")
+    scribe.write(node.output, slots, f"{scribe.read(powers, slots)} * {scribe.read(share, left)}")
+
+
+def _product(scribe: _Scribe, node: Node) -> None:
+    network = scribe.network
+    a, b = node.inputs
+    left, right, result = network.shape(a), network.shape(b), network.shape(node.output)
+    batch = list(zip(result[:-2], LETTERS, strict=False))
+    m, n = result[-2:]
+    rows, columns, terms = (
+        (m, "m"),
+        (n, "n"),
+        (left[-2 if node.attributes["transposed"][0] else -1], "k"),
+    )
+
+    def operand(name: str, shape: Sequence[int], own: Slots, swapped: bool) -> str:
+        leading = shape[:-2]
+        shared = batch[len(batch) - len(leading) :]
+        outer = [slot for size, slot in zip(leading, shared, strict=True) if size != 1]
+        return scribe.read(name, [*outer, *(own[::-1] if swapped else own)])
+
+    swapped = node.attributes["transposed"]
+    first = operand(a, left, (rows, terms), swapped[0])
+    second = operand(b, right, (terms, columns), swapped[1])
+    outer = [slot for slot in batch if slot[0] != 1]
+    scribe.write(node.output, [*outer, rows, columns], f"{first} * {second}", update="+=")
+
+
+def _image(scribe: _Scribe, node: Node, sizes: Sequence[int]) -> tuple[Slots, str, str]:
+    """The result's dimensions, and the subscripts of rows and columns under a window."""
+    n, c, h, w = scribe.network.shape(node.output)
+    steps = zip("hw", "rs", node.attributes["strides"], node.attributes["dilations"], strict=True)
+    rows, columns = (f"{_times(s, o)} + {_times(d, i)}" for o, i, s, d in steps)
+    return [(n, "n"), (c, "f"), (h, "h"), (w, "w")], rows, columns
+
+
+def _times(factor: int, name: str) -> str:
+    return name if factor == 1 else f"{factor} * {name}"
+
+
+def _filter(scribe: _Scribe, node: Node) -> None:
+    x, w = node.inputs
+    shape, filters = scribe.network.shape(x), scribe.network.shape(w)
+    slots, rows, columns = _image(scribe, node, filters[2:])
+    height, width = (shape[2], rows), (shape[3], columns)
+    window = [(filters[2], "r"), (filters[3], "s")]
+    if node.attributes["depthwise"]:
+        image = scribe.read(x, [slots[0], slots[1], height, width])
+        values = scribe.read(w, [slots[1], *window])
+    else:
+        image = scribe.read(x, [slots[0], (shape[1], "c"), height, width])
+        values = scribe.read(w, [slots[1], (filters[1], "c"), *window])
+    scribe.write(node.output, slots, f"{image} * {values}", update="+=")
+
+
+def _window(scribe: _Scribe, node: Node) -> None:
+    shape = scribe.network.shape(node.inputs[0])
+    slots, rows, columns = _image(scribe, node, node.attributes["kernel"])
+    image = scribe.read(node.inputs[0], [slots[0], slots[1], (shape[2], rows), (shape[3], columns)])
+    scribe.write(node.output, slots, image, update=node.attributes["update"])
+
+
+def _permute(scribe: _Scribe, node: Node) -> None:
+    shape = scribe.network.shape(node.inputs[0])
+    slots = [slot for slot in scribe.own_slots(node.inputs[0]) if slot[0] != 1]
+    left = [axis for axis, size in enumerate(shape) if size != 1]
+    moved = iter([slots[left.index(axis)] for axis in node.attributes["order"] if axis in left])
+    # Those of size 1 are wherever what reads it wants them.
+    result = [slot if slot[0] == 1 else next(moved) for slot in scribe.own_slots(node.output)]
+    scribe.write(node.output, result, scribe.read(node.inputs[0], slots))
+
+
+def _cut(scribe: _Scribe, node: Node) -> None:
+    source = node.inputs[0]
+    shape, result = scribe.network.shape(source), scribe.network.shape(node.output)
+    letters = iter(LETTERS)
+    inner, outer = [], []
+    starts, steps = node.attributes["starts"], node.attributes["steps"]
+    for whole, size, start, step in zip(shape, result, starts, steps, strict=True):
+        if whole == 1:
+            continue
+        if size == 1:
+            inner.append((whole, str(start)))
+            continue
+        letter = next(letters)
+        part = letter if size == whole else f"{_times(step, letter)} + {start}"
+        inner.append((whole, part))
+        outer.append((size, letter))
+    scribe.write(node.output, outer, scribe.read(source, inner))
+
+
+def _frame(scribe: _Scribe, node: Node) -> None:
+    source = node.inputs[0]
+    shape, result = scribe.network.shape(source), scribe.network.shape(node.output)
+    letters = "nchw" if len(shape) == 4 else LETTERS
+    inner = list(zip(shape, letters, strict=False))
+    outer = [
+        (size, letter if size == own else f"{letter} + {before}")
+        for (own, letter), size, before in zip(
+            inner, result, node.attributes["before"], strict=True
+        )
+    ]
+    value = scribe.read(source, inner)
+    scribe.write(node.output, outer, value, elsewhere=number(node.attributes["value"]))
+
+
+_SAY: dict[str, Callable[[_Scribe, Node], None]] = {
+    "Elementwise": _elementwise,
+    "Reduce": _reduce,
+    "SoftmaxAlong": _softmax,
+    "LogSoftmaxAlong": _softmax,
+    "Product": _product,
+    "Filter": _filter,
+    "Window": _window,
+    "Permute": _permute,
+    "Cut": _cut,
+    "Frame": _frame,
+}

@@ -1,0 +1,201 @@
+"""Every node that is translated computes what ONNX says, whatever becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from .models import expected, interpreted, model_of, random, read
+
+X = random(2, 3, 4)
+IMAGE = random(1, 4, 9, 7)
+
+NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "a sum, broadcast": ("Add", {"x": X, "z": random(3, 1)}, {}, {}),
+    "a number from the left": ("Sub", {"x": X}, {"b": np.float32(0.5)}, {}),
+    "a negative number": ("Mul", {"x": X}, {"b": np.array([-2.5], np.float32)}, {}),
+    "the largest of three": ("Max", {"x": X, "z": random(4), "v": random(3, 1)}, {}, {}),
+    "the least of one": ("Min", {"x": X}, {}, {}),
+    "a choice": ("Clip", {"x": X}, {"a": np.float32(-0.5), "b": np.float32(0.25)}, {}),
+    "a lower bound": ("Clip", {"x": X}, {"a": np.float32(0)}, {}),
+    "a power": ("Pow", {"x": X}, {"b": np.float32(3)}, {}),
+    "softplus": ("Softplus", {"x": X}, {}, {}),
+    "a slope for each": ("PRelu", {"x": X}, {"s": random(3, 1)}, {}),
+    "elu": ("Elu", {"x": X}, {}, {"alpha": 0.5}),
+    "leaky": ("LeakyRelu", {"x": X}, {}, {"alpha": 0.25}),
+    "hard sigmoid": ("HardSigmoid", {"x": X * 4}, {}, {"alpha": 0.3}),
+    "hard swish": ("HardSwish", {"x": X * 4}, {}, {}),
+    "mean": ("ReduceMean", {"x": X}, {}, {"axes": [1]}),
+    "mean of all": ("ReduceMean", {"x": X}, {}, {"keepdims": 0}),
+    "sum of two dimensions": ("ReduceSum", {"x": X}, {"a": np.array([0, -1])}, {"keepdims": 0}),
+    "largest of a row of one": ("ReduceMax", {"x": random(4, 1)}, {}, {"axes": [1]}),
+    "norm": ("ReduceL2", {"x": X}, {}, {"axes": [2], "keepdims": 0}),
+    "softmax": ("Softmax", {"x": X}, {}, {}),
+    "softmax along the first": ("Softmax", {"x": X}, {}, {"axis": 0}),
+    "log softmax": ("LogSoftmax", {"x": X}, {}, {"axis": 1}),
+    "layer norm": ("LayerNormalization", {"x": X}, {"g": random(4), "b": random(4, seed=1)}, {}),
+    "layer norm without bias": ("LayerNormalization", {"x": X}, {"g": random(3, 4)}, {"axis": 1}),
+    "a product": ("MatMul", {"x": random(5, 6)}, {"w": random(6, 7)}, {}),
+    "a batch times a matrix": ("MatMul", {"x": X}, {"w": random(4, 5)}, {}),
+    "batches": ("MatMul", {"x": random(2, 3, 4, 5), "z": random(3, 5, 6)}, {}, {}),
+    "one row": ("MatMul", {"x": random(1, 5)}, {"w": random(5, 1)}, {}),
+    "gemm": (
+        "Gemm",
+        {"x": random(5, 6)},
+        {"w": random(7, 6), "b": random(7)},
+        {"transB": 1, "alpha": 0.5, "beta": 2.0},
+    ),
+    "gemm, transposed": ("Gemm", {"x": random(6, 5)}, {"w": random(6, 7)}, {"transA": 1}),
+    "gemm, scaled": ("Gemm", {"x": random(5, 6)}, {"w": random(6, 7)}, {"alpha": 0.5}),
+    "convolution": (
+        "Conv",
+        {"x": IMAGE},
+        {"w": random(5, 4, 3, 3), "b": random(5)},
+        {"pads": [1, 0, 1, 2], "strides": [2, 1]},
+    ),
+    "a convolution that leaves a rest": (
+        "Conv",
+        {"x": IMAGE},
+        {"w": random(5, 4, 2, 2)},
+        {"strides": [2, 2], "dilations": [2, 1]},
+    ),
+    "pixels": ("Conv", {"x": IMAGE}, {"w": random(5, 4, 1, 1), "b": random(5)}, {}),
+    "pixels of two": ("Conv", {"x": random(2, 4, 3, 5)}, {"w": random(5, 4, 1, 1)}, {}),
+    "one pixel": ("Conv", {"x": random(2, 4, 1, 1)}, {"w": random(5, 4, 1, 1)}, {}),
+    "every second pixel": (
+        "Conv",
+        {"x": random(1, 4, 8, 6)},
+        {"w": random(5, 4, 1, 1)},
+        {"strides": [2, 2]},
+    ),
+    "depthwise": (
+        "Conv",
+        {"x": IMAGE},
+        {"w": random(4, 1, 3, 3), "b": random(4)},
+        {"group": 4, "auto_pad": "SAME_UPPER", "strides": [2, 2]},
+    ),
+    "rows": (
+        "Conv",
+        {"x": random(1, 4, 11)},
+        {"w": random(5, 4, 3), "b": random(5)},
+        {"pads": [1, 1]},
+    ),
+    "a column": (
+        "Conv",
+        {"x": random(1, 4, 11, 1)},
+        {"w": random(5, 4, 3, 1)},
+        {"pads": [2, 0, 0, 0]},
+    ),
+    "windows apart": (
+        "ConvTranspose",
+        {"x": random(1, 4, 5, 3)},
+        {"w": random(4, 3, 2, 2), "b": random(3)},
+        {"strides": [2, 2]},
+    ),
+    "largest of windows": (
+        "MaxPool",
+        {"x": IMAGE - 3},
+        {},
+        {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]},
+    ),
+    "windows that leave a rest": (
+        "MaxPool",
+        {"x": IMAGE},
+        {},
+        {"kernel_shape": [2, 2], "strides": [2, 2]},
+    ),
+    "means of windows": (
+        "AveragePool",
+        {"x": IMAGE},
+        {},
+        {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]},
+    ),
+    "means with padding": (
+        "AveragePool",
+        {"x": IMAGE},
+        {},
+        {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1},
+    ),
+    "windows of rows": (
+        "MaxPool",
+        {"x": random(1, 4, 9)},
+        {},
+        {"kernel_shape": [3], "strides": [3]},
+    ),
+    "mean of images": ("GlobalAveragePool", {"x": IMAGE}, {}, {}),
+    "largest of images": ("GlobalMaxPool", {"x": IMAGE}, {}, {}),
+    "transpose": ("Transpose", {"x": X}, {}, {"perm": [2, 0, 1]}),
+    "transpose of a row": ("Transpose", {"x": random(1, 5)}, {}, {}),
+    "a slice": (
+        "Slice",
+        {"x": X},
+        {"s": np.array([1, -3]), "e": np.array([3, 2**31]), "a": np.array([1, 2])},
+        {},
+    ),
+    "every second, backwards": (
+        "Slice",
+        {"x": X},
+        {"s": np.array([-1]), "e": np.array([-(2**31)]), "a": np.array([2]), "t": np.array([-2])},
+        {},
+    ),
+    "every second": (
+        "Slice",
+        {"x": random(9)},
+        {"s": np.array([1]), "e": np.array([8]), "a": np.array([0]), "t": np.array([2])},
+        {},
+    ),
+    "one element": ("Gather", {"x": X}, {"i": np.array(-1)}, {"axis": 1}),
+    "several elements": ("Gather", {"x": X}, {"i": np.array([[2, 0], [1, 1]])}, {"axis": 2}),
+    "rows by data": ("Gather", {"x": random(9, 4), "i": np.array([[3, 8], [0, 3]])}, {}, {}),
+    "a frame": ("Pad", {"x": X}, {"p": np.array([0, 1, 2, 0, 0, 1]), "v": np.float32(3)}, {}),
+    "a mirror": ("Pad", {"x": X}, {"p": np.array([0, 1, 2, 0, 0, 1])}, {"mode": "reflect"}),
+    "repeated": ("Expand", {"x": random(3, 1)}, {"s": np.array([2, 3, 4])}, {}),
+    "side by side": ("Concat", {"x": X, "z": random(2, 1, 4)}, {}, {"axis": 1}),
+    "reshaped": ("Reshape", {"x": X}, {"s": np.array([4, -1])}, {}),
+    "flattened": ("Flatten", {"x": X}, {}, {}),
+    "a number of another type": ("Cast", {"x": np.array([[3, -4]])}, {}, {"to": 1}),
+    "a sequence": (
+        "LSTM",
+        {"x": random(3, 2, 4)},
+        {"w": random(1, 20, 4), "r": random(1, 20, 5), "b": random(1, 40)},
+        {"hidden_size": 5},
+    ),
+    "truth as a number": ("Where", {"x": X > 0, "z": X}, {"v": np.float32(2)}, {}),
+}
+
+
+def test_a_sequence_goes_on_from_its_states(tmp_path: Path) -> None:
+    names = ["x", "w", "r", "b", "", "h", "c"]
+    inputs = {"x": random(1, 2, 4), "h": random(1, 2, 5), "c": random(1, 2, 5, seed=1)}
+    constants = {"w": random(1, 20, 4), "r": random(1, 20, 5), "b": random(1, 40)}
+    node = helper.make_node("LSTM", names, ["y", "last", "cell"], hidden_size=5)
+    model = model_of([node], inputs, ["y", "last", "cell"], constants)
+    results = interpreted(read(model, tmp_path), inputs)
+    for result, wanted in zip(results, expected(model, inputs), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", NODES)
+def test_it_computes_what_onnx_says(case: str, tmp_path: Path) -> None:
+    operator, inputs, constants, attributes = NODES[case]
+    names = [*inputs, *constants]
+    if case == "a number from the left":
+        names.reverse()
+    nodes = [helper.make_node(operator, names, ["y"], **attributes)]
+    if case == "truth as a number":
+        inputs = {"x": X, "z": X}
+        nodes = [
+            helper.make_node("Greater", ["x", "v"], ["t"]),
+            helper.make_node("Where", ["t", "z", "v"], ["y"]),
+        ]
+    if case == "a lower bound":
+        nodes = [helper.make_node(operator, ["x", "a", ""], ["y"])]
+    model = model_of(nodes, inputs, ["y"], {n: np.asarray(c) for n, c in constants.items()})
+    [result] = interpreted(read(model, tmp_path), inputs)
+    [wanted] = expected(model, inputs)
+    assert result.shape == wanted.shape
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
