@@ -16,7 +16,7 @@ from morello.memo.memo import Memo
 from morello.networks.c_files import Argument, Writer, argument, constants_between, template
 from morello.networks.memory import LINE, Arena, plan
 from morello.networks.network import Network, Node
-from morello.networks.partition import Part, Step, partition
+from morello.networks.partition import SEEN, Part, Step, partition
 from morello.networks.saying import PartSpec, spec_of
 from morello.networks.weights import Packer, Weights
 from morello.search.planning.budget import Budget
@@ -120,7 +120,7 @@ def build_library(
         MorelloError: The network computes nothing, or has tensors of a type that specs do not have;
             or as `morello.compile` and `morello.Kernel.verify`.
     """
-    steps = [s for s in partition(network) if isinstance(s, Part) or s.operator != "View"]
+    steps = [s for s in partition(network) if isinstance(s, Part) or s.operator not in SEEN]
     specs = [spec_of(s, network, threads=threads) if isinstance(s, Part) else None for s in steps]
     parts: dict[str, tuple[Part, PartSpec]] = {}
     for step, spec in zip(steps, specs, strict=True):

@@ -12,8 +12,8 @@ Filter, Window
     Of images, channels first: sums with filters, and windows that are reduced by ``update``.
 Permute, Cut, Frame
     Move elements in ways that subscripts say.
-View
-    The same elements in the same order.
+View, Piece
+    The same elements in the same order: all of them, or those from the element ``start`` on.
 Concat, Lookup, Convert, Move
     What no spec says: done between kernels, by `morello.networks.c_files`.
 """
@@ -206,10 +206,14 @@ class Translation:
         steps: Sequence[int] | None = None,
     ) -> str:
         """A part of a tensor."""
-        if self.shape(source) == tuple(shape):
+        whole, steps = self.shape(source), tuple(steps or (1,) * len(starts))
+        if whole == tuple(shape):
             return source
-        steps = tuple(steps or (1,) * len(starts))
         dtype = self._type(source)
+        cuts = [axis for axis, size in enumerate(whole) if size != shape[axis]]
+        if len(cuts) == 1 and steps[cuts[0]] == 1 and prod(shape[: cuts[0]]) == 1:
+            start = starts[cuts[0]] * prod(shape[cuts[0] + 1 :])
+            return self._add("Piece", [source], shape, dtype, start=start)
         return self._add("Cut", [source], shape, dtype, starts=tuple(starts), steps=steps)
 
     def frame(self, source: str, before: Sequence[int], shape: Sequence[int], value: float) -> str:

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from morello.networks.network import Network, Node
-from morello.networks.partition import Part, Step
+from morello.networks.partition import SEEN, Part, Step
 
 LINE = 64
 """Bytes of which all offsets are multiples: a cache line."""
@@ -101,10 +101,15 @@ def root_of(name: str, within: Mapping[str, tuple[str, int]]) -> tuple[str, int]
 
 def _within(network: Network, steps: Sequence[Step]) -> dict[str, tuple[str, int]]:
     """Values that lie in another one's memory, each with how far from its beginning."""
-    found = {node.output: (node.inputs[0], 0) for node in network.nodes if node.operator == "View"}
+    found = {}
+    for node in network.nodes:
+        if node.operator in SEEN:
+            source = network.values[node.inputs[0]]
+            size = bytes_of(network, source.name) // source.elements
+            found[node.output] = source.name, node.attributes.get("start", 0) * size
     computed = {step.output for step in steps}
     for step in reversed(steps):
-        if step is None or isinstance(step, Part) or step.operator != "Concat":
+        if isinstance(step, Part) or step.operator != "Concat":
             continue
         axis = step.attributes["axis"] % len(network.shape(step.output))
         if prod(network.shape(step.output)[:axis]) != 1:

@@ -13,12 +13,19 @@ from dataclasses import dataclass
 
 from morello.ir.graphs.multi_output import MOST_SUMS
 from morello.networks.network import Network, Node, without_ones
+from morello.networks.views import views_of_same
 
-BETWEEN = ("View", "Concat", "Lookup", "Convert", "Move")
+SEEN = ("View", "Piece")
+"""What takes no time."""
+
+BETWEEN = (*SEEN, "Concat", "Lookup", "Convert", "Move")
 """What is no part of a kernel."""
 
 LIGHT = ("Elementwise", "Reduce", "SoftmaxAlong", "LogSoftmaxAlong")
-MOVES = ("Frame", "Cut", "Permute")
+BEFORE = ("Cut",)
+"""What may come before a product in its part. To copy a tensor whose dimensions are permuted takes
+little, and a product of such a view has a larger space to search."""
+
 HEAVY = ("Product", "Filter", "Window")
 SUMS = {"Reduce": 1, "SoftmaxAlong": 2, "LogSoftmaxAlong": 2, **dict.fromkeys(HEAVY, 1)}
 """How many sums a node has; others have none."""
@@ -40,17 +47,6 @@ class Part:
 
 Step = Part | Node
 """A kernel, or what is done between kernels."""
-
-
-def views_of_same(network: Network) -> dict[str, str]:
-    """For each view that only differs in dimensions of size 1, the value that it is a view of."""
-    found: dict[str, str] = {}
-    for node in network.nodes:
-        if node.operator == "View":
-            source = node.inputs[0]
-            if without_ones(network.shape(source)) == without_ones(network.shape(node.output)):
-                found[node.output] = found.get(source, source)
-    return found
 
 
 def partition(network: Network) -> list[Step]:
@@ -110,7 +106,7 @@ class _Growing:
         for name in sorted(self._sources(node) - inside - self.taken):
             own = self._by_output.get(name)
             alone = self._readers.get(name) == {node.output} and name not in self._wanted
-            if own is None or not alone or own.operator not in ("Elementwise", *MOVES):
+            if own is None or not alone or own.operator not in ("Elementwise", *BEFORE):
                 continue
             if not self._sources(own) & inside:
                 found += [*self._serving(own, inside), own]
@@ -126,7 +122,7 @@ class _Growing:
         if node.operator in LIGHT:
             others = {self._reduced(own) for own in grown if own.operator in LIGHT} - {None}
             return not _has_windows(grown) and others <= {self._reduced(node)}
-        if all(own.operator in MOVES for own in grown):
+        if all(own.operator in BEFORE for own in grown):
             return True
         return node.operator == "Product" and self._is_attention(grown, node)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from morello.networks.kinds import TYPES, UnsupportedNodeError, number
 from morello.networks.network import Network, Node, without_ones
-from morello.networks.partition import Part, views_of_same
+from morello.networks.partition import Part
+from morello.networks.views import views_of_same
 
 LETTERS = "ijklmpqrs"
 ONES = "abcdefgh"

@@ -94,6 +94,56 @@ class _Sinking:
         return viewed
 
 
+def swap_into_products(network: Network) -> None:
+    """Have products read what was swapped, instead of copies with the last dimensions swapped."""
+    same = views_of_same(network)
+    made_by = {node.output: node for node in network.nodes}
+    nodes: list[Node] = []
+    for node in network.nodes:
+        done = node
+        for place, name in enumerate(node.inputs if node.operator == "Product" else ()):
+            permute = made_by.get(same.get(name, name))
+            if permute is None or network.shape(permute.output) != network.shape(name):
+                continue
+            *order, last, first = permute.attributes.get("order", (0, 1))
+            if first < last:
+                swapped = _swapped(network, permute, (*order, first, last))
+                nodes.append(swapped)
+                done = _reading(done, place, swapped.output)
+        nodes.append(done)
+    network.nodes = nodes
+    network.drop_unused()
+
+
+def _swapped(network: Network, permute: Node, order: Sequence[int]) -> Node:
+    """A permutation in another order; a view, if elements stay."""
+    [source] = permute.inputs
+    shape = network.shape(source)
+    output = network.new(permute.output, [shape[axis] for axis in order])
+    moving = [axis for axis in order if shape[axis] != 1]
+    if moving == sorted(moving):
+        return replace(permute, operator="View", outputs=(output,), attributes={})
+    return replace(permute, outputs=(output,), attributes={"order": tuple(order)})
+
+
+def _reading(product: Node, place: int, name: str) -> Node:
+    """A product with another operand, whose last two dimensions are swapped."""
+    inputs, transposed = list(product.inputs), list(product.attributes["transposed"])
+    inputs[place], transposed[place] = name, not transposed[place]
+    return replace(product, inputs=tuple(inputs), attributes={"transposed": tuple(transposed)})
+
+
+def views_of_same(network: Network) -> dict[str, str]:
+    """For each view that only differs in dimensions of size 1, the value that it is a view of."""
+    found: dict[str, str] = {}
+    for node in network.nodes:
+        if node.operator == "View":
+            source = node.inputs[0]
+            if without_ones(network.shape(source)) == without_ones(network.shape(node.output)):
+                found[node.output] = found.get(source, source)
+    return found
+
+
 def aligned(first: Sequence[int], second: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """Dimensions of two shapes of one tensor, in groups of as many elements.
 

@@ -20,7 +20,7 @@ from morello.language.source import Source
 from morello.networks.network import Network, Node
 from morello.networks.onnx.file import read_onnx
 from morello.networks.onnx.translate import translate
-from morello.networks.partition import Part, partition
+from morello.networks.partition import SEEN, Part, partition
 from morello.networks.saying import spec_of
 from morello.reference.goals import goal_reference
 
@@ -87,7 +87,7 @@ def interpreted(network: Network, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
     for step in partition(network):
         if isinstance(step, Part):
             _run_part(network, step, known)
-        else:
+        elif step.operator not in SEEN:
             value = network.values[step.output]
             result = _between(step, [known[name] for name in step.inputs])
             known[step.output] = result.reshape(value.shape)
@@ -98,8 +98,11 @@ def interpreted(network: Network, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
 def _look(network: Network, known: dict[str, Any]) -> None:
     """Add the views of what is known."""
     for node in network.nodes:
-        if node.operator == "View" and node.inputs[0] in known:
-            known[node.output] = known[node.inputs[0]].reshape(network.shape(node.output))
+        if node.operator in SEEN and node.inputs[0] in known:
+            value = network.values[node.output]
+            start = node.attributes.get("start", 0)
+            seen = known[node.inputs[0]].reshape(-1)[start : start + value.elements]
+            known[node.output] = seen.reshape(value.shape)
 
 
 @cache
@@ -126,7 +129,7 @@ def _run_part(network: Network, part: Part, known: dict[str, Any]) -> None:
 
 def _between(node: Node, inputs: Sequence[Any]) -> Any:
     match node.operator:
-        case "View" | "Convert":
+        case "Convert":
             return np.asarray(inputs[0])
         case "Concat":
             return np.concatenate(inputs, axis=node.attributes["axis"])

@@ -91,10 +91,11 @@ def _resize(t: Translation) -> str:
     whole = all(big % small == 0 for big, small in zip(result, shape, strict=True))
     if not whole or not (floored or transform == "half_pixel"):
         raise t.unsupported("it does not repeat each element equally often")
-    places = t.places(x)
-    for axis, (big, small) in enumerate(zip(result, shape, strict=True)):
-        places = np.repeat(places, big // small, axis=axis)
-    return t.move(x, places)
+    # Each dimension is followed by one along which the elements are repeated.
+    once = [size for small in shape for size in (small, 1)]
+    times = [big // small for big, small in zip(result, shape, strict=True)]
+    often = [size for pair in zip(shape, times, strict=True) for size in pair]
+    return t.elementwise("{0}", t.view(x, once), shape=often)
 
 
 def _same(t: Translation) -> str:

