@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from morello.cli.options import (
     memo_option,
     no_memo_option,
 )
-from morello.cli.outputs import check_outputs, origin, write_together
+from morello.cli.outputs import check_outputs, is_ours, origin, write_together
 from morello.cli.progress import ProgressBar
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
@@ -179,6 +179,7 @@ def _write(library: Library, directory: Path, *, force: bool) -> None:
                 made.append(place)
         check_outputs(contents, force=force)
         write_together(contents)
+        _remove_older(directory / "kernels", contents)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise MorelloError(f"cannot write to '{directory}': {reason}") from error
@@ -186,6 +187,13 @@ def _write(library: Library, directory: Path, *, force: bool) -> None:
         for place in reversed(made):
             place.rmdir()
         raise
+
+
+def _remove_older(kernels: Path, contents: Container[Path]) -> None:
+    """Remove what an earlier import has left that this one has not written anew."""
+    for path in kernels.iterdir():
+        if path not in contents and path.is_file() and is_ours(path):
+            path.unlink()
 
 
 def _show(session: Session, library: Library, directory: Path) -> None:

@@ -6,19 +6,23 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from morello.compiler import Kernel, Progress, compile_spec
 from morello.definitions import Definitions
 from morello.errors import MorelloError
+from morello.ir.layout import Order
 from morello.memo.memo import Memo
 from morello.networks.c_files import Argument, Writer, argument, constants_between, template
+from morello.networks.layouts import chosen_layouts
+from morello.networks.loading import library
 from morello.networks.memory import LINE, Arena, plan
 from morello.networks.network import Network, Node
 from morello.networks.partition import SEEN, Part, Step, partition
 from morello.networks.saying import PartSpec, spec_of
-from morello.networks.weights import Packer, Weights
+from morello.networks.weights import Weights
 from morello.search.planning.budget import Budget
 from morello.toolchain.machine import Machine
 
@@ -80,8 +84,8 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiled:
-    """A kernel, and the part that it was first compiled for."""
+class Compiled:
+    """A kernel, the part that it was first compiled for, and the spec of the one it is for now."""
 
     spec: PartSpec
     part: Part
@@ -121,33 +125,54 @@ def build_library(
             or as `morello.compile` and `morello.Kernel.verify`.
     """
     steps = [s for s in partition(network) if isinstance(s, Part) or s.operator not in SEEN]
-    specs = [spec_of(s, network, threads=threads) if isinstance(s, Part) else None for s in steps]
-    parts: dict[str, tuple[Part, PartSpec]] = {}
-    for step, spec in zip(steps, specs, strict=True):
-        if isinstance(step, Part) and spec is not None:
-            parts.setdefault(spec.body, (step, spec))
-    if not parts:
+    kernels = _Kernels(
+        verify,
+        progress,
+        target=target,
+        definitions=definitions,
+        memo=memo,
+        budget=budget,
+        machine=machine,
+    )
+    digits = len(str(len(steps) - 1))
+
+    def compiled(place: int, layouts: Mapping[str, Order], suffix: str = "") -> Compiled:
+        """The kernel of a step that is a part."""
+        part = steps[place]
+        assert isinstance(part, Part)
+        spec = spec_of(part, network, layouts, threads=threads)
+        name = f"{network.name}_{place:0{digits}}{suffix}"
+        return kernels.of(part, spec, name, f"step {place + 1} of {len(steps)}")
+
+    layouts = chosen_layouts(network, steps, lambda *asked: compiled(*asked).kernel.cost)
+    own = [compiled(i, layouts) if isinstance(s, Part) else None for i, s in enumerate(steps)]
+    if not any(own):
         raise MorelloError(f"'{network.name}' computes nothing that needs a kernel")
-    compiled: dict[str, _Compiled] = {}
-    for number, (body, (part, spec)) in enumerate(parts.items()):
-        started = time.monotonic()
-        kernel = compile_spec(
-            spec.text(f"{network.name}_{number:0{len(str(len(parts) - 1))}}"),
-            target=target,
-            definitions=definitions,
-            memo=memo,
-            budget=budget,
-            machine=machine,
-            progress=_labelled(progress, f"kernel {number + 1} of {len(parts)}"),
-        )
-        if verify:
-            kernel.verify()
-        compiled[body] = _Compiled(spec, part, kernel, time.monotonic() - started)
-    return _Assembly(network, steps, specs, compiled, mark).library()
+    return _Assembly(network, steps, own, mark).library()
 
 
-def _labelled(progress: Report | None, label: str) -> Callable[[Progress], None] | None:
-    return None if progress is None else lambda step: progress(label, step)
+class _Kernels:
+    """Compiles parts; those that are equal once."""
+
+    def __init__(self, verify: bool, progress: Report | None, **options: Any) -> None:
+        """``options``: those of `compile_spec`."""
+        self._verify = verify
+        self._progress = progress
+        self._options = options
+        self._known: dict[str, Compiled] = {}
+
+    def of(self, part: Part, spec: PartSpec, name: str, label: str) -> Compiled:
+        """The kernel of a part, which has this name if no other part is equal."""
+        known = self._known.get(spec.body)
+        if known is None:
+            started, report = time.monotonic(), self._progress
+            shown = None if report is None else lambda step: report(label, step)
+            kernel = compile_spec(spec.text(name), progress=shown, **self._options)
+            if self._verify:
+                kernel.verify()
+            seconds = time.monotonic() - started
+            known = self._known[spec.body] = Compiled(spec, part, kernel, seconds)
+        return replace(known, spec=spec)
 
 
 class _Assembly:
@@ -157,61 +182,65 @@ class _Assembly:
         self,
         network: Network,
         steps: Sequence[Step],
-        specs: Sequence[PartSpec | None],
-        compiled: Mapping[str, _Compiled],
+        compiled: Sequence[Compiled | None],
         mark: str,
     ) -> None:
-        """``specs``: that of each step that is a part; ``compiled``: kernels, by these."""
+        """``compiled``: the kernel of each step that is a part."""
         self.network = network
         self.steps = steps
-        self.specs = specs
         self.compiled = compiled
-        self.kernels = [own.kernel for own in compiled.values()]
+        self.distinct = {own.kernel.name: own for own in compiled if own}
+        self.kernels = [own.kernel for own in self.distinct.values()]
         self.mark = mark
         self.weights = Weights(f"weights, {mark}")
 
     @cached_property
     def arena(self) -> Arena:
         """Where everything lies."""
-        kernels = [self.compiled[spec.body].kernel if spec else None for spec in self.specs]
-        workspaces = [k.signature.workspace_bytes if k else 0 for k in kernels]
+        signatures = [own.kernel.signature if own else None for own in self.compiled]
+        workspaces = [s.workspace_bytes if s else 0 for s in signatures]
         return plan(self.network, self.steps, workspaces)
 
     @cached_property
     def partitions(self) -> tuple[Partition, ...]:
         """The table of kernels."""
-        calls = Counter(spec.body for spec in self.specs if spec)
+        calls = Counter(own.kernel.name for own in self.compiled if own)
         return tuple(
             Partition(
-                own.kernel.name,
+                name,
                 _called(own.part.nodes),
-                calls[body],
+                calls[name],
                 own.kernel.cost,
                 round(own.seconds, 3),
                 own.kernel.statistics.cells,
                 own.kernel.verification is not None,
             )
-            for body, own in self.compiled.items()
+            for name, own in self.distinct.items()
         )
 
     def library(self) -> Library:
         """All files."""
-        name, steps = self.network.name, self._steps()
-        weights = self.weights.contents()
-        shown = self._shown() | {"steps": steps, "header": [*weights[:LINE]]}
-        shown |= {"weights": len(weights)}
-        files: dict[str, str | bytes] = {}
-        for own in self.compiled.values():
-            kernel = own.kernel
-            files[f"kernels/{kernel.name}.c"] = f"/* {self.mark} */\n{kernel.source}"
-            files[f"kernels/{kernel.name}.h"] = f"/* {self.mark} */\n{kernel.header}"
-            files[f"kernels/{kernel.name}.mspec"] = f"# {self.mark}\n{_mspec(own)}"
+        name, steps, weights = self.network.name, self._steps(), self.weights
+        shown = self._shown() | {"steps": steps, "header": [*weights.header]}
+        shown |= {"weights": weights.bytes}
+        sources = {
+            f"kernels/{kernel.name}.{suffix}": f"/* {self.mark} */\n{text}"
+            for kernel in self.kernels
+            for suffix, text in (("c", kernel.source), ("h", kernel.header))
+        }
         for suffix in ("c", "h"):
-            files[f"{name}.{suffix}"] = template(f"network.{suffix}").render(shown)
+            sources[f"{name}.{suffix}"] = template(f"network.{suffix}").render(shown)
+        manifest = self._manifest()
+        texts = {path.rpartition("/")[2]: text for path, text in sources.items()}
+        contents = weights.contents(library(manifest, texts, self.kernels[0].machine))
+        files: dict[str, str | bytes] = {**sources, f"{name}.weights": contents}
+        for own in self.distinct.values():
+            files[f"kernels/{own.kernel.name}.mspec"] = f"# {self.mark}\n{_mspec(own)}"
         files["CMakeLists.txt"] = template("CMakeLists.txt").render(shown)
-        files[f"{name}.weights"] = weights
-        files[f"{name}.json"] = self._manifest()
-        return Library(name, files, self.partitions, self.arena.bytes, len(weights))
+        # The first line says where it is from.
+        text = json.dumps(manifest, indent=2, allow_nan=False)
+        files[f"{name}.json"] = text.replace("{\n  ", "{", 1) + "\n"
+        return Library(name, files, self.partitions, self.arena.bytes, len(contents))
 
     def _arguments(self, names: Iterable[str]) -> list[Argument]:
         return [argument(self.network, name) for name in names]
@@ -236,31 +265,32 @@ class _Assembly:
 
     def _steps(self) -> list[dict[str, str]]:
         """The code of all steps; adds the weights that they read."""
-        network, packer = self.network, Packer(self.kernels)
+        network, weights = self.network, self.weights
         between = constants_between(network, self.steps)
-        constants = {name: self.weights.add(data) for name, data in between.items()}
+        constants = {name: weights.add(data) for name, data in between.items()}
         names = [*network.inputs, *network.outputs]
         arguments = {a.name: a.argument for a in self._arguments(names)}
         writer = Writer(network, self.arena, constants, arguments)
         texts = []
-        for step, spec, scratch in zip(self.steps, self.specs, self.arena.scratch, strict=True):
-            if isinstance(step, Node) or spec is None:
-                assert isinstance(step, Node)
-                texts.append({"comment": ", ".join(_called([step])), "code": writer.between(step)})
-                continue
-            kernel, weights = self.compiled[spec.body].kernel, {}
-            for place, name in enumerate(spec.arguments):
-                data = network.data(name)
-                if data is not None:
-                    weights[name] = self.weights.add(packer.packed(kernel, place, data))
-            code = writer.call(kernel.name, spec.arguments, weights, scratch)
-            texts.append({"comment": ", ".join(_called(step.nodes)), "code": code})
+        for step, own, scratch in zip(self.steps, self.compiled, self.arena.scratch, strict=True):
+            nodes = step.nodes if isinstance(step, Part) else [step]
+            if isinstance(step, Node):
+                code = writer.between(step)
+            else:
+                assert own is not None
+                packed = {
+                    name: weights.add_packed(own.kernel, place, data)
+                    for place, name in enumerate(own.spec.arguments)
+                    if (data := network.data(name)) is not None
+                }
+                code = writer.call(own.kernel.name, own.spec.arguments, packed, scratch)
+            texts.append({"comment": ", ".join(_called(nodes)), "code": code})
         for name in network.outputs:
             if self.arena.places[name].argument != name:  # an input, or another output's view
                 texts.append({"comment": f"output {name}", "code": writer.copied(name)})
         return texts
 
-    def _manifest(self) -> str:
+    def _manifest(self) -> dict[str, object]:
         """What tools and `morello.load` read of the network."""
         network, source = self.network, self.kernels[0].c_source
 
@@ -268,7 +298,7 @@ class _Assembly:
             rows = self._arguments(names)
             return [{"name": a.name, "dtype": a.type, "shape": a.shape} for a in rows]
 
-        document = {
+        return {
             "generated": self.mark,
             "name": network.name,
             "target": self.kernels[0].program.target.name,
@@ -280,8 +310,6 @@ class _Assembly:
             "arena": self.arena.bytes,
             "kernels": [asdict(row) for row in self.partitions],
         }
-        # The first line says where it is from.
-        return json.dumps(document, indent=2, allow_nan=False).replace("{\n  ", "{", 1) + "\n"
 
 
 def _called(nodes: Iterable[Node]) -> tuple[str, ...]:
@@ -290,7 +318,7 @@ def _called(nodes: Iterable[Node]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.replace("*/", "* /").replace("\n", " ") for name in names))
 
 
-def _mspec(own: _Compiled) -> str:
+def _mspec(own: Compiled) -> str:
     """The spec of a kernel as a file, without its first line."""
     target = own.kernel.program.target.name
     nodes = (f"#   {name}" for name in _called(own.part.nodes))

@@ -149,17 +149,34 @@ def load_network(directory: str | Path, *, machine: Machine | None = None) -> Lo
     directory = Path(directory)
     manifest = _manifest(directory)
     name = manifest["name"]
-    machine = machine or Machine()
-    if not machine.is_here:
-        raise UsageError(f"'{name}' cannot be called from Python under {machine}")
-    machine.require(manifest["flags"], manifest["features"], f"'{name}'")
-    paths = sorted([*directory.glob(f"{name}.[ch]"), *directory.glob("kernels/*.[ch]")])
+    kernels = (f"kernels/{kernel['name']}" for kernel in manifest["kernels"])
+    paths = [directory / f"{stem}.{suffix}" for stem in (name, *kernels) for suffix in "ch"]
     try:
         texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
     except OSError as error:
         raise MorelloError(f"cannot read '{error.filename}': {error.strerror}") from error
+    return LoadedNetwork(directory, manifest, library(manifest, texts, machine or Machine()))
+
+
+def library(manifest: Mapping[str, Any], texts: Mapping[str, str], machine: Machine) -> ctypes.CDLL:
+    """The library of a network, built or kept from an earlier time.
+
+    Args:
+        manifest: What the network's file says: ``name``, ``flags``, ``features``, ``threads``.
+        texts: Its C files, by their names.
+        machine: Where it is built and run.
+
+    Raises:
+        MorelloError, UsageError: As `load_network`.
+    """
+    name, flags = manifest["name"], ("-O3", *manifest["flags"])
+    if not machine.is_here:
+        raise UsageError(
+            f"'{name}' runs under {machine}, and cannot be called from Python",
+            help="import networks, and load them, on a machine that runs the target",
+        )
+    machine.require(manifest["flags"], manifest["features"], f"'{name}'")
     digest = hashlib.sha256(repr(sorted(texts.items())).encode()).digest()
-    flags = ("-O3", *manifest["flags"])
     kept = entry("network", digest, *flags, str(machine.compiler))
     contents = kept.read()
     with tempfile.TemporaryDirectory(prefix="morello-") as temporary:
@@ -169,7 +186,7 @@ def load_network(directory: str | Path, *, machine: Machine | None = None) -> Lo
             kept.write(output.read_bytes())
         else:
             output.write_bytes(contents)
-        return LoadedNetwork(directory, manifest, ctypes.CDLL(str(output)))
+        return ctypes.CDLL(str(output))
 
 
 def _manifest(directory: Path) -> Mapping[str, Any]:

@@ -6,9 +6,10 @@ dimensions that the first statement uses which reads or writes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from morello.ir.layout import Order
 from morello.networks.kinds import TYPES, UnsupportedNodeError, number
 from morello.networks.network import Network, Node, without_ones
 from morello.networks.partition import Part
@@ -41,13 +42,25 @@ class PartSpec:
         return f"spec {name}({self.body}"
 
 
-def spec_of(part: Part, network: Network, *, threads: int = 1) -> PartSpec:
+def spec_of(
+    part: Part,
+    network: Network,
+    layouts: Mapping[str, Order] | None = None,
+    *,
+    threads: int = 1,
+) -> PartSpec:
     """The spec of a part.
+
+    Args:
+        part: The part.
+        network: Its network.
+        layouts: In which order the dimensions of values lie that are not row-major.
+        threads: How many threads may share the work.
 
     Raises:
         UnsupportedNodeError: A tensor has an element type that specs do not have.
     """
-    scribe = _Scribe(network, part)
+    scribe = _Scribe(network, part, layouts or {})
     for node in part.nodes:
         _SAY[node.operator](scribe, node)
     return scribe.finished(threads)
@@ -59,6 +72,7 @@ class _Scribe:
 
     network: Network
     part: Part
+    layouts: Mapping[str, Order]
     names: dict[str, str] = field(default_factory=dict)
     forms: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Sizes of the dimensions that a tensor is declared with."""
@@ -121,7 +135,9 @@ class _Scribe:
         self.names[name] = f"{letter}{count}" if role != "output" else letter
         self.forms[name] = tuple(form)
         shape = ", ".join(map(str, form))
-        self.declared[name] = f"{role} {self.names[name]}: {TYPES[value.dtype]}[{shape}]"
+        order = self.layouts.get(name)
+        layout = "" if order is None else f" layout ({', '.join(map(str, order))})"
+        self.declared[name] = f"{role} {self.names[name]}: {TYPES[value.dtype]}[{shape}]{layout}"
 
     def _subscripts(self, base: str, slots: Slots) -> Iterator[str]:
         """Those of a tensor as it is declared: a dimension of size 1 that is not given is 0."""

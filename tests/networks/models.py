@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from morello.definitions import Definitions, load_definitions
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
+from morello.networks.memory import bytes_of, plan
 from morello.networks.network import Network, Node
 from morello.networks.onnx.file import read_onnx
 from morello.networks.onnx.translate import translate
@@ -93,6 +94,49 @@ def interpreted(network: Network, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
             known[step.output] = result.reshape(value.shape)
         _look(network, known)
     return [known[name] for name in network.outputs]
+
+
+class _Seen(dict[str, Any]):
+    """Values as they lie in memory now."""
+
+    def __init__(self, seen: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._seen = seen
+
+    def __missing__(self, name: str) -> Any:
+        return self._seen(name)
+
+
+def in_an_arena(network: Network, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
+    """The same, with all that is computed where it lies: what is overwritten is lost."""
+    steps = [s for s in partition(network) if isinstance(s, Part) or s.operator not in SEEN]
+    arena = plan(network, steps, [64] * len(steps))
+    memory = {"": np.zeros(arena.bytes, np.uint8)}
+    for name in network.outputs:
+        memory[name] = np.zeros(bytes_of(network, name), np.uint8)
+    for name, value in network.values.items():
+        if name in inputs or value.data is not None:
+            given = inputs.get(name, value.data)
+            memory[name] = np.asarray(given, order="C").reshape(-1).view(np.uint8).copy()
+
+    def seen(name: str) -> np.ndarray[Any, Any]:
+        place, value = arena.places[name], network.values[name]
+        dtype = "float32" if value.dtype == "bool" else value.dtype
+        whole = memory[place.argument or place.constant]
+        size = bytes_of(network, name)
+        return whole[place.offset : place.offset + size].view(dtype).reshape(value.shape)
+
+    for step, scratch in zip(steps, arena.scratch, strict=True):
+        if isinstance(step, Part):
+            known = _Seen(seen)
+            _run_part(network, step, known)
+            assert scratch is not None
+            memory[""][scratch : scratch + 64] = 255
+            seen(step.output)[...] = known[step.output]
+        else:
+            result = _between(step, [seen(name) for name in step.inputs])
+            seen(step.output)[...] = result.reshape(network.shape(step.output))
+    return [seen(name) for name in network.outputs]
 
 
 def _look(network: Network, known: dict[str, Any]) -> None:
