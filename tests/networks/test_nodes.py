@@ -158,6 +158,33 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "reshaped": ("Reshape", {"x": X}, {"s": np.array([4, -1])}, {}),
     "flattened": ("Flatten", {"x": X}, {}, {}),
     "a number of another type": ("Cast", {"x": np.array([[3, -4]])}, {}, {"to": 1}),
+    "groups of channels": (
+        "Conv",
+        {"x": IMAGE},
+        {"w": random(6, 2, 3, 3), "b": random(6)},
+        {"group": 2, "pads": [1, 1, 1, 1]},
+    ),
+    "groups of two images": (
+        "Conv",
+        {"x": random(2, 4, 5, 3)},
+        {"w": random(6, 2, 1, 1)},
+        {"group": 2},
+    ),
+    "batch norm": (
+        "BatchNormalization",
+        {"x": IMAGE},
+        {"s": random(4), "b": random(4), "m": random(4), "v": random(4) ** 2},
+        {"epsilon": 0.1},
+    ),
+    "tiles": ("Tile", {"x": X}, {"r": np.array([2, 1, 3])}, {}),
+    "depth to space": ("DepthToSpace", {"x": random(1, 8, 2, 3)}, {}, {"blocksize": 2}),
+    "depth to space, by rows": (
+        "DepthToSpace",
+        {"x": random(1, 8, 2, 3)},
+        {},
+        {"blocksize": 2, "mode": "CRD"},
+    ),
+    "space to depth": ("SpaceToDepth", {"x": random(2, 2, 4, 6)}, {}, {"blocksize": 2}),
     "a sequence": (
         "LSTM",
         {"x": random(3, 2, 4)},

@@ -84,31 +84,57 @@ def _convolution(t: Translation) -> str:
         windows = windows.in_rows()
     if len(shape) != 4:
         raise t.unsupported(f"it is of {len(shape) - 2} dimensions")
-    group = int(t.attribute("group", 1))
-    if group not in (1, shape[1]) or (group > 1 and len(data) != group):
-        raise t.unsupported(f"it has {group} groups of several channels")
-    pixels, channels = prod(shape[2:]), shape[1]
-    if group == 1 and windows.single and pixels == 1:
+    group, image = int(t.attribute("group", 1)), t.view(x, shape)
+    if group == shape[1] == len(data):
+        filtered = _filtered(t, image, data, result, windows, depthwise=True)
+    elif group == 1:
+        filtered = _correlated(t, image, data, result, windows)
+    else:  # one group of channels after the other
+        own, wanted = (shape[0], shape[1] // group), (result[0], result[1] // group)
+        parts = []
+        for number, filters in enumerate(np.split(data, group)):
+            part = t.cut(image, (*own, *shape[2:]), (0, number * own[1], 0, 0))
+            parts.append(_correlated(t, part, filters, (*wanted, *result[2:]), windows))
+        filtered = t.concat(parts, 1)
+    if not bias:
+        return filtered
+    column = t.constant(t.data(bias[0], "bias").reshape(-1, 1, 1))
+    return t.elementwise("{0} + {1}", filtered, column)
+
+
+def _correlated(
+    t: Translation, image: str, data: AnyData, result: Sequence[int], windows: _Windows
+) -> str:
+    """An image with filters of all of its channels."""
+    shape, channels = t.shape(image), data.shape[1]
+    pixels = prod(shape[2:])
+    if windows.single and pixels == 1:
         matrix = t.constant(data.reshape(len(data), channels))
-        summed = t.product(t.view(x, shape[:2]), matrix, swap_b=True)
-    elif group == 1 and windows.single and shape[0] == 1:
+        return t.view(t.product(t.view(image, shape[:2]), matrix, swap_b=True), result)
+    if windows.single and shape[0] == 1:
         # Every pixel is a column of one matrix.
         matrix = t.constant(data.reshape(len(data), channels))
-        summed = t.product(matrix, t.view(x, (channels, pixels)))
-    else:
-        summed = t.filter(
-            _padded(t, t.view(x, shape), windows, 0.0),
-            t.constant(data),
-            result,
-            strides=windows.strides,
-            dilations=windows.dilations,
-            depthwise=group > 1,
-        )
-    image = t.view(summed, result)
-    if not bias:
-        return image
-    column = t.constant(t.data(bias[0], "bias").reshape(-1, 1, 1))
-    return t.elementwise("{0} + {1}", image, column)
+        return t.view(t.product(matrix, t.view(image, (channels, pixels))), result)
+    return _filtered(t, image, data, result, windows, depthwise=False)
+
+
+def _filtered(
+    t: Translation,
+    image: str,
+    data: AnyData,
+    result: Sequence[int],
+    windows: _Windows,
+    *,
+    depthwise: bool,
+) -> str:
+    return t.filter(
+        _padded(t, image, windows, 0.0),
+        t.constant(data),
+        result,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        depthwise=depthwise,
+    )
 
 
 def _padded(t: Translation, image: str, windows: _Windows, value: float) -> str:

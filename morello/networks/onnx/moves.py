@@ -98,6 +98,30 @@ def _resize(t: Translation) -> str:
     return t.elementwise("{0}", t.view(x, once), shape=often)
 
 
+def _tile(t: Translation) -> str:
+    x = t.inputs[0]
+    repeats = t.whole_numbers("repeats", 1) or ()
+    return t.move(x, np.tile(t.places(x), repeats))
+
+
+def _depth_to_space(t: Translation) -> str:
+    n, c, h, w = t.shape(t.inputs[0])
+    block = int(t.attribute("blocksize", 1))
+    deep = c // block**2
+    if t.attribute("mode", "DCR") == "DCR":
+        view, order = (n, block, block, deep, h, w), (0, 3, 4, 1, 5, 2)
+    else:
+        view, order = (n, deep, block, block, h, w), (0, 1, 4, 2, 5, 3)
+    return t.permute(t.view(t.inputs[0], view), order)
+
+
+def _space_to_depth(t: Translation) -> str:
+    n, c, h, w = t.shape(t.inputs[0])
+    block = int(t.attribute("blocksize", 1))
+    view = t.view(t.inputs[0], (n, c, h // block, block, w // block, block))
+    return t.permute(view, (0, 3, 5, 1, 2, 4))
+
+
 def _same(t: Translation) -> str:
     return t.inputs[0]
 
@@ -105,11 +129,14 @@ def _same(t: Translation) -> str:
 REWRITES: Mapping[str, Rewrite] = {
     **dict.fromkeys(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"), _same),
     "Concat": _concat,
+    "DepthToSpace": _depth_to_space,
     "Expand": _expand,
     "Gather": _gather,
     "Pad": _pad,
     "Resize": _resize,
     "Slice": _slice,
+    "SpaceToDepth": _space_to_depth,
     "Split": _split,
+    "Tile": _tile,
     "Transpose": _transpose,
 }

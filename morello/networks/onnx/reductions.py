@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+import numpy as np
+
 from morello.networks.kinds import Rewrite, Translation, number
 
 
@@ -42,6 +44,20 @@ def _along(t: Translation) -> str:
     return t.along(t.node.operator, t.inputs[0], axis)
 
 
+def _batch_norm(t: Translation) -> str:
+    x, *names = t.inputs
+    if t.attribute("training_mode", 0):
+        raise t.unsupported("it is in training")
+    whats = ("scale", "bias", "mean", "variance")
+    scale, bias, mean, variance = (t.data(n, w) for n, w in zip(names, whats, strict=True))
+    factor = scale / np.sqrt(variance + float(t.attribute("epsilon", 1e-5)))
+    column = (-1, *(1,) * (len(t.shape(x)) - 2))
+    gain, shift = (
+        t.constant(own.astype(np.float32).reshape(column)) for own in (factor, bias - mean * factor)
+    )
+    return t.elementwise("{0} * {1} + {2}", x, gain, shift)
+
+
 def _layer_norm(t: Translation) -> str:
     source, gain, *bias = filter(None, t.inputs)
     rank = len(t.shape(source))
@@ -55,6 +71,7 @@ def _layer_norm(t: Translation) -> str:
 
 
 REWRITES: Mapping[str, Rewrite] = {
+    "BatchNormalization": _batch_norm,
     "GlobalAveragePool": lambda t: _mean(t, t.inputs[0], _global(t)),
     "GlobalMaxPool": lambda t: t.reduce(t.inputs[0], _global(t), "max="),
     "LayerNormalization": _layer_norm,
