@@ -214,8 +214,8 @@ def _show(session: Session, library: Library, directory: Path) -> None:
     kernels = len(library.partitions)
     session.say(f"wrote {len(library.contents)} files to {directory}, {kernels} kernels")
     session.say(f"predicted: {library.cycles:,.0f} cycles in kernels")
-    mebibytes = library.weights / 2**20, library.arena / 2**20
-    session.say("weights: {:.1f} MiB; arena: {:.1f} MiB".format(*mebibytes))
+    weights, arena = (f"{size / 1024:,.0f} KiB" for size in (library.weights, library.arena))
+    session.say(f"weights: {weights}; arena: {arena}")
     checked = all(row.verified for row in library.partitions)
     advice = "not verified: add --verify to run each kernel against the reference"
     session.say("verified: each kernel is equal to the reference" if checked else advice)
