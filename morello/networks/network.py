@@ -60,6 +60,7 @@ class Network:
         nodes: What is computed.
         inputs: Names of what is given in each call.
         outputs: Names of what is wanted.
+        version: Of the operators that the file uses.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Network:
     nodes: list[Node]
     inputs: list[str]
     outputs: list[str]
+    version: int = 0
     _fresh: int = 0
 
     def shape(self, name: str) -> tuple[int, ...]:

@@ -206,6 +206,14 @@ def test_a_sequence_goes_on_from_its_states(tmp_path: Path) -> None:
         np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
 
 
+def test_a_softmax_of_older_files_goes_over_all_that_follows(tmp_path: Path) -> None:
+    node = helper.make_node("Softmax", ["x"], ["y"])
+    model = model_of([node], {"x": X}, ["y"], opset=11)
+    [result] = interpreted(read(model, tmp_path), {"x": X})
+    powers = np.exp(X - X.max(axis=(1, 2), keepdims=True))
+    np.testing.assert_allclose(result, powers / powers.sum(axis=(1, 2), keepdims=True), rtol=1e-5)
+
+
 @pytest.mark.parametrize("case", NODES)
 def test_it_computes_what_onnx_says(case: str, tmp_path: Path) -> None:
     operator, inputs, constants, attributes = NODES[case]

@@ -138,7 +138,9 @@ def _network(model: ModelProto, name: str) -> Network:
                 message = f"the shape of '{output}', which {node} computes, is not known"
                 raise MorelloError(message, help="only networks of fixed shapes can be compiled")
     inputs = [value.name for value in graph.input if values[value.name].data is None]
-    return Network(name, values, nodes, inputs, [value.name for value in graph.output])
+    outputs = [value.name for value in graph.output]
+    versions = [used.version for used in model.opset_import if used.domain in ("", "ai.onnx")]
+    return Network(name, values, nodes, inputs, outputs, max(versions, default=0))
 
 
 def _value(info: ValueInfoProto) -> Value:

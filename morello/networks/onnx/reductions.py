@@ -9,6 +9,9 @@ import numpy as np
 
 from morello.networks.kinds import Rewrite, Translation, number
 
+PER_DIMENSION = 13
+"""The version of ONNX from which on a softmax goes along one dimension."""
+
 
 def _axes(t: Translation) -> tuple[int, ...]:
     rank = len(t.shape(t.inputs[0]))
@@ -40,8 +43,14 @@ def _global(t: Translation) -> tuple[int, ...]:
 
 
 def _along(t: Translation) -> str:
-    axis = int(t.attribute("axis", -1)) % len(t.result())
-    return t.along(t.node.operator, t.inputs[0], axis)
+    [source], shape = t.inputs, t.result()
+    if t.network.version >= PER_DIMENSION:
+        axis = int(t.attribute("axis", -1)) % len(shape)
+        return t.along(t.node.operator, source, axis)
+    # Before, all dimensions from this one on were one row.
+    axis = int(t.attribute("axis", 1)) % len(shape)
+    rows = t.view(source, (prod(shape[:axis]), prod(shape[axis:])))
+    return t.along(t.node.operator, rows, 1)
 
 
 def _batch_norm(t: Translation) -> str:
