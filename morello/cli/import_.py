@@ -99,6 +99,11 @@ def _shapes(
     help="How many threads may share the work of a kernel.",
 )
 @click.option("--verify", is_flag=True, help="Run each kernel and compare it with the reference.")
+@click.option(
+    "--allow-callbacks",
+    is_flag=True,
+    help="Leave what cannot be imported to functions of yours, in C or Python.",
+)
 @local_options
 @budget_option
 @memo_option
@@ -118,6 +123,7 @@ def import_(
     name: str | None,
     threads: int,
     verify: bool,
+    allow_callbacks: bool,
     budget: Budget | None,
     memo: str | None,
     no_memo: bool,
@@ -132,7 +138,7 @@ def import_(
     if name is not None and identifier(name) != name:
         raise UsageError(f"'{name}' cannot be a network's name", help=f"try {identifier(name)}")
     network = read_onnx(model, sizes=defines, shapes=shapes, name=name)
-    translate(network)
+    translate(network, callbacks=allow_callbacks)
     directory = Path(output or network.name)
     if directory.exists():
         expected = [directory / f"{network.name}.{suffix}" for suffix in ("c", "h", "json")]

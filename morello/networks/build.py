@@ -15,7 +15,13 @@ from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.layout import Order
 from morello.memo.memo import Memo
-from morello.networks.c_files import Argument, Writer, argument, constants_between, template
+from morello.networks.c_files import (
+    Argument,
+    Writer,
+    argument,
+    constants_between,
+    template,
+)
 from morello.networks.layouts import chosen_layouts
 from morello.networks.loading import library
 from morello.networks.memory import LINE, Arena, plan
@@ -261,7 +267,30 @@ class _Assembly:
             "arena": self.arena.bytes,
             "line": LINE,
             "kernels": [kernel.name for kernel in self.kernels],
+            "calls": self._called_back(),
         }
+
+    @cached_property
+    def calls(self) -> list[Node]:
+        """What is left to the user's function; it gets the place here as a number."""
+        return [node for node in self.network.nodes if node.operator == "Call"]
+
+    def _called_back(self) -> list[dict[str, object]]:
+        """The same for tools, and for the header."""
+
+        def described(name: str) -> dict[str, object] | None:
+            value = self.network.values.get(name)
+            return None if value is None else {"dtype": value.dtype, "shape": [*value.shape]}
+
+        return [
+            {
+                "operator": node.origin,
+                "name": node.name,
+                "inputs": [*map(described, node.inputs)],
+                "outputs": [*map(described, node.results)],
+            }
+            for node in self.calls
+        ]
 
     def _steps(self) -> list[dict[str, str]]:
         """The code of all steps; adds the weights that they read."""
@@ -270,7 +299,8 @@ class _Assembly:
         constants = {name: weights.add(data) for name, data in between.items()}
         names = [*network.inputs, *network.outputs]
         arguments = {a.name: a.argument for a in self._arguments(names)}
-        writer = Writer(network, self.arena, constants, arguments)
+        calls = {node.output: number for number, node in enumerate(self.calls)}
+        writer = Writer(network, self.arena, constants, arguments, calls)
         texts = []
         for step, own, scratch in zip(self.steps, self.compiled, self.arena.scratch, strict=True):
             nodes = step.nodes if isinstance(step, Part) else [step]
@@ -308,6 +338,7 @@ class _Assembly:
             "inputs": described(network.inputs),
             "outputs": described(network.outputs),
             "arena": self.arena.bytes,
+            "calls": self._called_back(),
             "kernels": [asdict(row) for row in self.partitions],
         }
 

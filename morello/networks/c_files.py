@@ -60,12 +60,14 @@ class Writer:
         arena: Where its values lie.
         constants: Where each constant lies that is read between kernels.
         arguments: C names of the network's arguments.
+        calls: The number of each node that is left to the user, by its first output.
     """
 
     network: Network
     arena: Arena
     constants: Mapping[str, int]
     arguments: Mapping[str, str]
+    calls: Mapping[str, int]
 
     def call(
         self, kernel: str, names: Sequence[str], weights: Mapping[str, int], scratch: int | None
@@ -176,6 +178,19 @@ class Writer:
             "}",
         )
 
+    def call_back(self, node: Node) -> str:
+        """A call of the user's function."""
+        number = self.calls[node.output]
+        inputs = [self.pointer(name) if name else "NULL" for name in node.inputs]
+        outputs = [self.pointer(name, const=False) for name in node.results]
+        return _lines(
+            f"const void *const inputs[] = {{{', '.join(inputs) or 'NULL'}}};",
+            f"void *const outputs[] = {{{', '.join(outputs)}}};",
+            "if (model->callback == NULL) return -2;",
+            f"const int status = model->callback(model->user, {number}, inputs, outputs);",
+            "if (status != 0) return status;",
+        )
+
     def _array(self, name: str, value: str, *, const: bool = True) -> str:
         type_ = f"{'const ' if const else ''}{self._type(value)} *const"
         return f"{type_} {name} = {self.pointer(value, const=const)};"
@@ -187,6 +202,7 @@ def _lines(*lines: str) -> str:
 
 _BETWEEN: dict[str, Callable[[Writer, Node], str]] = {
     "Concat": Writer.concat,
+    "Call": Writer.call_back,
     "Lookup": Writer.lookup,
     "Convert": Writer.convert,
     "Move": Writer.move,
@@ -196,7 +212,7 @@ _BETWEEN: dict[str, Callable[[Writer, Node], str]] = {
 def constants_between(network: Network, steps: Sequence[Step]) -> dict[str, AnyData]:
     """The constants that are read between kernels, or wanted, by name."""
     read = (name for step in steps if isinstance(step, Node) for name in step.inputs)
-    names = dict.fromkeys([*read, *network.outputs])
+    names = dict.fromkeys([*filter(None, read), *network.outputs])
     return {name: data for name in names if (data := network.data(name)) is not None}
 
 

@@ -16,6 +16,8 @@ View, Piece
     The same elements in the same order: all of them, or those from the element ``start`` on.
 Concat, Lookup, Convert, Move
     What no spec says: done between kernels, by `morello.networks.c_files`.
+Call
+    What the user's own function computes.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError, UsageError
+from morello.networks.callbacks import Callbacks, Function
 from morello.runtime.signature import aligned_bytes
 from morello.startup.cache import entry
 from morello.toolchain.addresses import address_of
@@ -48,7 +49,13 @@ class LoadedNetwork:
         arena_bytes: Memory that a call needs for what is computed on the way.
     """
 
-    def __init__(self, directory: Path, manifest: Mapping[str, Any], library: ctypes.CDLL) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        manifest: Mapping[str, Any],
+        library: ctypes.CDLL,
+        callbacks: Callbacks | None,
+    ) -> None:
         """See `load_network`."""
         self.name: str = manifest["name"]
         self.inputs = _arguments(manifest["inputs"])
@@ -64,13 +71,16 @@ class LoadedNetwork:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise MorelloError(f"cannot read '{path}': {reason}") from error
-        self._model = (ctypes.c_void_p * 3)()
+        self._model = (ctypes.c_void_p * 5)()
         init = library[f"{self.name}_init"]
         init.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
         if init(ctypes.addressof(self._model), address_of(self._weights), read) != 0:
             raise MorelloError(
                 f"'{path}' has not the weights of this network", help="import it again"
             )
+        self._callbacks = callbacks
+        if callbacks is not None:
+            self._model[3] = ctypes.cast(callbacks.pointer, ctypes.c_void_p)
         self._local = threading.local()
 
     def __repr__(self) -> str:
@@ -90,11 +100,16 @@ class LoadedNetwork:
         Raises:
             UsageError: An array is missing, or is of another type or shape.
             MorelloError: An index lies outside the table that it looks up.
+            Exception: What a function of the user has raised.
         """
         arrays = self._checked(inputs, named)
         outputs = [np.empty(each.shape, each.dtype) for each in self.outputs]
         addresses = [address_of(array) for array in (*arrays, *outputs, self._arena())]
-        if self._run(ctypes.addressof(self._model), *addresses) != 0:
+        status = self._run(ctypes.addressof(self._model), *addresses)
+        raised = self._callbacks.raised() if self._callbacks else None
+        if raised is not None:
+            raise raised
+        if status != 0:
             raise MorelloError(
                 f"an index that '{self.name}' looks up lies outside its table",
                 help="check the inputs that are indices",
@@ -132,19 +147,27 @@ def _arguments(rows: list[Mapping[str, Any]]) -> tuple[NetworkArgument, ...]:
     return tuple(NetworkArgument(r["name"], r["dtype"], tuple(r["shape"])) for r in rows)
 
 
-def load_network(directory: str | Path, *, machine: Machine | None = None) -> LoadedNetwork:
+def load_network(
+    directory: str | Path,
+    *,
+    callbacks: Mapping[str, Function] | None = None,
+    machine: Machine | None = None,
+) -> LoadedNetwork:
     """Build and load the network in a directory that ``morello import`` has written.
 
     The library is kept among the start-up files: to load the same network again takes no compiler.
 
     Args:
         directory: Where the network is.
+        callbacks: What computes the nodes that were left to functions, by their names: of arrays,
+            an array or a tuple of them.
         machine: The C compiler, if it is to be another one.
 
     Raises:
         MorelloError: There is no network, or it is another one's; there is no C compiler, or it
             fails; or this machine lacks instructions.
-        UsageError: The machine has a runner: the network runs in this process.
+        UsageError: The machine has a runner, though the network runs in this process; or a callback
+            is missing, or has no node.
     """
     directory = Path(directory)
     manifest = _manifest(directory)
@@ -155,7 +178,10 @@ def load_network(directory: str | Path, *, machine: Machine | None = None) -> Lo
         texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
     except OSError as error:
         raise MorelloError(f"cannot read '{error.filename}': {error.strerror}") from error
-    return LoadedNetwork(directory, manifest, library(manifest, texts, machine or Machine()))
+    left = manifest["calls"]
+    called = Callbacks(left, callbacks or {}) if left or callbacks else None
+    built = library(manifest, texts, machine or Machine())
+    return LoadedNetwork(directory, manifest, built, called)
 
 
 def library(manifest: Mapping[str, Any], texts: Mapping[str, str], machine: Machine) -> ctypes.CDLL:

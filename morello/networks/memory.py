@@ -107,7 +107,7 @@ def _within(network: Network, steps: Sequence[Step]) -> dict[str, tuple[str, int
             source = network.values[node.inputs[0]]
             size = bytes_of(network, source.name) // source.elements
             found[node.output] = source.name, node.attributes.get("start", 0) * size
-    computed = {step.output for step in steps}
+    computed = {name for step in steps for name in step.results}
     for step in reversed(steps):
         if isinstance(step, Part) or step.operator != "Concat":
             continue
@@ -130,9 +130,10 @@ def _lives(
     """The first and the last step at which a value that is computed is needed."""
     found: dict[str, tuple[int, int]] = {}
     for place, step in enumerate(steps):
-        root, _ = root_of(step.output, within)
-        first, _ = found.get(root, (place, place))
-        found[root] = first, place
+        for name in step.results:
+            root, _ = root_of(name, within)
+            first, _ = found.get(root, (place, place))
+            found[root] = first, place
         for name in filter(None, step.inputs):
             root, _ = root_of(name, within)
             if root in found:

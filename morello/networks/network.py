@@ -46,6 +46,11 @@ class Node:
         """The first of its outputs."""
         return self.outputs[0]
 
+    @property
+    def results(self) -> tuple[str, ...]:
+        """All outputs that have a name."""
+        return tuple(filter(None, self.outputs))
+
     def __str__(self) -> str:
         return f"{self.operator} '{self.name}'" if self.name else self.operator
 

@@ -18,7 +18,7 @@ from morello.networks.views import views_of_same
 SEEN = ("View", "Piece")
 """What takes no time."""
 
-BETWEEN = (*SEEN, "Concat", "Lookup", "Convert", "Move")
+BETWEEN = (*SEEN, "Concat", "Lookup", "Convert", "Move", "Call")
 """What is no part of a kernel."""
 
 LIGHT = ("Elementwise", "Reduce", "SoftmaxAlong", "LogSoftmaxAlong")
@@ -38,6 +38,11 @@ class Part:
     nodes: tuple[Node, ...]
     inputs: tuple[str, ...]
     output: str
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The output alone, as of nodes all outputs."""
+        return (self.output,)
 
     @property
     def sums(self) -> int:
@@ -73,7 +78,7 @@ class _Growing:
         self.same = views_of_same(network)
         self.nodes = [node for node in network.nodes if node.output not in self.same]
         self.taken: set[str] = set()
-        self._by_output = {node.output: node for node in self.nodes}
+        self._by_output = {name: node for node in self.nodes for name in node.results}
         self._wanted = {self.same.get(name, name) for name in network.outputs}
         self._readers: dict[str, set[str]] = {}
         for node in self.nodes:
@@ -97,7 +102,7 @@ class _Growing:
                 grown += [*before, node]
                 inside.update(own.output for own in (*before, node))
             else:
-                outside.add(node.output)  # and what reads it cannot be inside
+                outside.update(node.results)  # and what reads them cannot be inside
         return grown
 
     def _serving(self, node: Node, inside: set[str]) -> list[Node]:
@@ -177,7 +182,7 @@ def _is_number(network: Network, name: str) -> bool:
 
 def _in_order(steps: Sequence[Step], same: dict[str, str]) -> list[Step]:
     """Each step after those whose results it reads, and otherwise as they are."""
-    made_by = {step.output: step for step in steps}
+    made_by = {name: step for step in steps for name in step.results}
     done: set[str] = set()
     ordered: list[Step] = []
     pending = [*steps][::-1]
@@ -191,6 +196,6 @@ def _in_order(steps: Sequence[Step], same: dict[str, str]) -> list[Step]:
         if missing:
             pending.extend(missing)
         else:
-            done.add(step.output)
+            done.update(step.results)
             ordered.append(pending.pop())
     return ordered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -310,6 +311,43 @@ def test_all_nodes_that_cannot_be_said_are_named(tmp_path: Path) -> None:
     assert "Sin 'to_a': there is no translation of this operator" in result.output
     assert "Resize 'to_y': it interpolates" in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_said_can_be_left_to_functions(tmp_path: Path) -> None:
+    nodes = [
+        node("Relu", "x", "a"),
+        helper.make_node("TopK", ["a", "k"], ["values", "places"], name="largest"),
+        node("Sin", "values", "s"),
+        node("Neg", "s", "y"),
+    ]
+    inputs = {"x": random(3, 5)}
+    model = model_of(nodes, inputs, ["y", "places"], {"k": np.array([2])})
+    out = tmp_path / "out"
+    arguments = [str(saved(model, tmp_path)), "-o", str(out), "-t", TARGET]
+    arguments += ["--memo", str(tmp_path / "memo")]
+    assert "cannot import 2 nodes" in imported(arguments).output
+    done = imported([*arguments, "--allow-callbacks"])
+    assert done.exit_code == 0, done.output
+
+    def largest(x: np.ndarray[Any, Any], k: np.ndarray[Any, Any]) -> Any:
+        places = np.argsort(-x, axis=1, kind="stable")[:, : int(k[0])]
+        return np.take_along_axis(x, places, axis=1), places
+
+    functions: dict[str, Callable[..., Any]] = {"largest": largest, "to_s": np.sin}
+    results = morello.load(out, callbacks=functions)(**inputs)
+    for result, wanted in zip(results, expected(model, inputs), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
+
+    with pytest.raises(UsageError, match="Sin 'to_s' is left to a function of yours"):
+        morello.load(out, callbacks={"largest": largest})
+    with pytest.raises(UsageError, match="no node 'to_t' is left to a function"):
+        morello.load(out, callbacks={**functions, "to_t": np.sin})
+    with pytest.raises(ZeroDivisionError):
+        morello.load(out, callbacks={**functions, "to_s": lambda _: 1 / 0})(**inputs)
+    with pytest.raises(UsageError, match=r"gives an array of \[3\]"):
+        morello.load(out, callbacks={**functions, "to_s": lambda x: x[:, 0]})(**inputs)
+    header = (out / "small.h").read_text()
+    assert "0: TopK largest, (float32[3, 5], int64[1]) -> (float32[3, 2], int64[3, 2])" in header
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:

@@ -21,8 +21,12 @@ REWRITES: Mapping[str, Rewrite] = {
 """What is known of ONNX, by operator."""
 
 
-def translate(network: Network) -> None:
+def translate(network: Network, *, callbacks: bool = False) -> None:
     """Say all nodes by those of `morello.networks.kinds`.
+
+    Args:
+        network: Its nodes are those of ONNX.
+        callbacks: Whether what cannot be said is left to functions of the user.
 
     Raises:
         MorelloError: Nodes cannot be said: each is named, with the reason.
@@ -37,7 +41,8 @@ def translate(network: Network) -> None:
             nodes += translated(network, node, rewrite)
         except UnsupportedNodeError as error:
             errors.append(error)
-    if errors:
+            nodes.append(Node("Call", node.name, node.inputs, node.outputs, origin=node.operator))
+    if errors and not callbacks:
         raise _together(errors)
     network.nodes = nodes
     network.drop_unused()
