@@ -189,6 +189,11 @@ class Target:
         holds = (n for n, c in enumerate(caches, 1) if level.arguments <= c.bytes)
         return next(holds, len(caches) + 1)
 
+    def is_behind_caches(self, level: Level) -> bool:
+        """Whether a level keeps arguments in a cache behind all that are declared."""
+        caches = [v for v in self.levels if v.cache]
+        return self.cache_number(level) > len(caches)
+
     def between(self, near: Level, far: Level) -> list[Level]:
         """Levels that lines come from on their way: ``far``, and those nearer, but not ``near``.
 

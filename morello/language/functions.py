@@ -201,6 +201,12 @@ SPEC: dict[str, Signature] = {
         "Whether so many bytes stay nearer than the farthest.",
         sized=True,
     ),
+    "holds": Signature(
+        ("level", "number"),
+        "truth",
+        "Whether so many bytes that are computed are at the level, as arguments of that size are.",
+        sized=True,
+    ),
     "short_block": Signature(
         ("number",),
         "truth",

@@ -103,7 +103,10 @@ def _tile_sizes(scope: Scope, _: str) -> tuple[int, ...]:
 
 
 def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
-    """Where an intermediate may be, or a copy of an operand: not where only arguments are.
+    """Where an intermediate may be, or a copy of an operand.
+
+    A copy is not where only arguments are. An intermediate is there like an argument, if that is
+    behind all caches: what has been written is found in the cache that programs know nothing of.
 
     What is small beside all that reads it, as a statistic of rows is, is in the nearest cache or in
     memory. A slice of an input is as near where it is read in place, so that one level is enough to
@@ -120,7 +123,11 @@ def _levels(scope: Scope, tensor: TensorRef) -> tuple[Level, ...]:
     caches = [level for level in scope.target.levels if level.cache]
     small = composition.is_statistic(tensor.name) and prunes("statistics_near")
     skipped = caches[1:] if small else []
-    return tuple(v for v in scope.target.levels if not v.arguments and v not in skipped)
+    return tuple(
+        v
+        for v in scope.target.levels
+        if v not in skipped and (not v.arguments or scope.target.is_behind_caches(v))
+    )
 
 
 def _operation_of(scope: Scope) -> SpecRef:
@@ -298,6 +305,16 @@ def _fits_argument_cache(scope: Scope, bytes: Size) -> Truth:
     return np.less_equal(bytes, max(level.arguments for level in scope.target.levels))
 
 
+def _holds(scope: Scope, level: Level, bytes: Size) -> Truth:
+    """Whether so many bytes that a program computes are at a level, as arguments would be."""
+    target = scope.target
+    if level.arguments:
+        return np.less_equal(bytes, level.arguments)
+    behind = (v.arguments for v in target.levels if target.is_behind_caches(v))
+    least = max(behind, default=0) if level == target.farthest else -1
+    return np.greater(bytes, least)
+
+
 def _short_block(_: Scope, bytes: Size) -> Truth:
     """Whether memory takes no less time for a block than it takes to compute the next one."""
     return np.less_equal(bytes, LONGEST_BLOCK if prunes("short_blocks") else np.inf)
@@ -390,6 +407,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "farthest": lambda scope, level: level == scope.target.farthest,
     "nearest": _nearest,
     "fits_argument_cache": _fits_argument_cache,
+    "holds": _holds,
     "short_block": _short_block,
     "unrolled": lambda _, f, dim: structure.is_unrolled(f, dim),
     "arithmetic": _arithmetic,

@@ -57,7 +57,7 @@ def _batch_norm(t: Translation) -> str:
     x, *names = t.inputs
     if t.attribute("training_mode", 0):
         raise t.unsupported("it is in training")
-    whats = ("scale", "bias", "mean", "variance")
+    whats = ("gain", "bias", "mean", "variance")
     scale, bias, mean, variance = (t.data(n, w) for n, w in zip(names, whats, strict=True))
     factor = scale / np.sqrt(variance + float(t.attribute("epsilon", 1e-5)))
     column = (-1, *(1,) * (len(t.shape(x)) - 2))
