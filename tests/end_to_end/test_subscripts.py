@@ -93,7 +93,7 @@ CASES: dict[str, tuple[str, Callable[..., Array]]] = {
 }
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("target", ["x86.scalar", "x86.avx2"])
 @pytest.mark.parametrize("case", CASES)
 def test_they_are_what_numpy_says(case: str, target: str) -> None:

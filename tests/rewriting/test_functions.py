@@ -63,6 +63,19 @@ def test_what_stays_is_no_larger_than_arguments_that_are_not_in_memory() -> None
     assert far == [target.farthest.name]
 
 
+def test_what_is_computed_is_where_an_argument_of_its_size_is() -> None:
+    target = context("x86.avx512").target
+    most = max(level.arguments for level in target.levels)
+    bytes = np.array([1, most, most + 1])
+    holds = {
+        name: SPEC_FUNCTIONS["holds"](
+            Scope(target, {}, {}, {}), target.level_by_name[name], bytes
+        ).tolist()
+        for name in ("l1", "l3", "mem")
+    }
+    assert holds == {"l1": [True] * 3, "l3": [True, True, False], "mem": [False, False, True]}
+
+
 def _layouts_of_b(target: str, *dtypes: str, to: str = "l2") -> list[str]:
     """What is worth a try for B of a product with these element types, on its way to a level."""
     known = context(target)

@@ -88,7 +88,7 @@ def test_one_search_answers_for_all_values(name: str) -> None:
     assert len({kernel.source for kernel in kernels}) == len(kernels)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.usefixtures("_own_contexts")
 def test_programs_are_those_of_a_search_with_the_values(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -103,7 +103,7 @@ def test_programs_are_those_of_a_search_with_the_values(
     assert memo.solutions == len(kernels)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_another_process_recalls_them(name: str, tmp_path: Path) -> None:
     _, kernels = _answered(name)
     first, *others = CASES[name].texts()
