@@ -27,6 +27,7 @@ TESTS = (  # use each dependency and the C compiler, in half a minute
     "tests/editor/test_server.py::test_operators_of_an_open_file_are_known",
     "tests/ir/test_dtypes.py",
     "tests/memo/test_drawing.py::test_the_same_slice_gives_the_same_file",
+    "tests/networks/test_nodes.py",
     "tests/reference/test_meaning.py",
     "tests/runtime/test_library.py",
     "tests/toolchain/test_build.py",

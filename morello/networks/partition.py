@@ -23,8 +23,8 @@ BETWEEN = (*SEEN, "Concat", "Lookup", "Convert", "Move", "Call")
 
 LIGHT = ("Elementwise", "Reduce", "SoftmaxAlong", "LogSoftmaxAlong")
 BEFORE = ("Cut",)
-"""What may come before a product in its part. To copy a tensor whose dimensions are permuted takes
-little, and a product of such a view has a larger space to search."""
+"""What may come before a product or a filter in its part. Frames and permutations are copied ahead:
+that takes little, and what reads a view of them has a larger space to search."""
 
 HEAVY = ("Product", "Filter", "Window")
 SUMS = {"Reduce": 1, "SoftmaxAlong": 2, "LogSoftmaxAlong": 2, **dict.fromkeys(HEAVY, 1)}
@@ -43,11 +43,6 @@ class Part:
     def results(self) -> tuple[str, ...]:
         """The output alone, as of nodes all outputs."""
         return (self.output,)
-
-    @property
-    def sums(self) -> int:
-        """How many sums it has."""
-        return sum(SUMS.get(node.operator, 0) for node in self.nodes)
 
 
 Step = Part | Node
