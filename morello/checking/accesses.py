@@ -63,11 +63,16 @@ class Access:
     def framed(
         self, new: Mapping[str, str], sizes: Mapping[str, int], shape: Sequence[int]
     ) -> tuple[ast.Index, ...]:
-        """Its indices with what they do not reach of a tensor: before them, and after."""
-        pairs = zip(self.indices(new), self.sums, shape, strict=True)
+        """Its indices with what they do not reach of a tensor."""
+        return self.in_frame(self.indices(new), sizes, shape)
+
+    def in_frame(
+        self, indices: Sequence[ast.Index], sizes: Mapping[str, int], shape: Sequence[int]
+    ) -> tuple[ast.Index, ...]:
+        """Indices with what this access does not reach of a tensor: before them, and after."""
         return tuple(
             replace(index, low=margin(each.constant), high=margin(size - each.extent(sizes)))
-            for index, each, size in pairs
+            for index, each, size in zip(indices, self.sums, shape, strict=True)
         )
 
 

@@ -118,8 +118,6 @@ class SubscriptsChecker:
         if part and self._is_part(target, *found):
             whole, [read] = self.tensors[found[0].tensor], found
             return [self._cut(whole, self.result, [each.constant for each in read.sums])]
-        if elsewhere is not None and not isinstance(self.node.value, ast.Subscripted):
-            return self._framed(target, reads, said, extents)
         return self._calls(target, reads, said, extents)
 
     def _calls(
@@ -129,8 +127,21 @@ class SubscriptsChecker:
         said: tuple[ast.Expr, ast.Number | None],
         extents: Mapping[str, int],
     ) -> list[Checked]:
-        """What cuts out the parts that are read, and the statement's call."""
+        """What cuts out the parts that are read, and the statement's call.
+
+        What is computed and has a frame around it is computed first, and then moved there.
+        """
         assert isinstance(self.result, GoalTensor)
+        framed, (value, elsewhere) = self.result, said
+        if elsewhere is not None and not isinstance(value, ast.Subscripted):
+            inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
+            shape = tuple(each.extent(extents) for each in inner.sums)
+            self.result = replace(self._part(framed, shape, "framed"), dtype=framed.dtype)
+            calls = self._calls(inner, reads, (value, None), extents)
+            dims = dict(zip(LETTERS, shape, strict=False))
+            source = [ast.Index(((dim, 1),), span=self.node.span) for dim in dims]
+            into = target.in_frame(source, extents, framed.shape)
+            return [*calls, self._moved(self.result, source, framed, into, dims, {}, elsewhere)]
         found = [access for access in reads.values() if access is not None]
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
@@ -138,28 +149,6 @@ class SubscriptsChecker:
         operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, self._call(operator, operands, own_sizes)]
-
-    def _framed(
-        self,
-        target: Access,
-        reads: Mapping[int, Access | None],
-        said: tuple[ast.Expr, ast.Number | None],
-        extents: Mapping[str, int],
-    ) -> list[Checked]:
-        """A computation, and what moves its result into a frame."""
-        assert isinstance(self.result, GoalTensor)
-        framed, (value, elsewhere), span = self.result, said, self.node.span
-        inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
-        shape = tuple(each.extent(extents) for each in inner.sums)
-        self.result = replace(self._part(framed, shape, "framed"), dtype=framed.dtype)
-        calls = self._calls(inner, reads, (value, None), extents)
-        dims = dict(zip(LETTERS, shape, strict=False))
-        source = [ast.Index(((dim, 1),), span=span) for dim in dims]
-        into = [
-            replace(index, low=margin(each.constant), high=margin(size - each.extent(extents)))
-            for index, each, size in zip(source, target.sums, framed.shape, strict=True)
-        ]
-        return [*calls, self._moved(self.result, source, framed, into, dims, {}, elsewhere)]
 
     def _call(
         self, operator: Operator, tensors: Sequence[GoalTensor], sizes: Mapping[str, int]

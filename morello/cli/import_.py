@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import asdict, replace
+from contextlib import ExitStack, suppress
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,12 +25,13 @@ from morello.cli.options import (
 )
 from morello.cli.outputs import check_outputs, is_ours, origin, write_together
 from morello.cli.progress import ProgressBar
-from morello.cli.request import definitions_for
+from morello.cli.request import definitions_for, phases_of
 from morello.cli.session import Session
 from morello.cli.tables import show_table
-from morello.compiler import NATIVE, Budget, Progress
+from morello.codegen.c.names import identifier
+from morello.compiler import NATIVE, Budget
 from morello.errors import MorelloError, UsageError
-from morello.networks.onnx.file import identifier, read_onnx
+from morello.networks.onnx.file import read_onnx
 from morello.networks.onnx.translate import translate
 from morello.report.documents import Document
 
@@ -141,8 +144,8 @@ def import_(
     translate(network, callbacks=allow_callbacks)
     directory = Path(output or network.name)
     if directory.exists():
-        expected = [directory / f"{network.name}.{suffix}" for suffix in ("c", "h", "json")]
-        check_outputs(expected, force=force)
+        own = (f"{network.name}.{suffix}" for suffix in ("c", "h", "json", "weights"))
+        check_outputs([directory / name for name in (*own, "CMakeLists.txt")], force=force)
     elif not directory.absolute().parent.is_dir():
         parent = directory.absolute().parent
         raise MorelloError(f"there is no directory '{parent}' to write to", help="create it first")
@@ -154,10 +157,6 @@ def import_(
         open_memo(session, memo, off=no_memo) as opened,
         ProgressBar(lambda: session.err) as progress,
     ):
-
-        def report(label: str, step: Progress) -> None:
-            progress(replace(step, phase=f"{label}: {step.phase}"))
-
         library = build_library(
             network,
             target=target,
@@ -168,7 +167,7 @@ def import_(
             budget=budget,
             verify=verify,
             machine=session.machine,
-            progress=report,
+            progress=partial(phases_of, progress),
         )
     _write(library, directory, force=force)
     _show(session, library, directory)
@@ -177,22 +176,24 @@ def import_(
 def _write(library: Library, directory: Path, *, force: bool) -> None:
     """Write all files, or none."""
     contents = {directory / path: content for path, content in library.contents.items()}
-    made: list[Path] = []
-    try:
-        for place in (directory, directory / "kernels"):
-            if not place.is_dir():
-                place.mkdir()
-                made.append(place)
-        check_outputs(contents, force=force)
-        write_together(contents)
-        _remove_older(directory / "kernels", contents)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise MorelloError(f"cannot write to '{directory}': {reason}") from error
-    except MorelloError:
-        for place in reversed(made):
-            place.rmdir()
-        raise
+    with ExitStack() as undo:
+        try:
+            for place in (directory, directory / "kernels"):
+                if not place.is_dir():
+                    place.mkdir()
+                    undo.callback(_remove_empty, place)
+            check_outputs(contents, force=force)
+            write_together(contents)
+            undo.pop_all()
+            _remove_older(directory / "kernels", contents)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise MorelloError(f"cannot write to '{directory}': {reason}") from error
+
+
+def _remove_empty(directory: Path) -> None:
+    with suppress(OSError):
+        directory.rmdir()
 
 
 def _remove_older(kernels: Path, contents: Container[Path]) -> None:

@@ -16,9 +16,9 @@ from morello.errors import MorelloError
 from morello.ir.layout import Order
 from morello.memo.memo import Memo
 from morello.networks.c_files import (
-    Argument,
     Writer,
-    argument,
+    arguments_of,
+    check_types,
     constants_between,
     template,
 )
@@ -32,8 +32,8 @@ from morello.networks.weights import Weights
 from morello.search.planning.budget import Budget
 from morello.toolchain.machine import Machine
 
-Report = Callable[[str, Progress], None]
-"""Takes which kernel is compiled, and how far its compile is."""
+Report = Callable[[str], Callable[[Progress], None]]
+"""Gives what takes the progress of one step's compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,14 @@ def build_library(
         budget: How much the search of each kernel may do.
         verify: Whether each kernel is run and compared with the reference.
         machine: Where kernels are built and run. Weights are packed by running them.
-        progress: Called now and then.
+        progress: Is asked for each kernel that is compiled, by a label.
 
     Raises:
         MorelloError: The network computes nothing, or has tensors of a type that specs do not have;
             or as `morello.compile` and `morello.Kernel.verify`.
     """
     steps = [s for s in partition(network) if isinstance(s, Part) or s.operator not in SEEN]
+    _check(network, steps)
     kernels = _Kernels(
         verify,
         progress,
@@ -152,9 +153,18 @@ def build_library(
 
     layouts = chosen_layouts(network, steps, lambda *asked: compiled(*asked).kernel.cost)
     own = [compiled(i, layouts) if isinstance(s, Part) else None for i, s in enumerate(steps)]
-    if not any(own):
-        raise MorelloError(f"'{network.name}' computes nothing that needs a kernel")
     return _Assembly(network, steps, own, mark).library()
+
+
+def _check(network: Network, steps: Sequence[Step]) -> None:
+    """Demand that all steps can be written, before any takes time."""
+    if not any(isinstance(step, Part) for step in steps):
+        raise MorelloError(f"'{network.name}' computes nothing that needs a kernel")
+    arguments_of(network)
+    check_types(network, [step for step in steps if isinstance(step, Node)])
+    for step in steps:
+        if isinstance(step, Part):
+            spec_of(step, network)
 
 
 class _Kernels:
@@ -171,8 +181,8 @@ class _Kernels:
         """The kernel of a part, which has this name if no other part is equal."""
         known = self._known.get(spec.body)
         if known is None:
-            started, report = time.monotonic(), self._progress
-            shown = None if report is None else lambda step: report(label, step)
+            started = time.monotonic()
+            shown = None if self._progress is None else self._progress(label)
             kernel = compile_spec(spec.text(name), progress=shown, **self._options)
             if self._verify:
                 kernel.verify()
@@ -193,6 +203,7 @@ class _Assembly:
     ) -> None:
         """``compiled``: the kernel of each step that is a part."""
         self.network = network
+        self.arguments = arguments_of(network)
         self.steps = steps
         self.compiled = compiled
         self.distinct = {own.kernel.name: own for own in compiled if own}
@@ -248,9 +259,6 @@ class _Assembly:
         files[f"{name}.json"] = text.replace("{\n  ", "{", 1) + "\n"
         return Library(name, files, self.partitions, self.arena.bytes, len(contents))
 
-    def _arguments(self, names: Iterable[str]) -> list[Argument]:
-        return [argument(self.network, name) for name in names]
-
     def _shown(self) -> dict[str, object]:
         """What the templates show of the network."""
         network, source = self.network, self.kernels[0].c_source
@@ -262,8 +270,8 @@ class _Assembly:
             "flags": " ".join(source.flags),
             "threads": self.kernels[0].goal.threads,
             "guard": f"{network.name.upper()}_H",
-            "inputs": self._arguments(network.inputs),
-            "outputs": self._arguments(network.outputs),
+            "inputs": self.arguments[: len(network.inputs)],
+            "outputs": self.arguments[len(network.inputs) :],
             "arena": self.arena.bytes,
             "line": LINE,
             "kernels": [kernel.name for kernel in self.kernels],
@@ -297,8 +305,7 @@ class _Assembly:
         network, weights = self.network, self.weights
         between = constants_between(network, self.steps)
         constants = {name: weights.add(data) for name, data in between.items()}
-        names = [*network.inputs, *network.outputs]
-        arguments = {a.name: a.argument for a in self._arguments(names)}
+        arguments = {a.name: a.argument for a in self.arguments}
         calls = {node.output: number for number, node in enumerate(self.calls)}
         writer = Writer(network, self.arena, constants, arguments, calls)
         texts = []
@@ -324,10 +331,7 @@ class _Assembly:
         """What tools and `morello.load` read of the network."""
         network, source = self.network, self.kernels[0].c_source
 
-        def described(names: Iterable[str]) -> list[dict[str, object]]:
-            rows = self._arguments(names)
-            return [{"name": a.name, "dtype": a.type, "shape": a.shape} for a in rows]
-
+        rows = [{"name": a.name, "dtype": a.type, "shape": a.shape} for a in self.arguments]
         return {
             "generated": self.mark,
             "name": network.name,
@@ -335,8 +339,8 @@ class _Assembly:
             "flags": source.flags,
             "features": source.features,
             "threads": self.kernels[0].goal.threads,
-            "inputs": described(network.inputs),
-            "outputs": described(network.outputs),
+            "inputs": rows[: len(network.inputs)],
+            "outputs": rows[len(network.inputs) :],
             "arena": self.arena.bytes,
             "calls": self._called_back(),
             "kernels": [asdict(row) for row in self.partitions],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -10,10 +10,12 @@ from math import prod
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from morello.codegen.c.names import unique
+from morello.errors import MorelloError
+from morello.ir.numeric import Array
 from morello.networks.kinds import UnsupportedNodeError
 from morello.networks.memory import Arena, Place, bytes_of, is_in_place
-from morello.networks.network import AnyData, Network, Node
-from morello.networks.onnx.file import identifier
+from morello.networks.network import Network, Node
 from morello.networks.partition import Step
 
 C_TYPES: Mapping[str, str] = {
@@ -40,15 +42,38 @@ class Argument:
     argument: str
 
 
-def argument(network: Network, name: str) -> Argument:
-    """An input or an output."""
-    value = network.values[name]
-    if value.dtype not in C_TYPES or value.dtype == "bool":
-        node = Node("Argument", name, (), (name,))
-        raise UnsupportedNodeError(node, f"it is of {value.dtype}")
-    role = "in" if name in network.inputs else "out"
-    c_name = f"{role}_{identifier(name)}"
-    return Argument(name, value.dtype, list(value.shape), C_TYPES[value.dtype], c_name)
+def arguments_of(network: Network) -> list[Argument]:
+    """The inputs, and then the outputs.
+
+    Raises:
+        MorelloError: One has an element type that no argument has.
+    """
+    found: list[Argument] = []
+    roles = (("in", network.inputs), ("out", network.outputs))
+    for role, name in ((role, name) for role, names in roles for name in names):
+        value = network.values[name]
+        if value.dtype not in C_TYPES or value.dtype == "bool":
+            raise MorelloError(
+                f"'{name}' is of {value.dtype}",
+                help=f"arguments are of {', '.join(t for t in C_TYPES if t != 'bool')}",
+            )
+        c_name = unique(f"{role}_{name}", {a.argument for a in found})
+        shape = list(value.shape)
+        found.append(Argument(name, value.dtype, shape, C_TYPES[value.dtype], c_name))
+    return found
+
+
+def check_types(network: Network, nodes: Iterable[Node]) -> None:
+    """Demand that what is done between kernels is on tensors that C has.
+
+    Raises:
+        UnsupportedNodeError: One has another element type.
+    """
+    for node in nodes:
+        for name in (*filter(None, node.inputs), *node.results):
+            value = network.values[name]
+            if value.dtype not in C_TYPES:
+                raise UnsupportedNodeError(node, f"'{name}' is of {value.dtype}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +148,7 @@ class Writer:
     def concat(self, node: Node) -> str:
         """Copies of what is not in its place."""
         network, result = self.network, self.network.shape(node.output)
-        axis = node.attributes["axis"] % len(result)
+        axis = node.attributes["axis"]
         there = is_in_place(network, node, self.arena)
         rows, lines, offset = prod(result[:axis]), [], 0
         stride = bytes_of(network, node.output) // rows
@@ -209,7 +234,7 @@ _BETWEEN: dict[str, Callable[[Writer, Node], str]] = {
 }
 
 
-def constants_between(network: Network, steps: Sequence[Step]) -> dict[str, AnyData]:
+def constants_between(network: Network, steps: Sequence[Step]) -> dict[str, Array]:
     """The constants that are read between kernels, or wanted, by name."""
     read = (name for step in steps if isinstance(step, Node) for name in step.inputs)
     names = dict.fromkeys([*filter(None, read), *network.outputs])

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from morello.errors import UsageError
+from morello.ir.numeric import Array
 from morello.language.diagnostics import suggestion
-from morello.networks.network import AnyData
 
 FAILED = 1
 """What the C function returns when a function has raised an error."""
@@ -86,7 +86,7 @@ class Callbacks:
             _array(each, outputs[place])[...] = array
 
 
-def _array(tensor: Mapping[str, Any], address: int) -> AnyData:
+def _array(tensor: Mapping[str, Any], address: int) -> Array:
     """A tensor where it lies; truth is a number there."""
     dtype = np.dtype("float32" if tensor["dtype"] == "bool" else tensor["dtype"])
     count = int(np.prod(tensor["shape"], dtype=np.int64))
@@ -94,6 +94,6 @@ def _array(tensor: Mapping[str, Any], address: int) -> AnyData:
     return np.ctypeslib.as_array(memory).view(dtype).reshape(tensor["shape"])
 
 
-def _meant(array: AnyData, dtype: str) -> AnyData:
+def _meant(array: Array, dtype: str) -> Array:
     """What a function is given: its own copy, and truth as truth."""
     return array != 0 if dtype == "bool" else array.copy()

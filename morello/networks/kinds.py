@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 
 from morello.errors import MorelloError
-from morello.networks.network import AnyData, Network, Node
+from morello.ir.numeric import Array
+from morello.networks.network import Network, Node, keeps_order
 
 TYPES: Mapping[str, str] = {
     "float32": "f32",
@@ -56,8 +57,12 @@ class UnsupportedNodeError(MorelloError):
 
 
 def number(value: float) -> str:
-    """A number as specs write it, the shortest that is this one in f32; no infinite ones."""
-    text = str(np.float32(min(max(value, LOWEST), -LOWEST)))
+    """A number as specs write it: a whole one as it is, else the shortest that is this one in f32.
+
+    Infinite ones become the largest.
+    """
+    whole = isinstance(value, int)
+    text = str(int(value) if whole else np.float32(min(max(value, LOWEST), -LOWEST)))
     return f"({text})" if text.startswith("-") else text
 
 
@@ -102,7 +107,7 @@ class Translation:
         """The error for what cannot be said."""
         return UnsupportedNodeError(self.node, reason)
 
-    def data(self, name: str, what: str) -> AnyData:
+    def data(self, name: str, what: str) -> Array:
         """The elements of what has to be a constant.
 
         Raises:
@@ -132,7 +137,7 @@ class Translation:
 
     # ------------------------------------------------------------------------- values
 
-    def constant(self, data: AnyData) -> str:
+    def constant(self, data: Array) -> str:
         """A constant."""
         return self.network.constant(self.node.output, data)
 
@@ -195,8 +200,7 @@ class Translation:
         """Dimensions in another order; a view, where elements stay."""
         shape = self.shape(source)
         result = [shape[axis] for axis in order]
-        moving = [axis for axis in order if shape[axis] != 1]
-        if moving == sorted(moving):
+        if keeps_order(shape, order):
             return self.view(source, result)
         return self._add("Permute", [source], result, self._type(source), order=tuple(order))
 
@@ -242,12 +246,12 @@ class Translation:
         """The element type of the node's output, where specs do not have both."""
         return self._add("Convert", [source], self.shape(source), self._type(self.node.output))
 
-    def places(self, source: str) -> AnyData:
+    def places(self, source: str) -> Array:
         """For each element of a tensor where it lies."""
         shape = self.shape(source)
         return np.arange(prod(shape), dtype=np.int32).reshape(shape)
 
-    def move(self, source: str, places: AnyData) -> str:
+    def move(self, source: str, places: Array) -> str:
         """The elements at these places."""
         table = self.constant(places.astype(np.int32))
         return self._add("Move", [source, table], places.shape, self._type(source))

@@ -111,8 +111,7 @@ def _within(network: Network, steps: Sequence[Step]) -> dict[str, tuple[str, int
     for step in reversed(steps):
         if isinstance(step, Part) or step.operator != "Concat":
             continue
-        axis = step.attributes["axis"] % len(network.shape(step.output))
-        if prod(network.shape(step.output)[:axis]) != 1:
+        if prod(network.shape(step.output)[: step.attributes["axis"]]) != 1:
             continue
         offset = 0
         for name in step.inputs:

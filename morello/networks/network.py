@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-AnyData = npt.NDArray[Any]
+from morello.ir.numeric import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Value:
     name: str
     dtype: str
     shape: tuple[int, ...]
-    data: AnyData | None = field(default=None, compare=False, repr=False)
+    data: Array | None = field(default=None, compare=False, repr=False)
 
     @property
     def elements(self) -> int:
@@ -80,7 +79,7 @@ class Network:
         """The shape of a value."""
         return self.values[name].shape
 
-    def data(self, name: str) -> AnyData | None:
+    def data(self, name: str) -> Array | None:
         """What a constant holds; none for what is computed, and for an input that is left out."""
         return self.values[name].data if name else None
 
@@ -90,14 +89,14 @@ class Network:
         self.values[value.name] = value
         return value.name
 
-    def constant(self, like: str, data: AnyData) -> str:
+    def constant(self, like: str, data: Array) -> str:
         """A new constant, called after another value."""
         data = np.asarray(data, order="C")
         value = Value(self._name(like), data.dtype.name, data.shape, data)
         self.values[value.name] = value
         return value.name
 
-    def fix(self, name: str, data: AnyData) -> None:
+    def fix(self, name: str, data: Array) -> None:
         """Make a value a constant that has these elements."""
         value = self.values[name]
         self.values[name] = replace(value, data=data.reshape(value.shape))
@@ -114,6 +113,12 @@ class Network:
                 needed.update(node.inputs)
                 kept.append(node)
         self.nodes = kept[::-1]
+
+
+def keeps_order(shape: Sequence[int], order: Sequence[int]) -> bool:
+    """Whether elements stay where they are if dimensions are put in this order."""
+    moving = [axis for axis in order if shape[axis] != 1]
+    return moving == sorted(moving)
 
 
 def without_ones(shape: Iterable[int]) -> tuple[int, ...]:

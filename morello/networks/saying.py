@@ -30,12 +30,10 @@ class PartSpec:
     Attributes:
         body: The spec's text from its arguments on: parts that are equal in it are one kernel.
         arguments: The value of each input and weight, in their order; then the output.
-        weights: Those that are constants.
     """
 
     body: str
     arguments: tuple[str, ...]
-    weights: tuple[str, ...]
 
     def text(self, name: str) -> str:
         """The whole spec."""
@@ -116,17 +114,24 @@ class _Scribe:
         return f"{self.names[base]}[{', '.join(self._subscripts(base, slots))}]"
 
     def write(
-        self, name: str, slots: Slots, value: str, *, update: str = "=", elsewhere: str = ""
+        self,
+        name: str,
+        slots: Slots,
+        value: str,
+        *,
+        update: str = "=",
+        elsewhere: str = "",
+        like: str = "",
     ) -> None:
-        """A statement."""
+        """A statement. ``like``: a value of the type that the result has, if it is none itself."""
         role = "output" if name == self.part.output else "local"
-        self._declare(name, role, [size for size, _ in slots])
+        self._declare(name, role, [size for size, _ in slots], like)
         rest = f" elsewhere {elsewhere}" if elsewhere else ""
         subscripts = ", ".join(subscript for _, subscript in slots)
         self.lines.append(f"{self.names[name]}[{subscripts}] {update} {value}{rest}")
 
-    def _declare(self, name: str, role: str, form: Sequence[int]) -> None:
-        value = self.network.values[name]
+    def _declare(self, name: str, role: str, form: Sequence[int], like: str = "") -> None:
+        value = self.network.values[like or name]
         if value.dtype not in TYPES:
             node = self.part.nodes[0]
             raise UnsupportedNodeError(node, f"'{value.name}' is of {value.dtype}")
@@ -163,9 +168,8 @@ class _Scribe:
         head = f") threads {threads} {{" if threads > 1 else ") {"
         lines = [*(self.declared[name] for name in ordered), *self.lines]
         body = "\n".join([head, *(f"  {line}" for line in lines), "}"])
-        by_role = {r: [n for n in ordered if self.declared[n].startswith(r)] for r in roles}
-        arguments = (*by_role["input"], *by_role["weight"], *by_role["output"])
-        return PartSpec(body, arguments, tuple(by_role["weight"]))
+        passed = (name for name in ordered if not self.declared[name].startswith("local"))
+        return PartSpec(body, tuple(passed))
 
 
 # --------------------------------------------------------------------------- nodes
@@ -219,23 +223,22 @@ def _reduce(scribe: _Scribe, node: Node) -> None:
 
 
 def _softmax(scribe: _Scribe, node: Node) -> None:
-    network, source = scribe.network, node.inputs[0]
-    axis, shape = node.attributes["axis"], network.shape(source)
-    slots, left = _without(scribe, source, (axis,))
-    one = tuple(1 if a == axis else size for a, size in enumerate(shape))
-    largest, total, share = (network.new(node.output, one) for _ in range(3))
+    source, result = node.inputs[0], node.output
+    slots, left = _without(scribe, source, (node.attributes["axis"],))
+    largest, powers, total, share = (
+        f"{result} {what}" for what in ("largest", "powers", "total", "share")
+    )
     value = scribe.read(source, slots)
-    scribe.write(largest, left, value, update="max=")
+    scribe.write(largest, left, value, update="max=", like=result)
     less = f"{value} - {scribe.read(largest, left)}"
     if node.operator == "LogSoftmaxAlong":
-        scribe.write(total, left, f"exp({less})", update="+=")
-        scribe.write(node.output, slots, f"{less} - log({scribe.read(total, left)})")
+        scribe.write(total, left, f"exp({less})", update="+=", like=result)
+        scribe.write(result, slots, f"{less} - log({scribe.read(total, left)})")
         return
-    powers = network.new(node.output, shape)
-    scribe.write(powers, slots, f"exp({less})")
-    scribe.write(total, left, scribe.read(powers, slots), update="+=")
-    scribe.write(share, left, f"1 / {scribe.read(total, left)}")
-    scribe.write(node.output, slots, f"{scribe.read(powers, slots)} * {scribe.read(share, left)}")
+    scribe.write(powers, slots, f"exp({less})", like=result)
+    scribe.write(total, left, scribe.read(powers, slots), update="+=", like=result)
+    scribe.write(share, left, f"1 / {scribe.read(total, left)}", like=result)
+    scribe.write(result, slots, f"{scribe.read(powers, slots)} * {scribe.read(share, left)}")
 
 
 def _product(scribe: _Scribe, node: Node) -> None:
@@ -263,7 +266,7 @@ def _product(scribe: _Scribe, node: Node) -> None:
     scribe.write(node.output, [*outer, rows, columns], f"{first} * {second}", update="+=")
 
 
-def _image(scribe: _Scribe, node: Node, sizes: Sequence[int]) -> tuple[Slots, str, str]:
+def _image(scribe: _Scribe, node: Node) -> tuple[Slots, str, str]:
     """The result's dimensions, and the subscripts of rows and columns under a window."""
     n, c, h, w = scribe.network.shape(node.output)
     steps = zip("hw", "rs", node.attributes["strides"], node.attributes["dilations"], strict=True)
@@ -278,7 +281,7 @@ def _times(factor: int, name: str) -> str:
 def _filter(scribe: _Scribe, node: Node) -> None:
     x, w = node.inputs
     shape, filters = scribe.network.shape(x), scribe.network.shape(w)
-    slots, rows, columns = _image(scribe, node, filters[2:])
+    slots, rows, columns = _image(scribe, node)
     height, width = (shape[2], rows), (shape[3], columns)
     window = [(filters[2], "r"), (filters[3], "s")]
     if node.attributes["depthwise"]:
@@ -292,7 +295,7 @@ def _filter(scribe: _Scribe, node: Node) -> None:
 
 def _window(scribe: _Scribe, node: Node) -> None:
     shape = scribe.network.shape(node.inputs[0])
-    slots, rows, columns = _image(scribe, node, node.attributes["kernel"])
+    slots, rows, columns = _image(scribe, node)
     image = scribe.read(node.inputs[0], [slots[0], slots[1], (shape[2], rows), (shape[3], columns)])
     scribe.write(node.output, slots, image, update=node.attributes["update"])
 

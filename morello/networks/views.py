@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import prod
 from operator import mul
 
-from morello.networks.network import Network, Node, without_ones
+from morello.networks.network import Network, Node, keeps_order, without_ones
 
 
 def sink_views(network: Network) -> None:
@@ -120,8 +120,7 @@ def _swapped(network: Network, permute: Node, order: Sequence[int]) -> Node:
     [source] = permute.inputs
     shape = network.shape(source)
     output = network.new(permute.output, [shape[axis] for axis in order])
-    moving = [axis for axis in order if shape[axis] != 1]
-    if moving == sorted(moving):
+    if keeps_order(shape, order):
         return replace(permute, operator="View", outputs=(output,), attributes={})
     return replace(permute, outputs=(output,), attributes={"order": tuple(order)})
 

@@ -61,7 +61,7 @@ def model_of(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
-def saved(model: onnx.ModelProto, directory: Path, name: str = "small") -> Path:
+def saved(model: onnx.ModelProto, directory: Path, name: str = "little") -> Path:
     """The file of a model."""
     path = directory / f"{name}.onnx"
     onnx.save(model, str(path))

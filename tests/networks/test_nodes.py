@@ -18,6 +18,12 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "a sum, broadcast": ("Add", {"x": X, "z": random(3, 1)}, {}, {}),
     "a number from the left": ("Sub", {"x": X}, {"b": np.float32(0.5)}, {}),
     "a negative number": ("Mul", {"x": X}, {"b": np.array([-2.5], np.float32)}, {}),
+    "a large whole number": (
+        "Add",
+        {"x": np.array([1, -5], np.int32)},
+        {"b": np.array(16777217, np.int32)},
+        {},
+    ),
     "the largest of three": ("Max", {"x": X, "z": random(4), "v": random(3, 1)}, {}, {}),
     "the least of one": ("Min", {"x": X}, {}, {}),
     "a choice": ("Clip", {"x": X}, {"a": np.float32(-0.5), "b": np.float32(0.25)}, {}),
@@ -239,4 +245,6 @@ def test_it_computes_what_onnx_says(case: str, tmp_path: Path) -> None:
     [result] = interpreted(read(model, tmp_path), inputs)
     [wanted] = expected(model, inputs)
     assert result.shape == wanted.shape
+    if np.issubdtype(wanted.dtype, np.integer):
+        assert (result == wanted).all()
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)

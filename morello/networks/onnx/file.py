@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from morello.codegen.c.names import identifier
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import suggestion
 from morello.networks.network import Network, Node, Value
@@ -61,12 +61,6 @@ def read_onnx(
         text = " ".join(str(error).split())[:200]
         raise MorelloError(f"'{path}' cannot be simplified: {text}") from error
     return _network(model, name or identifier(path.stem))
-
-
-def identifier(text: str) -> str:
-    """A name that C and specs can have, as near as possible to a text."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
-    return name if name and not name[0].isdigit() else f"n_{name}"
 
 
 def _fix_sizes(graph: GraphProto, sizes: dict[str, int], shapes: dict[str, Sequence[int]]) -> None:

@@ -8,8 +8,8 @@ from math import prod
 
 import numpy as np
 
+from morello.ir.numeric import Array
 from morello.networks.kinds import LOWEST, Rewrite, Translation
-from morello.networks.network import AnyData
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _convolution(t: Translation) -> str:
 
 
 def _correlated(
-    t: Translation, image: str, data: AnyData, result: Sequence[int], windows: _Windows
+    t: Translation, image: str, data: Array, result: Sequence[int], windows: _Windows
 ) -> str:
     """An image with filters of all of its channels."""
     shape, channels = t.shape(image), data.shape[1]
@@ -121,7 +121,7 @@ def _correlated(
 def _filtered(
     t: Translation,
     image: str,
-    data: AnyData,
+    data: Array,
     result: Sequence[int],
     windows: _Windows,
     *,
@@ -179,9 +179,9 @@ def _pool(t: Translation) -> str:
     return t.elementwise("{0} * {1}", reduced, t.constant(share.astype(np.float32)))
 
 
-def _counts(windows: _Windows, inside: Sequence[int], result: Sequence[int]) -> AnyData:
+def _counts(windows: _Windows, inside: Sequence[int], result: Sequence[int]) -> Array:
     """How many elements each window has that are no padding."""
-    counts: AnyData = np.ones((), np.int64)
+    counts: Array = np.ones((), np.int64)
     for axis, size in enumerate(result):
         own = windows.of([axis])
         places = np.add.outer(
