@@ -30,6 +30,7 @@ __all__ = [
     "Memo",
     "MismatchError",
     "MorelloError",
+    "MultiTargetKernel",
     "NoImplementationError",
     "PackedWeight",
     "Plan",
@@ -45,6 +46,7 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "compile",
+    "compile_for",
     "load",
     "load_definitions",
 ]
@@ -53,9 +55,10 @@ if TYPE_CHECKING:  # a type checker sees plain names, and that there are no othe
     from morello.building.spec import SpecBuilder
     from morello.building.tensors import Tensor
     from morello.building.values import Size
+    from morello.compiler import compile_for
     from morello.compiler import compile_spec as compile
     from morello.definitions import Definitions, load_definitions
-    from morello.kernel import Kernel, SearchStatistics
+    from morello.kernel import Kernel, MultiTargetKernel, SearchStatistics
     from morello.language.diagnostics import Diagnostic, DiagnosticsError
     from morello.language.source import Source
     from morello.memo.memo import Memo
@@ -87,6 +90,7 @@ else:
         "Measurement": ("runtime.autotune", "Measurement"),
         "Memo": ("memo.memo", "Memo"),
         "MismatchError": ("reference.compare", "MismatchError"),
+        "MultiTargetKernel": ("kernel", "MultiTargetKernel"),
         "NoImplementationError": ("search.planning.unimplemented", "NoImplementationError"),
         "PackedWeight": ("runtime.passing", "PackedWeight"),
         "Plan": ("report.plan", "Plan"),
@@ -100,6 +104,7 @@ else:
         "Timing": ("runtime.timing", "Timing"),
         "VerificationReport": ("verify.program", "VerificationReport"),
         "compile": ("compiler", "compile_spec"),
+        "compile_for": ("compiler", "compile_for"),
         "load": ("networks.loading", "load_network"),
         "load_definitions": ("definitions", "load_definitions"),
     }

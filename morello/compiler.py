@@ -19,10 +19,10 @@ from morello.codegen.goals import context_for, goal_specs
 from morello.definitions import Definitions, check_target_of, load_definitions
 from morello.errors import MorelloError, UsageError
 from morello.ir.goal import Goal
-from morello.ir.programs.emitted import EmitOptions
+from morello.ir.programs.emitted import ChoosingEmitter, EmitOptions
 from morello.ir.spec import Spec
 from morello.ir.target import Target
-from morello.kernel import Kernel, SearchStatistics
+from morello.kernel import Kernel, MultiTargetKernel, SearchStatistics
 from morello.language.diagnostics import Collector, suggestion
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
@@ -41,7 +41,15 @@ if TYPE_CHECKING:
 NATIVE = "native"
 """In the place of a target's name: the best one that this machine can run."""
 
-__all__ = ["Budget", "Kernel", "Progress", "SearchStatistics", "compile_spec"]
+__all__ = [
+    "Budget",
+    "Kernel",
+    "MultiTargetKernel",
+    "Progress",
+    "SearchStatistics",
+    "compile_for",
+    "compile_spec",
+]
 
 
 def compile_spec(
@@ -152,6 +160,69 @@ def compile_spec(
     return kernel
 
 
+def compile_for(
+    source: str | Path | Source | SpecBuilder,
+    targets: Sequence[str],
+    /,
+    *,
+    definitions: Definitions | None = None,
+    annotate: bool = False,
+    machine: Machine | None = None,
+    **options: Any,
+) -> MultiTargetKernel:
+    """Compile a spec for several targets, as one function that picks one of them when it is called.
+
+    The first call looks which of the targets the processor can run. All calls use the one of these
+    that goes furthest beyond what it inherits. The least demanding one is for every processor that
+    the file is compiled for.
+
+    Args:
+        source: As for `compile_spec`.
+        targets: Names of targets, in any order, all written by the same emitter.
+        definitions: As for `compile_spec`.
+        annotate: As for `compile_spec`.
+        machine: As for `compile_spec`.
+        options: ``spec``, ``defines``, ``progress``, ``memo``, ``budget`` and ``name``, as for
+            `compile_spec`.
+
+    Raises:
+        UsageError: As `compile_spec`; or the targets cannot share a file, with the reason.
+        MorelloError: As `compile_spec`.
+    """
+    for option in sorted({"measure", "pool", "target"} & {*options}):
+        raise UsageError(f"{option}= is for one target", help="morello.compile takes it")
+    if isinstance(targets, str) or not isinstance(targets, Sequence) or not targets:
+        raise UsageError(
+            f"targets={targets!r} is no list of names", help="pass a list, even of one"
+        )
+    definitions = definitions or load_definitions()
+    every = {t.name: t for t in (_named_target(definitions, name) for name in targets)}
+    chosen = sorted(every.values(), key=_preference, reverse=True)
+    emitter = definitions.emitters[chosen[0].emitter]
+    for target in chosen:
+        if target.emitter != chosen[0].emitter or not isinstance(emitter, ChoosingEmitter):
+            raise UsageError(
+                f"nothing writes one file for {' and '.join(t.name for t in chosen)}",
+                help="write a file for each, under names of their own",
+            )
+    assert isinstance(emitter, ChoosingEmitter)
+    emitter.check_choice(chosen)
+    kernels = [
+        compile_spec(
+            source,
+            target=target.name,
+            definitions=definitions,
+            annotate=annotate,
+            machine=machine,
+            **options,
+        )
+        for target in chosen
+    ]
+    emitted = emitter.emit_choice([k.program for k in kernels], EmitOptions(annotate))
+    _check_name(options.get("name"), emitted.name)
+    return MultiTargetKernel(kernels, emitted, machine)
+
+
 def _check_kinds(
     spec: object,
     defines: object,
@@ -234,17 +305,24 @@ def _source(given: str | Path | Source | SpecBuilder) -> Source:
 
 
 def _target(definitions: Definitions, name: str | None, goal: Goal) -> Target:
-    known: Sequence[str] = sorted(definitions.targets)
     if name is None:
+        known = ", ".join(sorted(definitions.targets))
         raise UsageError(
             f"'{goal.name}' names no target",
-            help=f"write 'target NAME' first in the file, or choose one: {', '.join(known)}",
+            help=f"write 'target NAME' first in the file, or choose one: {known}",
         )
+    return _named_target(definitions, name)
+
+
+def _named_target(definitions: Definitions, name: str) -> Target:
+    known: Sequence[str] = sorted(definitions.targets)
     if name == NATIVE:
         return native_target(definitions)
     if name not in definitions.targets:
         left_out = map(str, definitions.broken)
         help = "; ".join(filter(None, (suggestion(name, [*known, NATIVE]), *left_out)))
+        if "," in name:
+            help = "name one: only 'morello compile' and morello.compile_for take several"
         raise UsageError(f"there is no target '{name}'", help=help)
     return definitions.targets[name]
 
@@ -264,4 +342,9 @@ def native_target(definitions: Definitions) -> Target:
             "this machine can run none of the targets",
             help=f"there are: {', '.join(sorted(definitions.targets))}",
         )
-    return min(runnable, key=lambda t: (-len(t.lineage), t.name))
+    return min(runnable, key=_preference)
+
+
+def _preference(target: Target) -> tuple[int, str]:
+    """Orders targets, that first which goes furthest beyond what it inherits."""
+    return (-len(target.lineage), target.name)

@@ -1,34 +1,21 @@
-"""A compiled spec: C that can be read, called from numpy, verified, timed, and shown in a notebook.
-
-What runs a kernel (compiler drivers, the reference) is imported when one is run: to compile takes
-less time than that.
-"""
+"""A compiled spec: C to be read, called from numpy, verified, timed, and shown in a notebook."""
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from morello.codegen.goals import title
-from morello.errors import UsageError
 from morello.ir.goal import Goal
-from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
 from morello.ir.programs.tree import Program
 from morello.report.plan import Plan
-from morello.runtime.signature import AnyArray, Signature, argument_of, signature_of
+from morello.runtime.compiled import CompiledSpec
 from morello.search.planning.coarsening import Coarsening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from morello.runtime.autotune import Measurement
-    from morello.runtime.execution import Executable
-    from morello.runtime.library import BoundCall, CompiledFunction, Out, Passed
-    from morello.runtime.timing import Timing
     from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
 
@@ -54,12 +41,10 @@ class SearchStatistics:
         return self.families == 0
 
 
-class Kernel:
+class Kernel(CompiledSpec):
     """A compiled spec: C source, predicted cost, and, once called, a loaded function.
 
-    The C compiler runs at the first call that needs it. A kernel may be used from several threads
-    at once: every call has a workspace of its own, and the interpreter's lock is released while
-    it runs. What threads may not share is an array that one of them writes.
+    How it is called, bound, packed for and timed: see `morello.runtime.compiled`.
 
     Attributes:
         goal: What was asked for: tensors with all sizes known.
@@ -81,36 +66,12 @@ class Kernel:
         asked: Machine | None = None,
     ) -> None:
         """Kernels are made by `compile_spec`; ``asked`` is its ``machine``."""
-        self.goal = goal
+        super().__init__(goal, program, source, asked)
         self.program = program
         self.plan = plan
         self.statistics = statistics
         self.measurements: tuple[Measurement, ...] = ()
         self.verification: VerificationReport | None = None
-        self._source = source
-        self._asked = asked
-        self._building = threading.Lock()
-        self._function: CompiledFunction | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the C function."""
-        return self._source.name
-
-    @property
-    def source(self) -> str:
-        """The C file."""
-        return self._source.source
-
-    @property
-    def header(self) -> str:
-        """The header that declares the functions."""
-        return self._source.header
-
-    @property
-    def c_source(self) -> CSource:
-        """Source and header with the flags that they need."""
-        return self._source
 
     @property
     def cost(self) -> float:
@@ -121,98 +82,6 @@ class Kernel:
     def flushes_subnormals(self) -> bool:
         """Whether numbers below the smallest normal one may count as 0 on the way to the result."""
         return self.program.flushes
-
-    @cached_property
-    def signature(self) -> Signature:
-        """Arguments of the C function, with shapes, dtypes and layouts."""
-        return signature_of(self.program, self._source)
-
-    @cached_property
-    def machine(self) -> Machine:
-        """Where it is built and run: see `morello.runtime.machines.machine_for`."""
-        from morello.runtime.machines import machine_for  # noqa: PLC0415
-
-        return machine_for(self.program.target, self._asked)
-
-    @property
-    def function(self) -> CompiledFunction:
-        """The function, built and loaded by the first thread that asks; others wait for it.
-
-        Raises:
-            MorelloError: There is no C compiler, it fails, or this machine lacks instructions.
-            UsageError: It runs under a runner, and not in this process.
-        """
-        with self._building:
-            if self._function is None:
-                from morello.runtime.execution import build_function  # noqa: PLC0415
-
-                self._function = build_function(self._source, self.signature, self.machine)
-            return self._function
-
-    @contextmanager
-    def executable(self) -> Iterator[Executable]:
-        """What runs it: the function, or under a runner a program, until the block ends.
-
-        Raises:
-            MorelloError: As `function`.
-        """
-        if self.machine.is_here:
-            yield self.function
-            return
-        from morello.runtime.program import built_program  # noqa: PLC0415
-
-        with built_program(self._source, self.signature, machine=self.machine) as program:
-            yield program
-
-    def __call__(self, *inputs: Passed, out: Out | None = None) -> Any:
-        """Compute the outputs from numpy arrays.
-
-        Args:
-            inputs: Inputs and weights in the order of the spec, of exactly its dtypes, shapes and
-                layouts, or what `pack` gave. A weight that is an array is packed in every call.
-            out: Where to write: an array, or of several outputs a tuple or list of one for each, in
-                the order of the spec; by default new arrays.
-
-        Returns:
-            The output, or a tuple of them where the spec has several.
-
-        Raises:
-            UsageError: An argument does not fit, with what is wrong and what to do.
-        """
-        function = self._function or self.function  # without the lock, once it is there
-        return function(*inputs, out=out)
-
-    def bind(self, *inputs: Passed, out: Out | None = None) -> BoundCall:
-        """A call with these arguments, for many: it does no more than run the function.
-
-        Arguments and errors are those of a call. That looks at its arrays each time, this once.
-        Without ``out`` it has arrays of its own for the outputs, and writes them in every call.
-        """
-        return self.function.bind(*inputs, out=out)
-
-    def pack(self, name: str, values: AnyArray) -> Passed:
-        """What to pass for an argument, once for as many calls as one likes.
-
-        A weight is packed by the kernel's C code as the kernel wants it. Of any other argument it
-        is a copy, aligned and in the spec's layout; only for a layout with panels has that another
-        shape: see `morello.runtime.signature.ArgumentInfo.passed_shape`.
-
-        Raises:
-            UsageError: There is no such argument, or the array has another shape or dtype.
-            MorelloError: Where C code packs: as `function`.
-        """
-        argument = argument_of(self.signature, name)
-        if argument.passed_as_declared:
-            return argument.pack(values)
-        return self.function.pack(name, values)
-
-    def unpack(self, name: str, passed: Array) -> Array:
-        """What was passed for an argument, with the shape that the spec gives it.
-
-        Raises:
-            UsageError: There is no such argument, or the array cannot be passed for it.
-        """
-        return argument_of(self.signature, name).unpack(passed)
 
     def verify(self) -> VerificationReport:
         """Run the function on random and on nasty inputs and compare with the reference.
@@ -235,37 +104,6 @@ class Kernel:
                 flushes=self.flushes_subnormals,
             )
         return self.verification
-
-    def time(self, *, repeats: int = 21, warmup: int = 2, min_seconds: float = 0.002) -> Timing:
-        """Measure how many seconds a call takes, on random inputs, weights packed before.
-
-        Args:
-            repeats: Batches of calls that count.
-            warmup: Batches before those.
-            min_seconds: How long a batch takes at least; that makes its number of calls.
-
-        Raises:
-            UsageError: ``repeats`` is below 1, ``warmup`` below 0, or ``min_seconds`` not between 0
-                and 3,600; or one is no number.
-            MorelloError: As `function`; or it runs under a runner whose times do not count.
-        """
-        from morello.runtime.timing import time_functions  # noqa: PLC0415
-
-        self.machine.require_timing(f"'{self.name}'")
-        with self.executable() as function:
-            return time_functions(
-                {self.name: function},
-                self.random_arguments(),
-                repeats=repeats,
-                warmup=warmup,
-                min_seconds=min_seconds,
-            )[self.name]
-
-    def random_arguments(self) -> list[Array]:
-        """Arrays for all arguments of the function: random inputs, and outputs."""
-        from morello.runtime.execution import random_arguments  # noqa: PLC0415
-
-        return random_arguments(self.signature)
 
     def __repr__(self) -> str:
         """The function with its arguments, and for which target."""
@@ -296,14 +134,77 @@ class Kernel:
             self.measurements,
         )
 
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied: a loaded function belongs to its process."""
-        raise UsageError(
-            "a kernel cannot be pickled or copied",
-            help="compile it in each process: what was solved is in the memo",
-        )
+
+class MultiTargetKernel(CompiledSpec):
+    """A spec compiled for several targets, as one function that picks one of them.
+
+    It is called, bound, packed for and timed as a kernel is: see `morello.runtime.compiled`.
+
+    Attributes:
+        kernels: Those of the targets, the least demanding first.
+        verification: What the last `verify` found, by target.
+    """
+
+    def __init__(
+        self, kernels: Sequence[Kernel], source: CSource, asked: Machine | None = None
+    ) -> None:
+        """Made by `compile_for`; ``asked`` is its ``machine``."""
+        super().__init__(kernels[0].goal, kernels[0].program, source, asked)
+        self.kernels: Mapping[str, Kernel] = {k.program.target.name: k for k in kernels}
+        self.verification: Mapping[str, VerificationReport] = {}
 
     @property
-    def _declaration(self) -> str:
-        inputs = ", ".join(map(str, self.signature.inputs))
-        return f"{self.name}({inputs}) -> {', '.join(map(str, self.signature.outputs))}"
+    def chosen(self) -> str:
+        """The target whose functions are called in this process.
+
+        Raises:
+            MorelloError: As `function`.
+        """
+        return self.function.target or next(iter(self.kernels))
+
+    def lacking(self, target: str) -> list[str]:
+        """What the machine lacks for one of the targets.
+
+        Raises:
+            MorelloError: There is no compiler to ask.
+        """
+        source = self.kernels[target].c_source
+        return self.machine.lacks(source.flags, source.features)
+
+    def verify(self) -> Mapping[str, VerificationReport]:
+        """Run what each target has that the machine can run, and compare with the reference.
+
+        See `Kernel.verify`. What is found for each target is kept in ``verification``.
+
+        Raises:
+            MismatchError: A result is wrong; the target and the worst element are named.
+            MorelloError: An element is not written, or there is no C compiler, it fails, or the
+                machine runs none of them.
+        """
+        from morello.runtime.program import built_program  # noqa: PLC0415
+        from morello.verify.program import verify_function  # noqa: PLC0415
+
+        found = {}
+        with built_program(self._source, self.signature, machine=self.machine) as program:
+            for target, kernel in self.kernels.items():
+                if self.lacking(target):
+                    continue
+                found[target] = verify_function(
+                    self.goal,
+                    self.signature,
+                    program.forced(target),
+                    body=kernel.program.body,
+                    flushes=kernel.flushes_subnormals,
+                )
+        self.verification = found
+        return found
+
+    def __repr__(self) -> str:
+        """The function with its arguments, and for which targets."""
+        return f"<kernel {self._declaration} for {', '.join(self.kernels)}>"
+
+    def __str__(self) -> str:
+        """What it computes, and what it is predicted to cost on each target."""
+        width = max(map(len, self.kernels))
+        rows = [f"  {n:<{width}}  {k.cost:,.0f} cycles" for n, k in self.kernels.items()]
+        return "\n".join([self._declaration, *rows])

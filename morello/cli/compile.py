@@ -24,10 +24,16 @@ from morello.cli.outputs import (
     output_paths,
     write_together,
 )
-from morello.cli.request import Request, compile_request, statistics_json, statistics_text
+from morello.cli.request import (
+    Request,
+    compile_request,
+    compile_request_for,
+    statistics_json,
+    statistics_text,
+)
 from morello.cli.session import Session
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
-from morello.compiler import Kernel
+from morello.compiler import Kernel, MultiTargetKernel
 from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 
@@ -46,6 +52,7 @@ UNNAMED = ".morello-unnamed"
         "morello compile matmul.mspec -D M=100 -D N=64 -o build/ --verify",
         "morello compile matmul.mspec -t native --measure 8",
         "morello compile matmul.mspec -t native --measure 8 --from 256",
+        "morello compile matmul.mspec -t NAME,NAME,NAME",
         "morello compile matmul.mspec -D M=8 --name matmul_8",
         "morello compile - --target NAME < matmul.mspec",
     ),
@@ -104,6 +111,9 @@ def compile_(
 
     FILE is a .mspec file, or - for the standard input. Nothing is written unless all went well,
     and no file is overwritten that this program did not generate.
+
+    Several targets, with commas between them, give one function, which looks once at the processor
+    and calls the best of them.
     """
     if pool is not None and measure is None:
         raise UsageError("--from needs --measure", help="say how many to time: --measure 8")
@@ -116,9 +126,25 @@ def compile_(
         check_outputs(places, force=force)
         return places
 
+    asked = Request(**request)
+    targets = asked.target.split(",") if asked.target else []
+    if len(targets) > 1:
+        if measure is not None:
+            raise UsageError("--measure is for one target", help="name one: -t native")
+        several = compile_request_for(
+            session, asked, targets, annotate=annotate, name=name, before=check_places
+        )
+        places = check_places(several.name)
+        if verify:
+            several.verify()
+        write_together(
+            dict(zip(places, (marked(several.source), marked(several.header)), strict=True))
+        )
+        _show_several(session, several, places, verified=verify)
+        return
     kernel = compile_request(
         session,
-        Request(**request),
+        asked,
         annotate=annotate,
         measure=measure,
         pool=pool,
@@ -134,7 +160,7 @@ def compile_(
     if verify and measured is None:  # what was measured was verified
         kernel.verify()  # a program that is wrong is not written
     write_together(texts)
-    known = _known(kernel)
+    known = _known(kernel, kernel.verification)
     if session.json:
         _document(session, kernel, list(texts), known, measured)
         return
@@ -165,21 +191,24 @@ class _Known:
         return {"verified": True, "verification": details}
 
 
-def _known(kernel: Kernel) -> _Known:
-    """What the verification found, or what it takes to have one."""
-    if kernel.verification is not None:
-        return _Known(kernel.verification)
+def _known(kernel: Kernel, report: VerificationReport | None, *, tried: bool = False) -> _Known:
+    """What the verification found, or what it takes to have one.
+
+    ``tried``: it was asked for, and left out what its machine cannot run.
+    """
+    if report is not None:
+        return _Known(report)
     source, advice = kernel.c_source, "add --verify to run it against the reference"
     try:
         machine = kernel.machine
-        if not machine.is_here:
+        if not machine.is_here and not tried:
             return _Known(None, f"{advice} under {machine}")
         lacking = machine.lacks(source.flags, source.features)
     except MorelloError:  # nobody to ask
         lacking = []
     if lacking:
-        names = ", ".join(lacking)
-        advice = f"this processor lacks {names}; add --verify on one that has them, or --run"
+        names, who = ", ".join(lacking), "this processor" if machine.is_here else str(machine)
+        advice = f"{who} lacks {names}; add --verify on one that has them, or --run"
     return _Known(None, advice)
 
 
@@ -207,3 +236,26 @@ def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], known: _Kn
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
     session.say(statistics_text(kernel))
     session.say(str(known))
+
+
+def _show_several(
+    session: Session, several: MultiTargetKernel, paths: Sequence[Path], *, verified: bool
+) -> None:
+    """What was written for several targets, and what is known of each."""
+    known = {
+        target: _known(kernel, several.verification.get(target), tried=verified)
+        for target, kernel in several.kernels.items()
+    }
+    if session.json:
+        rows = [
+            {"target": n, "cycles": k.cost, **known[n].to_json(), **statistics_json(k)}
+            for n, k in several.kernels.items()
+        ]
+        files = [str(path) for path in paths]
+        session.document({"name": several.name, "files": files, "targets": rows})
+        return
+    *first, last = map(str, paths)
+    session.say(f"wrote {', '.join(first)} and {last}, for the best of these that there is:")
+    for name, kernel in several.kernels.items():
+        session.say(f"{name}: {kernel.cost:,.0f} cycles predicted; {statistics_text(kernel)}")
+        session.say(f"  {known[name]}")

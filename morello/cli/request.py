@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import click
 
@@ -12,7 +14,16 @@ from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.cli.tables import require_known
-from morello.compiler import NATIVE, Budget, Kernel, Progress, compile_spec, native_target
+from morello.compiler import (
+    NATIVE,
+    Budget,
+    Kernel,
+    MultiTargetKernel,
+    Progress,
+    compile_for,
+    compile_spec,
+    native_target,
+)
 from morello.definitions import Definitions, load_definitions
 from morello.definitions.project_files import named_sources, project_sources
 from morello.errors import MorelloError
@@ -88,6 +99,39 @@ def compile_request(
     ask it for what they are to show. ``before`` is called ahead of the search, with the name that
     the function will have, or none where the text leaves that open.
     """
+    with _compiling(session, request, annotate, name, memo, before) as (source, options):
+        kernel = compile_spec(source, target=request.target, measure=measure, pool=pool, **options)
+    _warn_if_coarse(session, kernel)
+    return kernel
+
+
+def compile_request_for(
+    session: Session,
+    request: Request,
+    targets: Sequence[str],
+    *,
+    annotate: bool = False,
+    name: str | None = None,
+    before: Callable[[str | None], object] | None = None,
+) -> MultiTargetKernel:
+    """The same for several targets, as one function."""
+    with _compiling(session, request, annotate, name, None, before) as (source, options):
+        kernel = compile_for(source, targets, **options)
+    for one in kernel.kernels.values():
+        _warn_if_coarse(session, one)
+    return kernel
+
+
+@contextmanager
+def _compiling(
+    session: Session,
+    request: Request,
+    annotate: bool,
+    name: str | None,
+    memo: Memo | None,
+    before: Callable[[str | None], object] | None,
+) -> Iterator[tuple[Source, dict[str, Any]]]:
+    """The text, and what any compile of it is given, while a progress bar is shown."""
     source = read_source(request.file)
     definitions = definitions_for(session)
     if before is not None:
@@ -96,24 +140,25 @@ def compile_request(
         memo = open_memo(session, request.memo, off=request.no_memo)
         click.get_current_context().call_on_close(memo.close)
     with ProgressBar(lambda: session.err) as progress:
-        kernel = compile_spec(
+        yield (
             source,
-            spec=request.spec,
-            defines=request.defines,
-            target=request.target,
-            definitions=definitions,
-            progress=progress,
-            annotate=annotate,
-            memo=memo,
-            budget=request.budget,
-            measure=measure,
-            pool=pool,
-            name=name,
-            machine=session.machine,
+            {
+                "spec": request.spec,
+                "defines": request.defines,
+                "definitions": definitions,
+                "progress": progress,
+                "annotate": annotate,
+                "memo": memo,
+                "budget": request.budget,
+                "name": name,
+                "machine": session.machine,
+            },
         )
+
+
+def _warn_if_coarse(session: Session, kernel: Kernel) -> None:
     if kernel.statistics.coarsening is not None:
         session.warn(f"the search was {kernel.statistics.coarsening}")
-    return kernel
 
 
 def _only_spec(source: Source) -> str | None:

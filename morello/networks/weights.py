@@ -46,9 +46,7 @@ class Weights:
         argument = kernel.signature.arguments[place]
         own = hashlib.sha256(kernel.source.encode()).digest()  # another program packs otherwise
         key = b"".join((_digest(data), own, b" %d" % place))
-        return self._place(
-            key, argument.packed.bytes, lambda own: _packed(own, kernel, place, data)
-        )
+        return self._place(key, argument.taken_bytes, lambda own: _packed(own, kernel, place, data))
 
     def _place(self, key: bytes, size: int, make: Make) -> int:
         if key not in self._sections:

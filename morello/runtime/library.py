@@ -80,9 +80,19 @@ class CompiledFunction:
             for a in signature.arguments
             if a.packing is not None
         }
+        self._target = getattr(library, f"{signature.name}_target", None)
         self._local = threading.local()
         self._passing = Passing(signature)
         self._inputs, self._outputs = signature.inputs, signature.outputs
+
+    @property
+    def target(self) -> str | None:
+        """Which of several targets it calls; none where it was compiled for one."""
+        if self._target is None:
+            return None
+        self._target.restype = ctypes.c_char_p
+        name: bytes = self._target()
+        return name.decode()
 
     def __call__(self, *inputs: Passed, out: Out | None = None) -> Any:
         """Compute the outputs.
@@ -148,7 +158,7 @@ class CompiledFunction:
         return passed if argument.passed_as_declared else self._packed(argument, passed)
 
     def _packed(self, argument: ArgumentInfo, passed: Array) -> PackedWeight:
-        memory = aligned_bytes(argument.packed.bytes)
+        memory = aligned_bytes(argument.taken_bytes)
         pack = self._packers[argument.name]
         pack(address_of(passed), address_of(memory), self._workspace())
         return PackedWeight(self.signature.name, argument, memory)

@@ -79,14 +79,14 @@ def _template() -> jinja2.Template:
 
 
 def _argument(argument: ArgumentInfo) -> dict[str, str]:
-    packed = argument.packed
+    packing = argument.packing
     return {
         "name": argument.name,
         "role": argument.role,
         "dtype": str(argument.dtype),
         "shape": " x ".join(map(str, argument.shape)) or "scalar",
         "layout": str(argument.layout),
-        "packed": "" if argument.passed_as_declared else f"{packed.dtype}, {packed.layout}",
+        "packed": packing.form if packing and not packing.copies else "",
     }
 
 

@@ -28,8 +28,9 @@ class PackedWeight:
     memory: Array
 
     def __repr__(self) -> str:
-        name, layout = self.argument.name, self.argument.packed.layout
-        return f"<weight '{name}' of '{self.function}', {layout}, {self.memory.size} bytes>"
+        name, packing = self.argument.name, self.argument.packing
+        form = f", {packing.form}" if packing else ""
+        return f"<weight '{name}' of '{self.function}'{form}, {self.memory.size} bytes>"
 
 
 class Passing:
@@ -41,7 +42,7 @@ class Passing:
     def __init__(self, signature: Signature) -> None:
         self._fitting = tuple(map(_fitting, signature.arguments))
         places = range(len(signature.arguments))
-        size = [a.packed.bytes for a in signature.arguments]
+        size = [a.taken_bytes for a in signature.arguments]
         outputs = [p for p in places if signature.arguments[p].role == "output"]
         self._outputs = [(p, size[p], [(o, size[o]) for o in places if o != p]) for p in outputs]
 

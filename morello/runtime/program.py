@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,9 @@ REPORT_LINES = 40
 
 SHELL_STATUS = 128
 """What shells, and scripts that run programs, add to the number of a signal."""
+
+FORCED_TARGET = "MORELLO_TARGET"
+"""The variable of the environment that functions for several targets ask which one to call."""
 
 PROGRAM = "program"
 """Its file's name."""
@@ -157,6 +160,11 @@ class BuiltProgram:
     machine: Machine
     directory: Path
     timeout: float
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def forced(self, target: str) -> BuiltProgram:
+        """The same, of functions for several targets with that one's."""
+        return replace(self, environment={FORCED_TARGET: target})
 
     def results(self, *inputs: object, out: Sequence[Array] | None = None) -> tuple[Array, ...]:
         """Run it.
@@ -238,7 +246,7 @@ class BuiltProgram:
             self.machine.running(self.directory / PROGRAM, *words),
             timeout=self.timeout,
             directory=self.directory,
-            environment=SANITIZER_OPTIONS,
+            environment={**SANITIZER_OPTIONS, **self.environment},
         )
         if done.status != 0:
             raise _failed(self.signature.name, done)
@@ -331,7 +339,7 @@ def _pack(own: str, position: int, argument: ArgumentInfo) -> str:
     declared, packed = f"{own}arguments[{position}]", f"{own}packed[{position}]"
     if argument.packing is None:
         return f"{packed} = {declared};"
-    block, pack = f"{own}reserve({argument.packed.bytes}, 8)", argument.packing.function
+    block, pack = f"{own}reserve({argument.taken_bytes}, 8)", argument.packing.function
     return f"{packed} = {block};\n  {pack}({declared}, {packed}, {own}workspace);"
 
 

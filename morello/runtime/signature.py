@@ -10,7 +10,7 @@ Arrays of other libraries in the processor's memory are taken where they lie, by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from mmap import PAGESIZE
 from typing import Any, Protocol
 
@@ -21,8 +21,8 @@ from morello.ir.arrays import from_memory, to_memory
 from morello.ir.dtypes import DType
 from morello.ir.layout import Layout, Order, row_major
 from morello.ir.numeric import Array
-from morello.ir.programs.emitted import CSource
-from morello.ir.programs.tree import Program, Tensor
+from morello.ir.programs.emitted import CSource, EmittedPacking
+from morello.ir.programs.tree import Program
 from morello.language.diagnostics import suggestion
 from morello.toolchain.addresses import address_of
 
@@ -47,19 +47,10 @@ AnyArray = Array | SupportsDLPack
 
 
 @dataclass(frozen=True, slots=True)
-class PackingInfo:
-    """What the function takes of a weight, and the C function that makes it."""
-
-    function: str
-    dtype: DType
-    layout: Layout
-
-
-@dataclass(frozen=True, slots=True)
 class ArgumentInfo:
     """One argument: a whole tensor. ``role`` is ``input``, ``weight`` or ``output``.
 
-    ``packing``: that of a weight, absent for other arguments.
+    ``packing``: what makes that which the function takes of a weight; other arguments have none.
     """
 
     name: str
@@ -67,25 +58,22 @@ class ArgumentInfo:
     dtype: DType
     shape: tuple[int, ...]
     layout: Layout
-    packing: PackingInfo | None = None
-
-    @property
-    def packed(self) -> ArgumentInfo:
-        """What the function takes: a weight as it is packed, any other argument itself."""
-        if self.packing is None:
-            return self
-        return replace(self, dtype=self.packing.dtype, layout=self.packing.layout, packing=None)
+    packing: EmittedPacking | None = None
 
     @property
     def passed_as_declared(self) -> bool:
         """Whether no code has to pack it."""
-        packing = self.packing
-        return packing is None or (packing.dtype, packing.layout) == (self.dtype, self.layout)
+        return self.packing is None or self.packing.copies
 
     @property
     def bytes(self) -> int:
         """Bytes that it takes, with what fills up panels."""
         return self.layout.elements(self.shape) * self.dtype.bytes
+
+    @property
+    def taken_bytes(self) -> int:
+        """Bytes that the function takes for it: of a weight, what packing writes."""
+        return self.bytes if self.packing is None else self.packing.bytes
 
     @property
     def passed_shape(self) -> tuple[int, ...]:
@@ -152,13 +140,7 @@ class Signature:
 
 def signature_of(program: Program, source: CSource) -> Signature:
     """Signature of the function that was emitted for a program."""
-    packed = {p.weight: p.packed for p in program.packings}
-    functions = iter(source.packing_functions)
-
-    def packing(weight: Tensor) -> PackingInfo:
-        taken = packed.get(weight, weight)
-        return PackingInfo(next(functions), taken.dtype, taken.layout)
-
+    packings = iter(source.packings)
     arguments = (
         ArgumentInfo(
             t.name,
@@ -166,7 +148,7 @@ def signature_of(program: Program, source: CSource) -> Signature:
             t.dtype,
             t.shape,
             t.layout,
-            packing(t) if t.role == "weight" else None,
+            next(packings) if t.role == "weight" else None,
         )
         for t in program.arguments
     )

@@ -13,6 +13,7 @@ from morello.cli.outputs import MARK
 from morello.definitions import Definitions
 from morello.toolchain.machine import Machine
 from tests.cli.conftest import SMALL, Run
+from tests.machines import needed, old_processor
 
 pytestmark = pytest.mark.usefixtures("_known_small_spec")
 
@@ -381,3 +382,54 @@ def test_a_wrong_rule_is_caught_and_nothing_is_written(run: Run, target: str) ->
     assert "error" in result.stderr
     assert "internal" not in result.stderr
     assert _written() == set()
+
+
+class TestSeveralTargets:
+    """``-t one,two``: one function, and what is known of each target."""
+
+    def test_it_writes_one_file(self, run: Run, small_spec: Path) -> None:
+        result = run("compile", small_spec, "-t", "c.scalar,x86.scalar", "--verify")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert _written() == {"product.c", "product.h"}
+        assert "product_target(void)" in Path("product.h").read_text()
+        first, *lines = result.stdout.splitlines()
+        assert first == "wrote product.c and product.h, for the best of these that there is:"
+        assert re.match(r"c\.scalar: [\d,]+ cycles predicted; ", lines[0])
+        assert lines[1].startswith("  verified: equal to the reference")
+        assert lines[2].startswith("x86.scalar: ")
+
+    def test_as_a_document(self, run: Run, small_spec: Path) -> None:
+        result = run("compile", small_spec, "-t", "c.scalar,x86.scalar", "--name", "f", "--json")
+        document = json.loads(result.stdout)
+        assert (document["name"], document["files"]) == ("f", ["f.c", "f.h"])
+        assert [row["target"] for row in document["targets"]] == ["c.scalar", "x86.scalar"]
+        assert [row["verified"] for row in document["targets"]] == [False, False]
+        assert all(row["cycles"] > 0 for row in document["targets"])
+
+    def test_what_the_runner_cannot_run_is_said(self, run: Run, small_spec: Path) -> None:
+        machine = needed(old_processor("Nehalem"))
+        options = ("-t", "x86.avx2,c.scalar", "--verify", "--run", str(machine.runner))
+        lines = run("compile", small_spec, *options).stdout.splitlines()
+        assert lines[2].startswith("  verified: ")
+        assert re.search(r"not verified: '.* -cpu Nehalem' lacks avx2, fma", lines[4])
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("-t", "c.scalar,x86.scalar", "--measure", "2"), "--measure is for one target"),
+            (("-t", "c.scalar,"), "there is no target ''"),
+            (("-t", "c.scalar,x86.sclar"), "there is no target 'x86.sclar'"),
+        ],
+    )
+    def test_what_cannot_be(
+        self, run: Run, small_spec: Path, options: tuple[str, ...], message: str
+    ) -> None:
+        result = run("compile", small_spec, *options)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert not _written()
+
+    def test_other_commands_take_one(self, run: Run, small_spec: Path) -> None:
+        result = run("bench", small_spec, "-t", "c.scalar,x86.scalar")
+        assert result.exit_code == 2
+        assert "only 'morello compile' and morello.compile_for take several" in result.stderr

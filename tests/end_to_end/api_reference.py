@@ -46,13 +46,17 @@ def _entry(name: str, item: Any) -> str:
 
 
 def _members(item: Any) -> Iterator[str]:
-    """Fields and public members that a class has of its own; constructors are not called."""
+    """Fields and public members of a class, also of its bases; constructors are not called."""
     if not inspect.isclass(item):
         return
     fields = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
     rows = [f"* `{field.name}: {field.type}`" for field in fields if field.name != "builder"]
     rows += [f"* `{name}`: {text}" for name, text in _section(item, "Attributes")]
-    for name, member in vars(item).items():
+    members: dict[str, Any] = {}
+    for base in [item] if _is_error(item) else reversed(item.__mro__):
+        if base.__module__.startswith("morello."):
+            members |= vars(base)
+    for name, member in members.items():
         if name.startswith("_") and name != "__call__":
             continue
         shown = name if name == "__call__" else f".{name}"

@@ -18,6 +18,7 @@ import morello
 from morello.definitions import Definitions, load_definitions
 from morello.ir.target import Level, Target
 from morello.memo.memo import Memo
+from morello.runtime.compiled import CompiledSpec
 from morello.toolchain.compilers import Compiler, describe
 from morello.toolchain.machine import Machine
 
@@ -298,7 +299,7 @@ def compiler(kind: str) -> Compiler:
     return describe((compilers()[kind],))
 
 
-def small_inputs(kernel: morello.Kernel) -> list[Array]:
+def small_inputs(kernel: CompiledSpec) -> list[Array]:
     """Small integers, so that every order of summation is exact."""
     rng = np.random.default_rng(1)
     arrays = []

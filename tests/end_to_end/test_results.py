@@ -178,9 +178,8 @@ def test_it_writes_where_it_is_told(case: tuple[morello.Kernel, Expected]) -> No
 def test_long_panels_of_a_weight_are_spread() -> None:
     """They are 8 pages long; the case above would compute the same without a gap."""
     kernel = compiled(*CASES["a weight in long panels"][:3])
-    (weight,) = (a for a in kernel.signature.inputs if a.packing)
-    assert weight.packing is not None
-    assert weight.packing.layout == Layout((0, 1), 16, gap=64)
+    (packing,) = kernel.program.packings
+    assert packing.packed.layout == Layout((0, 1), 16, gap=64)
 
 
 @pytest.mark.slow

@@ -191,7 +191,7 @@ int main(int argc, char **argv) {
 def driver(signature: Signature) -> str:
     """Two threads that call a function at once, on the same inputs; with one workspace if asked."""
     inputs, outputs = signature.inputs, signature.outputs
-    blocks = [f"d_inputs[{i}] = d_block({a.packed.bytes});" for i, a in enumerate(inputs)]
+    blocks = [f"d_inputs[{i}] = d_block({a.taken_bytes});" for i, a in enumerate(inputs)]
     own = [f"void *const out_{i} = d_block({a.bytes});" for i, a in enumerate(outputs)]
     passed = [f"d_inputs[{i}]" for i in range(len(inputs))]
     passed += [f"out_{i}" for i in range(len(outputs))]

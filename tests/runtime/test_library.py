@@ -17,7 +17,7 @@ import pytest
 from morello.errors import MorelloError, UsageError
 from morello.ir.dtypes import DTYPES, F32, DType
 from morello.ir.layout import Layout
-from morello.ir.programs.emitted import CSource
+from morello.ir.programs.emitted import CSource, EmittedPacking
 from morello.ir.programs.tree import Block, Packing, Program, Tensor
 from morello.ir.target import Target
 from morello.runtime.driver import repeat_driver
@@ -27,7 +27,6 @@ from morello.runtime.signature import (
     ALIGNMENT,
     PROCESSOR,
     ArgumentInfo,
-    PackingInfo,
     Signature,
     allocate,
     check_argument,
@@ -421,8 +420,8 @@ def test_signatures_come_from_programs() -> None:
     target = Target("t", "", (), "", (), 0, (), (), (), {}, {}, {}, ())
     packings = (Packing(weight, packed, Block(())),)
     program = Program("double", tensors, Block(()), 1, target, "", packings)
-    signature = signature_of(program, CSource("double_", "", "", (), 128, ("pack",)))
-    packing = PackingInfo("pack", F32, Layout((0, 1), 2))
+    packing = EmittedPacking("pack", 32, "f32, panels 2", copies=False)
+    signature = signature_of(program, CSource("double_", "", "", (), 128, (packing,)))
     assert signature == Signature(
         "double_",
         (
@@ -434,5 +433,5 @@ def test_signatures_come_from_programs() -> None:
     assert [a.name for a in signature.inputs] == ["a"]
     assert [a.name for a in signature.outputs] == ["c"]
     assert [a.bytes for a in signature.arguments] == [24, 16]
-    assert [a.packed.bytes for a in signature.arguments] == [32, 16]
+    assert [a.taken_bytes for a in signature.arguments] == [32, 16]
     assert [a.passed_as_declared for a in signature.arguments] == [False, True]

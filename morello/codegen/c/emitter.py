@@ -1,33 +1,54 @@
-"""A whole program as a C source and a header: signatures, workspace, what the header says."""
+"""A C source and a header: of one program, or of those of several targets, one of which is called.
+
+The second looks at the processor when it is first called. Each target's part of the file is
+compiled with what that target has more than the first one (attributes of functions, set by
+pragmas), so that the file needs the flags of the first alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain
+from types import MappingProxyType
+from typing import Any
 
 import jinja2
 
+from morello.codegen.c.function import (
+    CFunction,
+    Packer,
+    Parameter,
+    parameters_of,
+    scope_of,
+    write_function,
+)
 from morello.codegen.c.names import unique
-from morello.codegen.c.packing import PackingFunction, packing_functions
 from morello.codegen.c.scope import CScope
 from morello.codegen.c.statements import (
     THREAD_INDEX,
     StatementWriter,
-    comment,
     comment_text,
-    is_parallel,
     layout_in_words,
-    workspace_extent,
 )
-from morello.ir.functions import Function, needed
-from morello.ir.programs.emitted import CSource, EmitOptions
+from morello.errors import UsageError
+from morello.ir.programs.emitted import CSource, EmitOptions, EmittedPacking
 from morello.ir.programs.tree import Program, Tensor
+from morello.ir.target import Target
 from morello.plugins.templates import compile_template
 
 STANDARD = "-std=c11"
 """What is written is C11; compilers allow more without, and their headers then define more."""
+
+OPENMP = "-fopenmp"
+
+FEATURE = re.compile(r"-m(?!no-)([\w.-]+)")
+"""A flag that a function's attribute can stand for, and ``__builtin_cpu_supports`` asks about."""
+
+AS_CHOSEN = "as the chosen target takes it"
 
 
 class CEmitter:
@@ -40,47 +61,99 @@ class CEmitter:
             MorelloError: if the program is partial or malformed, a kernel's template fails, or
                 the target lacks a primitive.
         """
-        writer = StatementWriter(program, options)
-        name = unique(program.name, set(program.target.functions))
-        taken_names = frozenset({name, *program.target.functions})
-        packers = tuple(packing_functions(program, name, taken_names, options))
-        packed = {packer.weight: packer.packed for packer in packers}
-        taken = [packed.get(tensor, tensor) for tensor in program.arguments]
-        scope = CScope(taken=taken_names)
-        for tensor in taken:
-            scope = scope.with_memory(tensor)
-        body = writer.write(program.body, scope)
-        extents = (workspace_extent(program.body, options, 0), *(p.workspace for p in packers))
-        workspace = max(extents)
-        parallel = is_parallel(program.body)
-        restrict = f"MORELLO_{name}_RESTRICT"
-        flags = (*program.target.flags, *(("-fopenmp",) if parallel else ()))
-        context = {
-            "name": name,
-            "title": comment_text(program.title),
-            "target": program.target,
-            "headers": _headers(program, packers),
-            "table": _table(taken, scope),
-            "names": ", ".join(scope.name_of(t) for t in taken),
-            "parameters": _parameters(taken, writer, scope, "restrict"),
-            "declared": _parameters(taken, writer, scope, restrict),
-            "restrict": restrict,
-            "body": body,
-            "needs": extents[0],
-            "workspace": workspace,
-            "packers": [_packer(p, writer) for p in packers],
-            "threads": program.threads if parallel else 1,
-            "flushes": program.flushes,
-            "flags": " ".join((STANDARD, *flags)),
-            "functions": _functions(program, body, packers, options),
-            "thread_index": any(THREAD_INDEX in line for line in body),
-        }
-        source = _template("source.c.jinja").render(context)
-        header = _template("header.h.jinja").render(context)
-        packing = tuple(p.name for p in packers)
-        return CSource(
-            name, source, header, flags, workspace, packing, features=program.target.features
+        name, taken = _name([program])
+        function = write_function(program, name, taken, options)
+        table = _table(function.taken, scope_of(function.taken, {name, *taken}))
+        packers = [_packer(packer.function.name, [packer]) for packer in function.packers]
+        variants = [_variant(function, options)]
+        return _rendered(
+            name, [function], variants, function.parameters, packers, table, choosing=False
         )
+
+    def check_choice(self, targets: Sequence[Target]) -> None:
+        """Demand that attributes of functions say what each target has beyond the first."""
+        first, *others = targets
+        for target in others:
+            beyond = _whole_file(target, first)
+            if beyond:
+                common = next((n for n in reversed(target.lineage) if n in first.lineage), None)
+                more = f"add one that both extend, {common}, or " if common else ""
+                raise UsageError(
+                    f"{first.name} and {target.name} cannot share a file: {', '.join(beyond)} is "
+                    "for a whole file",
+                    help=f"{more}write a file for each, under names of their own",
+                )
+
+    def emit_choice(self, programs: Sequence[Program], options: EmitOptions) -> CSource:
+        """The same computation for several targets; see `ChoosingEmitter`."""
+        first = programs[0].target
+        name, taken = _name(programs)
+        functions: list[CFunction] = []
+        for program in programs:
+            own = unique(f"{name}_{_identifier(program.target)}", {name, *taken})
+            taken = {own, *taken}
+            functions.append(write_function(program, own, {name, *taken}, options))
+        # As the spec declares them: what is packed differs between targets.
+        arguments = programs[0].arguments
+        writer, scope = StatementWriter(programs[0], options), scope_of(arguments, {name, *taken})
+        parameters = tuple(
+            replace(parameter, type=_common(f.parameters[i].type for f in functions))
+            for i, parameter in enumerate(parameters_of(arguments, writer, scope))
+        )
+        packers = [
+            _packer(f"{name}_pack_{row[0].function.source}", row)
+            for row in zip(*(f.packers for f in functions), strict=True)
+        ]
+        table = _table(arguments, scope, {p["source"].name: p["name"] for p in packers})
+        variants = [_variant(f, options, first) for f in functions]
+        return _rendered(name, functions, variants, parameters, packers, table, choosing=True)
+
+
+def _rendered(
+    name: str,
+    functions: Sequence[CFunction],
+    variants: Sequence[dict[str, object]],
+    parameters: Sequence[Parameter],
+    packers: Sequence[dict[str, Any]],
+    table: Sequence[str],
+    *,
+    choosing: bool,
+) -> CSource:
+    """The files. ``choosing``: each variant is called by a function that picks one of them."""
+    targets = [f.program.target for f in functions]
+    workspace = max(f.whole_workspace for f in functions)
+    parallel = any(f.parallel for f in functions)
+    restrict = f"MORELLO_{name}_RESTRICT"
+    flags = (*targets[0].flags, *((OPENMP,) if parallel else ()))
+    context = {
+        "name": name,
+        "title": comment_text(functions[0].program.title),
+        "targets": [t.name for t in targets],
+        "choosing": choosing,
+        "headers": _headers(functions, ["stdatomic.h", "string.h"] if choosing else []),
+        "table": table,
+        "names": ", ".join(p.name for p in parameters),
+        "parameters": _declared(parameters, "restrict"),
+        "declared": _declared(parameters, restrict),
+        "restrict": restrict,
+        "workspace": workspace,
+        "packers": packers,
+        "threads": max(f.threads for f in functions),
+        "parallel": parallel,
+        "flushes": any(f.program.flushes for f in functions),
+        "flags": " ".join((STANDARD, *flags)),
+        "variants": variants,
+        "thread_index": any(THREAD_INDEX in line for f in functions for line in f.body),
+    }
+    return CSource(
+        name,
+        _template("source.c.jinja").render(context),
+        _template("header.h.jinja").render(context),
+        flags,
+        workspace,
+        tuple(p["emitted"] for p in packers),
+        features=targets[0].features,
+    )
 
 
 @cache
@@ -89,69 +162,112 @@ def _template(name: str) -> jinja2.Template:
     return compile_template(text, keep_trailing_newline=True)
 
 
-def _parameters(
-    tensors: Sequence[Tensor], writer: StatementWriter, scope: CScope, restrict: str
-) -> str:
+def _name(programs: Iterable[Program]) -> tuple[str, Set[str]]:
+    """The function's name, and those that targets take."""
+    taken = set(chain.from_iterable(program.target.functions for program in programs))
+    return unique(next(iter(programs)).name, taken), taken
+
+
+def _identifier(target: Target) -> str:
+    """A target's name, as a part of names in C."""
+    return re.sub(r"\W", "_", target.name)
+
+
+def _common(types: Iterable[str]) -> str:
+    """The type of a parameter that is passed on to parameters of these types."""
+    found = set(types)
+    return found.pop() if len(found) == 1 else "void"
+
+
+def _attributes(target: Target, first: Target) -> list[str]:
+    """What a target's functions may use beyond the first one's, as attributes say it."""
+    return [
+        match[1]
+        for flag in target.flags
+        if flag not in first.flags and (match := FEATURE.fullmatch(flag))
+    ]
+
+
+def _whole_file(target: Target, first: Target) -> list[str]:
+    """What two targets differ in, and no attribute of a function says."""
+    return [
+        *(f for f in target.flags if f not in first.flags and not FEATURE.fullmatch(f)),
+        *(f for f in first.flags if f not in target.flags),
+        *(f for f in target.features if f not in first.features),
+    ]
+
+
+def _packer(name: str, of: Sequence[Packer]) -> dict[str, Any]:
+    """What the templates say of the packing function of a weight, for one target or several."""
+    made = [packer.emitted for packer in of]
+    form, *others = dict.fromkeys(packing.form for packing in made)
+    return {
+        "name": name,
+        "source": of[0].source,
+        "target": replace(of[0].target, type=_common(p.target.type for p in of)),
+        "before": of[0].before,
+        "after": AS_CHOSEN if others else of[0].after,
+        "emitted": EmittedPacking(
+            name,
+            max(packing.bytes for packing in made),
+            AS_CHOSEN if others else form,
+            all(packing.copies for packing in made),
+        ),
+    }
+
+
+def _variant(
+    function: CFunction, options: EmitOptions, first: Target | None = None
+) -> dict[str, object]:
+    """What the template says of one target's functions; ``first``: the target of the whole file."""
+    suffix = "" if first is None else f"_{_identifier(function.program.target)}"
+    attributes = [] if first is None else _attributes(function.program.target, first)
+    return {
+        "name": function.name,
+        "target": function.program.target.name,
+        "attributes": attributes,
+        "runs": " &&\n            ".join(f'__builtin_cpu_supports("{a}")' for a in attributes)
+        or "1",
+        "helpers": function.helpers(options, suffix),
+        "packers": [
+            {
+                "name": p.function.name,
+                "source": p.source,
+                "target": p.target,
+                "workspace": p.function.workspace,
+                "body": function.suffixed(p.function.body, suffix),
+            }
+            for p in function.packers
+        ],
+        "parameters": _declared(function.parameters, "restrict"),
+        "needs": function.workspace,
+        "body": function.suffixed(function.body, suffix),
+    }
+
+
+def _declared(parameters: Sequence[Parameter], restrict: str) -> str:
     """Parameters of the function, one a line where they are many; ``restrict`` as it is written."""
-    parts = []
-    for tensor in tensors:
-        const = "" if tensor.role == "output" else "const "
-        parts.append(f"{const}{writer.c_type(tensor.dtype)} *{restrict} {scope.name_of(tensor)}")
+    parts = [parameter.declared(restrict) for parameter in parameters]
     return ",\n    ".join(parts) if len(parts) > 3 else ", ".join(parts)
 
 
-def _table(tensors: Sequence[Tensor], scope: CScope) -> list[str]:
-    """One line an argument: name, role, dtype and shape, layout."""
+def _table(
+    tensors: Sequence[Tensor], scope: CScope, packed: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """One line an argument: name, role, dtype and shape, layout, or which function packs it."""
     rows = [
         (scope.name_of(t), t.role, f"{t.dtype}[{', '.join(map(str, t.shape))}]") for t in tensors
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        + f"  {layout_in_words(tensor.layout)}"
+        + "  "
+        + (f"as {packed[row[0]]} packs it" if row[0] in packed else layout_in_words(tensor.layout))
         for row, tensor in zip(rows, tensors, strict=True)
     ]
 
 
-def _packer(packer: PackingFunction, writer: StatementWriter) -> dict[str, object]:
-    """What the templates say of a packing function."""
-    return {
-        "name": packer.name,
-        "source": packer.source,
-        "target": packer.target,
-        "from": f"const {writer.c_type(packer.weight.dtype)} *",
-        "to": f"{writer.c_type(packer.packed.dtype)} *",
-        "body": packer.body,
-        "bytes": packer.bytes,
-        "workspace": packer.workspace,
-        "copies": packer.packed == packer.weight,
-        "before": layout_in_words(packer.weight.layout),
-        "after": layout_in_words(packer.packed.layout),
-    }
-
-
-def _functions(
-    program: Program,
-    body: Sequence[str],
-    packers: Sequence[PackingFunction],
-    options: EmitOptions,
-) -> list[dict[str, str]]:
-    """What the template says of the target's functions that the program calls."""
-    lines = chain(body, *(p.body for p in packers))
-    return [_function(f, options) for f in needed(program.target.functions, lines)]
-
-
-def _function(function: Function, options: EmitOptions) -> dict[str, str]:
-    span = function.declaration.span
-    place = f" ({span.source.name}:{span.line})" if options.annotate else ""
-    return {
-        "name": function.name,
-        "comment": comment(function.doc + place),
-        "text": function.text,
-    }
-
-
-def _headers(program: Program, packers: Sequence[PackingFunction]) -> list[str]:
-    """Headers of the source: those that its own functions need, then the target's."""
-    own = ["stddef.h", "stdint.h", "stdlib.h", *(["string.h"] if packers else [])]
-    return list(dict.fromkeys((*own, *program.target.headers)))
+def _headers(functions: Sequence[CFunction], more: Sequence[str]) -> list[str]:
+    """Headers of the source: those that its own functions need, then the targets'."""
+    own = ["stddef.h", "stdint.h", "stdlib.h", *more]
+    return list(dict.fromkeys((*own, *chain.from_iterable(f.headers for f in functions))))

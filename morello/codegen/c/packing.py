@@ -61,7 +61,8 @@ def packing_functions(
 
 
 def _copying(name: str, weight: Tensor, source: str, target: str) -> PackingFunction:
-    body = f"memcpy({target}, {source}, {name}_size());"
+    size = weight.layout.elements(weight.shape) * weight.dtype.bytes
+    body = f"memcpy({target}, {source}, {size});"
     return PackingFunction(name, weight, weight, source, target, (body,), 0)
 
 

@@ -6,10 +6,12 @@ header, so that both may be written under any name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from morello.ir.programs.tree import Program
+from morello.ir.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,20 @@ class EmitOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class EmittedPacking:
+    """The C function that packs a weight.
+
+    ``bytes``: what it writes. ``form``: that in words. ``copies``: whether this is the weight as it
+    is declared, so that the weight itself may be passed.
+    """
+
+    function: str
+    bytes: int
+    form: str
+    copies: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CSource:
     """A program in C11.
 
@@ -40,8 +56,8 @@ class CSource:
     workspace and returns 0, or -1 when memory is short. The arguments are pointers, in the order of
     ``Program.arguments``; of a weight, to what was packed.
 
-    For each weight, in ``packing_functions``, ``void NAME_pack_WEIGHT(weight, packed, workspace)``,
-    with a workspace as above, and ``size_t NAME_pack_WEIGHT_size(void)``: bytes that it writes.
+    For each weight, in ``packings``, ``void NAME_pack_WEIGHT(weight, packed, workspace)``, with a
+    workspace as above, and ``size_t NAME_pack_WEIGHT_size(void)``: bytes that it writes.
     """
 
     name: str
@@ -49,7 +65,7 @@ class CSource:
     header: str
     flags: tuple[str, ...]
     workspace_bytes: int
-    packing_functions: tuple[str, ...] = ()
+    packings: tuple[EmittedPacking, ...] = ()
     features: tuple[str, ...] = ()
 
 
@@ -61,4 +77,32 @@ class Emitter(Protocol):
 
         Raises:
             MorelloError: if the program is partial, or asks for a primitive that the target lacks.
+        """
+
+
+@runtime_checkable
+class ChoosingEmitter(Emitter, Protocol):
+    """One that can also write the programs of several targets as one function."""
+
+    def check_choice(self, targets: Sequence[Target]) -> None:
+        """Refuse targets that cannot share a source, of which the first is the least demanding.
+
+        Raises:
+            UsageError: They cannot, with the reason.
+        """
+
+    def emit_choice(self, programs: Sequence[Program], options: EmitOptions) -> CSource:
+        """A source whose functions call those of the last target that the processor can run.
+
+        There is one more function: ``const char *NAME_target(void)`` names the target. The variable
+        ``MORELLO_TARGET`` of the environment forces one, if the processor can run it. Workspace and
+        packed weights are as large as any target needs.
+
+        Args:
+            programs: Of one goal, for targets that `check_choice` accepts. The flags and features
+                of the source are those of the first.
+            options: As for one program.
+
+        Raises:
+            MorelloError: As `Emitter.emit`.
         """
