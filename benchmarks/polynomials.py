@@ -1,4 +1,4 @@
-"""The polynomials of targets/x86/*_functions.mtarget: minimax, by Remez' exchange.
+"""The polynomials of functions in targets/x86 and targets/c: minimax, by Remez' exchange.
 
 ``python -m benchmarks.polynomials`` prints their coefficients, which are copied into the files by
 hand; a test compares. The error that is made least is relative to the function; coefficients are
@@ -56,6 +56,12 @@ _LOG1P = _exactly(lambda x: _DIGITS.ln(_DIGITS.add(x, 1)))
 _HALF = _exactly(lambda x: (_DIGITS.exp(2 * x) - 1) / 2)
 _EXPM1 = _exactly(lambda x: _DIGITS.exp(x) - 1)
 _LN2: Any = np.longdouble(str(_DIGITS.ln(decimal.Decimal(2))))
+
+
+def _erf_of_root(square: Array) -> Array:
+    """erf(x) / x of x^2."""
+    roots = np.sqrt(square.astype(np.float64))
+    return np.array([np.longdouble(math.erf(x)) / np.longdouble(x) for x in roots])
 
 
 def points(low: float, high: float) -> Array:
@@ -182,6 +188,14 @@ def erfc_factors() -> tuple[list[float], list[float], list[float]]:
     return p, [*found[: ERFC_DEGREE - 1], 1.0], [*found[ERFC_DEGREE - 1 :], 1.0]
 
 
+def erfc_rest(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Coefficients of b, lowest first, and k: d(z) = (z + k) a(z) + b(z), of what is in f32."""
+    k = below[-2] - above[-2]
+    shifted = [k * above[0], *(low + k * high for low, high in pairwise(above))]
+    rest = [d - c for d, c in zip(below, shifted, strict=False)]
+    return [float(np.float32(c)) for c in (*rest[: len(above) - 1], k)]
+
+
 def _quotient(x: Array, f: Array, count: int) -> Array:
     """Columns of a(x) - f d(x), for the coefficients of a and so many of d."""
     return np.concatenate([_powers(x, ERFC_DEGREE - 1), -f[:, None] * _powers(x, count)], axis=1)
@@ -190,6 +204,7 @@ def _quotient(x: Array, f: Array, count: int) -> Array:
 def tables() -> Mapping[str, list[float]]:
     """Coefficients by what they are for, lowest first; those of erf by interval."""
     exponential, above, below = erfc_factors()
+    erf = rounded(_erf_of_root, 0.0, 1.0, (), 5)
     found = {
         "2^(i/16)": [float(np.float32(2 ** (i / 16))) for i in range(16)],
         "exp, within ln 2 / 32": rounded(_EXP, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
@@ -199,6 +214,8 @@ def tables() -> Mapping[str, list[float]]:
         "erfc, exp(-r)": [c * 2.0**-ERFC_BIAS for c in exponential],
         "erfc, above": above[:-1],
         "erfc, below": below[:-1],
+        "erfc, rest": erfc_rest(above, below),
+        "erf(x) / x - 1, in x^2": [erf[0] - 1, *erf[1:]],
         "(exp(2 r) - 1) / 2": rounded(_HALF, -_LN2 / 4, _LN2 / 4, (0, 1), 6),
     }
     for intervals, width, degree in ((8, 17 / 32, 6), (16, 259 / 1024, 5)):

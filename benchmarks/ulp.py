@@ -8,7 +8,7 @@ argument that has it. What is right is worked out in float64 by numpy and Python
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 from typing import Any
@@ -41,7 +41,8 @@ def main(functions: Sequence[str], targets: Sequence[str], stride: int, as_json:
     if not as_json:
         click.echo(f"| Function | {' | '.join(targets)} |\n|{' --- |' * (len(targets) + 1)}")
     for function in functions or FUNCTION_ULPS:
-        found = worst(function, targets, numbers(stride))
+        kernels = {target: compiled(function, target) for target in targets}
+        found = worst(function, kernels, numbers(stride))
         if as_json:
             errors = {target: astuple(error) for target, error in found.items()}
             click.echo(json.dumps({"function": function, "stride": stride, "worst": errors}))
@@ -61,18 +62,24 @@ class Worst:
 @cache
 def compiled(function: str, target: str) -> morello.Kernel:
     """The operator of that name, for `SIZE` numbers."""
-    text = f"spec s() {{ input x: f32[{SIZE}]\n output y: f32[{SIZE}]\n y = {function}(x) }}"
-    return morello.compile(text, target=target)
+    return morello.compile(spec_of(function), target=target)
 
 
-def worst(function: str, targets: Sequence[str], arguments: Iterable[Array]) -> dict[str, Worst]:
-    """The largest error on each target for arguments in parts of at most `SIZE`."""
-    found = dict.fromkeys(targets, Worst(0.0, 0.0))
+def spec_of(function: str) -> str:
+    """The operator of that name, as a spec."""
+    return f"spec s() {{ input x: f32[{SIZE}]\n output y: f32[{SIZE}]\n y = {function}(x) }}"
+
+
+def worst(
+    function: str, kernels: Mapping[str, morello.Kernel], arguments: Iterable[Array]
+) -> dict[str, Worst]:
+    """The largest error of each of the function's kernels, in parts of at most `SIZE`."""
+    found = dict.fromkeys(kernels, Worst(0.0, 0.0))
     for part in arguments:
         x = np.resize(part, SIZE).astype(np.float32)
         exact = values(function, x)
-        for target in targets:
-            errors = ulps(compiled(function, target)(x), exact)
+        for target, kernel in kernels.items():
+            errors = ulps(kernel(x), exact)
             at = int(np.argmax(errors))
             if errors[at] > found[target].ulps:
                 found[target] = Worst(float(errors[at]), float(x[at]))

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
+from morello.checking.definitions import check_definitions
 from morello.checking.functions import check_functions
 from morello.checking.kernels import check_kernels
 from morello.checking.levels import check_coefficients, check_levels
@@ -51,7 +52,8 @@ def check_targets(
         declaration = declared[name]
         base = targets.get(declaration.base) if declaration.base else None
         targets[name] = _target(declaration, base, collector)
-    primitives = check_primitives(files, targets, declared, collector)
+    written = check_primitives(files, targets, declared, collector)
+    primitives = check_definitions(files, targets, declared, written, collector)
     functions = check_functions(files, targets, declared, collector)
     kernels = check_kernels(
         files, targets, declared, operators, collector, template_functions=template_functions

@@ -108,6 +108,10 @@ def _of_targets(file: target_ast.TargetFile) -> Iterator[Symbol]:
     for function in file.functions:
         signature = f"function {function.name} on {function.target}"
         yield Symbol("C function", function.name, signature, function.doc, function.name_span)
+    for definition in file.definitions:
+        shown = f"({', '.join(definition.parameters)}: {definition.dtype})"
+        signature = f"function {definition.name}{shown} on {definition.target}"
+        yield Symbol("C function", definition.name, signature, definition.doc, definition.name_span)
     for primitives in file.primitives:
         for name, text, _ in primitives.entries:
             yield Symbol("entry", name, f'{name} "{text}"', owner=primitives.target)

@@ -24,7 +24,9 @@ class Function:
     target: str
     text: str
     calls: tuple[str, ...]
-    declaration: target_ast.FunctionDecl = field(compare=False, repr=False)
+    declaration: target_ast.FunctionDecl | target_ast.DefinitionDecl = field(
+        compare=False, repr=False
+    )
 
 
 def called(text: str) -> Iterator[str]:

@@ -86,6 +86,13 @@ CONDITIONS = frozenset(
 )
 """Primitives whose result is a condition."""
 
+FMA = "fma"
+SHIFTS = ("shift_left", "shift_right")
+"""Their second argument is a number, which becomes a part of the primitive's name."""
+
+BITS = {"bits_s32": ("s32", "f32"), "bits_f32": ("f32", "s32")}
+"""Element types of the result and of the argument, whose bits it is."""
+
 FUNCTION_ULPS: Mapping[str, float] = {
     "exp": 1.0,
     "log": 1.0,
@@ -145,6 +152,24 @@ def steps(
     return tuple(writer.places)
 
 
+def named_steps(
+    expr: ast.Expr, dtype: str, dtypes: Mapping[str, str], named: Mapping[str, ast.Expr]
+) -> tuple[tuple[Step, ...], Mapping[int, str]]:
+    """The same, and which of them are the values of parts of the expression that have names.
+
+    A part that is an element or a constant keeps no name, nor one that is like an earlier one.
+    """
+    writer = _Steps(dtypes)
+    writer.of(expr, dtype)
+    names = {id(part): name for name, part in named.items()}
+    found: dict[int, str] = {}
+    for (part, _), place in writer.seen.items():
+        if part in names:
+            found.setdefault(place, names[part])
+    every = tuple(writer.places)
+    return every, {p: name for p, name in found.items() if every[p].leaf is None}
+
+
 def primitives_in(
     expr: ast.Expr, dtype: str = "", dtypes: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, str]]:
@@ -188,6 +213,14 @@ class _Steps:
                 return self._converted(self._place(Step(own, "", leaf=expr)), own, dtype)
             case ast.Computed(value=value, dtype=own):
                 return self._converted(self.of(value, own), own, dtype)
+            case ast.Call(function=function, args=(value,)) if function in BITS:
+                own, source = BITS[function]
+                bits = self._apply(own, function, self.of(value, source))
+                return self._converted(bits, own, dtype)
+            case ast.Call(function=function, args=(value, ast.Number(value=count))) if (
+                function in SHIFTS
+            ):
+                return self._apply(dtype, f"{function}_{int(count)}", self.of(value, dtype))
             case ast.Conditional(then=then, condition=condition, otherwise=otherwise, span=span):
                 parts = self.of(condition, dtype), self.of(then, dtype)
                 zero = ast.Number(0, span=span)

@@ -12,6 +12,7 @@ from functools import cached_property
 from math import inf
 
 from morello.ir.functions import Function
+from morello.ir.primitives import SHIFTS
 from morello.language import ast, target_ast
 from morello.language.kernel_clauses import KernelClauses
 
@@ -60,12 +61,45 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Definition:
+    """A primitive that is made of others, for any number of lanes. ``doc``: its sentence.
+
+    ``value`` is in the parameters, as elements without an index. ``named`` are the parts of it that
+    have names, and may be shared.
+    """
+
+    name: str
+    dtype: str
+    parameters: tuple[str, ...]
+    value: ast.Expr = field(repr=False)
+    named: Mapping[str, ast.Expr] = field(repr=False)
+    coefficient: str
+    doc: str
+    declaration: target_ast.DefinitionDecl = field(compare=False, repr=False)
+
+    def called_in(self, lanes: int) -> str:
+        """What the function is called that emitters write for it."""
+        return f"{self.dtype}_x{lanes}_{self.name}"
+
+
+@dataclass(frozen=True)
 class Primitives:
-    """How one dtype with so many lanes is written in C. Entry -> (text, coefficient name)."""
+    """How one dtype with so many lanes is written in C. Entry -> (text, coefficient name).
+
+    ``definitions`` are of those entries that call a function that the emitter writes.
+    """
 
     dtype: str
     lanes: int
     entries: Mapping[str, tuple[str, str | None]]
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+
+    def text(self, primitive: str) -> str | None:
+        """How a primitive is written, if it is; that of a shift has its number of places in it."""
+        kind, _, places = primitive.rpartition("_")
+        if kind in SHIFTS and kind in self.entries:
+            return self.entries[kind][0].replace("{1}", places)
+        return self.entries[primitive][0] if primitive in self.entries else None
 
 
 @dataclass(frozen=True)

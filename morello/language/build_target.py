@@ -9,6 +9,7 @@ from lark import Token, Tree
 
 from morello.language import target_ast
 from morello.language.build_common import Builder, children, dotted, kind_of, slots, text
+from morello.language.build_expressions import expression
 from morello.language.build_kernels import function, kernel
 
 _SOURCE = re.compile(r"[ \t]*;?[ \t]*#[ \t]*([^\n]*)")
@@ -21,8 +22,9 @@ def target_file(builder: Builder, tree: Tree[Token]) -> target_ast.TargetFile:
     primitives = (_primitives(builder, d) for d in declarations if kind_of(d) == "primitives")
     kernels = (kernel(builder, d) for d in declarations if kind_of(d) == "kernel")
     functions = (function(builder, d) for d in declarations if kind_of(d) == "function")
+    definitions = (_definition(builder, d) for d in declarations if kind_of(d) == "definition")
     return target_ast.TargetFile(
-        tuple(targets), tuple(primitives), tuple(kernels), tuple(functions)
+        tuple(targets), tuple(primitives), tuple(kernels), tuple(functions), tuple(definitions)
     )
 
 
@@ -122,6 +124,34 @@ def _primitives(builder: Builder, tree: Tree[Token]) -> target_ast.PrimitivesDec
         lanes=builder.integer(lanes),
         target=dotted(target),
         entries=tuple(_entries(entries)),
+        span=builder.span(tree),
+    )
+
+
+def _definition(builder: Builder, tree: Tree[Token]) -> target_ast.DefinitionDecl:
+    name, *parts = children(tree)
+    place = next(i for i, part in enumerate(parts) if isinstance(part, Tree))  # of the target
+    signature, (target, doc, cycles, *equations) = parts[:place], parts[place:]
+    *parameters, dtype = map(str, signature)
+    return target_ast.DefinitionDecl(
+        name=str(name),
+        name_span=builder.span(name),
+        parameters=tuple(parameters),
+        dtype=dtype,
+        target=dotted(target),
+        doc=text(doc),
+        cycles=str(cycles),
+        equations=tuple(_equation(builder, part) for part in equations),
+        span=builder.span(tree),
+    )
+
+
+def _equation(builder: Builder, tree: Tree[Token]) -> target_ast.Equation:
+    name, value = children(tree)
+    return target_ast.Equation(
+        name=str(name),
+        name_span=builder.span(name),
+        value=expression(builder, value),
         span=builder.span(tree),
     )
 

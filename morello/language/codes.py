@@ -152,6 +152,9 @@ CODES: Mapping[str, str] = {
     "T074": "Functions call each other in a circle.",
     "T075": "A text calls a function that its target does not have.",
     "T076": "A kernel stands between calls of a function that there is not.",
+    "T077": "The last equation of a function is not its value.",
+    "T078": "A name in a function's equations stands for two values.",
+    "T079": "A function is defined by itself.",
     # Specs.
     "S001": "A file has several specs and none is chosen, or none of the name that is asked for.",
     "S002": "Two specs, parameters or tensors have one name.",

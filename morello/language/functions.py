@@ -60,6 +60,25 @@ ARITHMETIC: dict[str, Signature] = {
     ),
 }
 
+LANES: dict[str, Signature] = {
+    "fma": Signature(
+        ("number", "number", "number"),
+        "number",
+        "a * b + c, rounded once where the target can, else twice.",
+    ),
+    "bits_s32": Signature(("number",), "number", "The bits of a number of f32, as a whole number."),
+    "bits_f32": Signature(("number",), "number", "The number of f32 that has these bits."),
+    "shift_left": Signature(
+        ("number", "number"), "number", "A whole number, its bits moved up by so many places."
+    ),
+    "shift_right": Signature(
+        ("number", "number"), "number", "The same down; what is negative stays so."
+    ),
+    "s32": Signature(("number",), "number", "Computed in s32; what is around it converts that."),
+    "f32": Signature(("number",), "number", "Computed in f32; what is around it converts that."),
+}
+"""What definitions of a target's functions may use beside arithmetic."""
+
 SPEC: dict[str, Signature] = {
     # domains of choices
     "output_dims": Signature(("operation",), "list of dim", "Dimensions that index the output."),

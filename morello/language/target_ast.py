@@ -87,6 +87,33 @@ class FunctionDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Equation(Node):
+    """``name = value``, one step of a definition."""
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionDecl(Node):
+    """``function exp(x: f32) on TARGET "sentence" cost NAME { z = max(-104, x) ... exp = ... }``.
+
+    A primitive of ``dtype`` for any number of lanes, made of others. ``cycles`` is the name of the
+    coefficient that one use costs. The last equation has the function's name.
+    """
+
+    name: str
+    name_span: Span = field(compare=False, repr=False)
+    parameters: tuple[str, ...]
+    dtype: str
+    target: str
+    doc: str
+    cycles: str
+    equations: tuple[Equation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KernelOperand(Node):
     """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or (8, 16)] [vector 64 | lanes 16]``.
 
@@ -163,4 +190,5 @@ class TargetFile:
     primitives: tuple[PrimitivesDecl, ...]
     kernels: tuple[KernelDecl, ...]
     functions: tuple[FunctionDecl, ...] = ()
+    definitions: tuple[DefinitionDecl, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)

@@ -51,7 +51,7 @@ def test_targets(path: Path) -> None:
     assert _declared(source.text, "target") == len(file.targets)
     assert _declared(source.text, "primitives") == len(file.primitives)
     assert _declared(source.text, "kernel") == len(file.kernels)
-    assert _declared(source.text, "function") == len(file.functions)
+    assert _declared(source.text, "function") == len(file.functions) + len(file.definitions)
     coefficients = [c for t in file.targets for c in t.coefficients]
     coefficients += [c for t in file.targets for level in t.levels for c in level.coefficients]
     assert [c.name for c in coefficients if not c.source] == []

@@ -18,6 +18,7 @@ from typing import Any
 
 import jinja2
 
+from morello.codegen.c.definitions import function_names
 from morello.codegen.c.function import (
     CFunction,
     Packer,
@@ -164,7 +165,7 @@ def _template(name: str) -> jinja2.Template:
 
 def _name(programs: Iterable[Program]) -> tuple[str, Set[str]]:
     """The function's name, and those that targets take."""
-    taken = set(chain.from_iterable(program.target.functions for program in programs))
+    taken = set().union(*(function_names(program.target) for program in programs))
     return unique(next(iter(programs)).name, taken), taken
 
 

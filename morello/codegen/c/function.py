@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
+from morello.codegen.c.definitions import functions_called
 from morello.codegen.c.packing import PackingFunction, packing_functions
 from morello.codegen.c.scope import CScope
 from morello.codegen.c.statements import (
@@ -19,7 +20,7 @@ from morello.codegen.c.statements import (
     layout_in_words,
     workspace_extent,
 )
-from morello.ir.functions import Function, needed
+from morello.ir.functions import Function
 from morello.ir.programs.emitted import EmitOptions, EmittedPacking
 from morello.ir.programs.tree import Program, Tensor
 
@@ -102,15 +103,15 @@ class CFunction:
 
         With a suffix to their names, which `suffixed` gives to the calls, too.
         """
-        found = needed(self.program.target.functions, self._lines())
+        found = functions_called(self.program.target, self._lines())
         return [_helper(f, options, found, suffix) for f in found]
 
     def suffixed(self, lines: Iterable[str], suffix: str) -> list[str]:
         """Lines that call the target's functions by the names that `helpers` gives them."""
-        return _renamed(lines, needed(self.program.target.functions, self._lines()), suffix)
+        return _renamed(lines, functions_called(self.program.target, self._lines()), suffix)
 
-    def _lines(self) -> Iterator[str]:
-        return chain(self.body, *(p.function.body for p in self.packers))
+    def _lines(self) -> list[str]:
+        return [*self.body, *chain.from_iterable(p.function.body for p in self.packers)]
 
 
 def write_function(program: Program, name: str, taken: Set[str], options: EmitOptions) -> CFunction:

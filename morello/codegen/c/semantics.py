@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
@@ -26,7 +27,7 @@ from morello.ir.graphs.constants import elsewhere_of, value_of
 from morello.ir.operators import OperandIndex, Operation
 from morello.ir.primitives import CONSTANT, PRIMITIVE_OF_OPERATOR, TRUTH, TYPE, Step, steps
 from morello.ir.programs.tree import KernelCall
-from morello.ir.target import Target
+from morello.ir.target import Primitives, Target
 from morello.language import ast
 
 _COMPARISON = re.compile(r"\{\d\} ([<>]=?|[=!]=) \{\d\}")
@@ -56,8 +57,98 @@ def _bits(value: float, dtype: DType) -> int:
     return int.from_bytes(converted.tobytes(), sys.byteorder)
 
 
-class MeaningWriter:
-    """Writes one kernel call. The lines may declare locals, whose names end with ``_``."""
+class StepsWriter(ABC):
+    """Writes the steps of a value, in so many lanes of a target.
+
+    The lines declare locals, whose names end with ``_``.
+    """
+
+    def __init__(self, target: Target, lanes: int, dtype: DType, found: Sequence[Step]) -> None:
+        """``dtype``: that of the value, which is the last of the steps."""
+        self._target = target
+        self._lanes = lanes
+        self._dtype = dtype
+        self._tables: dict[str, PrimitiveTable] = {}
+        self._steps = found
+        self._uses = self._written()
+        self._lines: list[str] = []
+        self._locals = 0
+        self._mark = ""
+
+    @abstractmethod
+    def _element(self, tensor: str) -> str:
+        """C of an element in its own dtype."""
+
+    def _value(self) -> str:
+        """C of the value. A step that is written more than once becomes a local first."""
+        values: list[str] = []
+        for position, (step, uses) in enumerate(zip(self._steps, self._uses, strict=True)):
+            text = self._named(position, self._step(step, values))
+            if uses > 1 and step.leaf is None and not _ATOM.fullmatch(text):
+                text = self._local(text, TRUTH if step.condition else TYPE, step.dtype)
+            values.append(text)
+        return values[-1]
+
+    def _named(self, position: int, text: str) -> str:
+        """What stands for a step: its text, or a local that has it."""
+        del position
+        return text
+
+    def _step(self, step: Step, values: Sequence[str]) -> str:
+        match step.leaf:
+            case ast.Element(tensor=tensor):
+                return self._element(tensor)
+            case ast.Number(value=value):
+                return self._constant(value, step.dtype)
+        text = self._of(step.dtype).text(step.primitive)
+        arguments = [values[i] for i in step.arguments]
+        if _COMPARISON.search(text) and arguments[0] in arguments[1:]:
+            # Compilers give a warning where a value is compared with itself.
+            arguments[0] = self._local(arguments[0], dtype=step.dtype)
+        return text.format(*arguments)
+
+    def _of(self, dtype: str) -> PrimitiveTable:
+        """The primitives of an element type."""
+        if dtype not in self._tables:
+            self._tables[dtype] = PrimitiveTable(self._target, DTYPES[dtype], self._lanes)
+        return self._tables[dtype]
+
+    def _constant(self, value: float, dtype: str) -> str:
+        return self._of(dtype).text(CONSTANT).format(literal(value, DTYPES[dtype]))
+
+    def _apply(self, primitive: str, values: tuple[str, ...], dtype: str = "") -> str:
+        """C of a primitive on values; one that is written twice becomes a local first.
+
+        Without an element type, of that of the output.
+        """
+        text = self._of(dtype or self._dtype.name).text(primitive)
+        counts = _uses(text)
+        arguments = (
+            self._local(value) if counts[i] > 1 and not _ATOM.fullmatch(value) else value
+            for i, value in enumerate(values)
+        )
+        return text.format(*arguments)
+
+    def _written(self) -> list[int]:
+        """How often each step is written in those after it."""
+        written = [0] * len(self._steps)
+        for step in self._steps:
+            if step.leaf is None:
+                counts = _uses(self._of(step.dtype).text(step.primitive))
+                for position, argument in enumerate(step.arguments):
+                    written[argument] += counts[position]
+        return written
+
+    def _local(self, value: str, kind: str = TYPE, dtype: str = "") -> str:
+        name = f"t{self._mark}{self._locals}_"
+        self._locals += 1
+        text = self._of(dtype or self._dtype.name).text(kind)
+        self._lines.append(f"const {text} {name} = {value};")
+        return name
+
+
+class MeaningWriter(StepsWriter):
+    """Writes one kernel call."""
 
     def __init__(
         self,
@@ -71,18 +162,11 @@ class MeaningWriter:
         self._sizes = dict(zip(call.operation.dims, call.sizes, strict=True))
         self._operands = dict(zip(call.operation.names, operands, strict=True))
         self._indices = dict(zip(call.operation.names, call.operation.operands, strict=True))
-        self._dtype = operands[-1].view.tensor.dtype
-        self._lanes = lanes or _common_lanes(operands, call.operation)
-        self._tables: dict[str, PrimitiveTable] = {}
-        self._target = target
+        dtype = operands[-1].view.tensor.dtype
         dtypes = {name: o.view.tensor.dtype.name for name, o in self._operands.items()}
-        value = value_of(call.operation, self._dtype)
-        self._steps = steps(value, self._dtype.name, dtypes)
-        self._uses = self._written()
+        found = steps(value_of(call.operation, dtype), dtype.name, dtypes)
+        super().__init__(target, lanes or _common_lanes(operands, call.operation), dtype, found)
         self._position: dict[str, int] = {}
-        self._lines: list[str] = []
-        self._locals = 0
-        self._mark = ""
 
     def lines(self) -> list[str]:
         """One statement for every vector, or element, of the iteration space."""
@@ -138,61 +222,6 @@ class MeaningWriter:
             value = self._apply(update, (target, value))
         self._lines.append(f"{target} = {without_parentheses(value)};")
 
-    def _value(self) -> str:
-        """C of the value. A step that is written more than once becomes a local first."""
-        values: list[str] = []
-        for step, uses in zip(self._steps, self._uses, strict=True):
-            text = self._step(step, values)
-            if uses > 1 and step.leaf is None and not _ATOM.fullmatch(text):
-                text = self._local(text, TRUTH if step.condition else TYPE, step.dtype)
-            values.append(text)
-        return values[-1]
-
-    def _step(self, step: Step, values: Sequence[str]) -> str:
-        match step.leaf:
-            case ast.Element(tensor=tensor):
-                return self._element(tensor)
-            case ast.Number(value=value):
-                return self._constant(value, step.dtype)
-        text = self._of(step.dtype).text(step.primitive)
-        arguments = [values[i] for i in step.arguments]
-        if _COMPARISON.search(text) and arguments[0] in arguments[1:]:
-            # Compilers give a warning where a value is compared with itself.
-            arguments[0] = self._local(arguments[0], dtype=step.dtype)
-        return text.format(*arguments)
-
-    def _of(self, dtype: str) -> PrimitiveTable:
-        """The primitives of an element type."""
-        if dtype not in self._tables:
-            self._tables[dtype] = PrimitiveTable(self._target, DTYPES[dtype], self._lanes)
-        return self._tables[dtype]
-
-    def _constant(self, value: float, dtype: str) -> str:
-        return self._of(dtype).text(CONSTANT).format(literal(value, DTYPES[dtype]))
-
-    def _apply(self, primitive: str, values: tuple[str, ...], dtype: str = "") -> str:
-        """C of a primitive on values; one that is written twice becomes a local first.
-
-        Without an element type, of that of the output.
-        """
-        text = self._of(dtype or self._dtype.name).text(primitive)
-        counts = _uses(text)
-        arguments = (
-            self._local(value) if counts[i] > 1 and not _ATOM.fullmatch(value) else value
-            for i, value in enumerate(values)
-        )
-        return text.format(*arguments)
-
-    def _written(self) -> list[int]:
-        """How often each step is written in those after it."""
-        written = [0] * len(self._steps)
-        for step in self._steps:
-            if step.leaf is None:
-                counts = _uses(self._of(step.dtype).text(step.primitive))
-                for position, argument in enumerate(step.arguments):
-                    written[argument] += counts[position]
-        return written
-
     def _element(self, tensor: str) -> str:
         """An element in its own dtype; of the output, an lvalue."""
         index = tuple(
@@ -200,13 +229,6 @@ class MeaningWriter:
             for i in self._indices[tensor]
         )
         return self._operands[tensor][index]
-
-    def _local(self, value: str, kind: str = TYPE, dtype: str = "") -> str:
-        name = f"t{self._mark}{self._locals}_"
-        self._locals += 1
-        text = self._of(dtype or self._dtype.name).text(kind)
-        self._lines.append(f"const {text} {name} = {value};")
-        return name
 
 
 def _uses(text: str) -> Counter[int]:
@@ -221,11 +243,11 @@ class PrimitiveTable:
     def __init__(self, target: Target, dtype: DType, lanes: int) -> None:
         self._target = target.name
         self._what = f"{dtype.name} x {lanes}"
-        found = target.primitives.get((dtype.name, lanes))
-        self._entries = found.entries if found else {}
+        nothing = Primitives(dtype.name, lanes, {})
+        self._primitives = target.primitives.get((dtype.name, lanes), nothing)
 
     def __contains__(self, primitive: str) -> bool:
-        return primitive in self._entries
+        return primitive in self._primitives.entries
 
     def text(self, primitive: str) -> str:
         """C of a primitive, with ``{0}``, ``{1}`` for its arguments.
@@ -233,9 +255,10 @@ class PrimitiveTable:
         Raises:
             MorelloError: if the target does not declare it.
         """
-        if primitive not in self._entries:
+        text = self._primitives.text(primitive)
+        if text is None:
             raise self.missing(primitive)
-        return self._entries[primitive][0]
+        return text
 
     def missing(self, primitive: str) -> MorelloError:
         """The error for a primitive that the target does not declare."""

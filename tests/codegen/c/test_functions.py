@@ -11,25 +11,41 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.ulp import Array, Worst, ulps, values, worst
+import morello
+from benchmarks.ulp import Array, Worst, compiled, spec_of, ulps, values, worst
 from morello.codegen.c.emitter import CEmitter
+from morello.definitions import Definitions, load_definitions
 from morello.ir.functions import Function
 from morello.ir.primitives import FUNCTION_ULPS
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Program
 from morello.ir.target import Primitives, Target
+from morello.language.load import load_source
+from morello.memo.memo import Memo
 
 from .build import program, tensor
 from .definitions import runnable, targets
 from .harness import compile_only
 from .programs import element_loops, vector_rows
 
+PORTABLE = "portable.vectors"
+"""It writes no function itself: all are defined by equations, on the target that it extends."""
+
 VECTORS = [
-    (target, function.name)
-    for target in ("x86.avx2", "x86.avx512")
-    for function in targets()[target].functions.values()
-    if function.target == target and function.name.partition("_")[0] in FUNCTION_ULPS
+    *((PORTABLE, function) for function in FUNCTION_ULPS),
+    *(
+        (target, function.name)
+        for target in ("x86.avx2", "x86.avx512")
+        for function in targets()[target].functions.values()
+        if function.target == target and function.name.partition("_")[0] in FUNCTION_ULPS
+    ),
 ]
+
+
+PROJECT = Path(__file__).resolve().parents[3]
+VECTORS_ANYWHERE = (
+    PROJECT / "examples/plugins/portable_vectors/morello_portable_vectors/vectors.mtarget"
+)
 
 
 def _arguments() -> Iterator[Array]:
@@ -49,11 +65,20 @@ def _arguments() -> Iterator[Array]:
 @cache
 def _worst(function: str) -> dict[str, Worst]:
     """On every target; what is right is the same for all of them, and worked out once."""
-    return worst(function, runnable(), _arguments())
+    kernels = {target: compiled(function, target) for target in runnable()}
+    kernels[PORTABLE] = morello.compile(
+        spec_of(function), target=PORTABLE, definitions=_portable(), memo=Memo()
+    )
+    return worst(function, kernels, _arguments())
+
+
+@cache
+def _portable() -> Definitions:
+    return load_definitions([load_source(VECTORS_ANYWHERE)])
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("target", runnable())
+@pytest.mark.parametrize("target", [*runnable(), PORTABLE])
 @pytest.mark.parametrize("function", FUNCTION_ULPS)
 def test_a_function_is_as_exact_as_stated(target: str, function: str) -> None:
     """In units in the last place, over the whole range; special values are what they should be."""
@@ -64,10 +89,14 @@ def test_a_function_is_as_exact_as_stated(target: str, function: str) -> None:
 @pytest.mark.parametrize(("target", "name"), VECTORS)
 def test_a_vector_function_is_as_exact_as_its_sentence_says(target: str, name: str) -> None:
     """And that is no more than what is stated for all targets."""
-    if target not in runnable():
+    if target not in (*runnable(), PORTABLE):
         pytest.skip(f"this machine lacks {target}")
     function = name.partition("_")[0]
-    said = re.search(r"less than ([\d.]+) ulp", targets()[target].functions[name].doc)
+    if target == PORTABLE:
+        doc = _portable().targets[target].primitives["f32", 4].definitions[function].doc
+    else:
+        doc = targets()[target].functions[name].doc
+    said = re.search(r"less than ([\d.]+) ulp", doc)
     assert said is not None
     assert _worst(function)[target].ulps < float(said[1]) <= FUNCTION_ULPS[function]
 
