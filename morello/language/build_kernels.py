@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from textwrap import dedent
 
 from lark import Token, Tree
@@ -15,12 +17,12 @@ from morello.language.kernel_clauses import CLAUSES, KernelClauses
 _FENCE = "```"
 
 
-def kernel(builder: Builder, tree: Tree[Token]) -> target_ast.KernelDecl:
-    """A microkernel."""
-    name, target, doc, match, guards, cost, *rest = slots(tree)
+def kernel(builder: Builder, tree: Tree[Token]) -> Iterator[target_ast.KernelDecl]:
+    """A microkernel; with ``for T in u8, s8`` one for each type, called NAME_u8 and NAME_s8."""
+    name, types, target, doc, match, guards, cost, *rest = slots(tree)
     clauses = [part for part in rest if isinstance(part, Tree)]
     emitted, *streamed = (part for part in rest if isinstance(part, Token))
-    return target_ast.KernelDecl(
+    found = target_ast.KernelDecl(
         name=str(name),
         name_span=builder.span(name),
         doc=text(doc),
@@ -33,6 +35,23 @@ def kernel(builder: Builder, tree: Tree[Token]) -> target_ast.KernelDecl:
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
         span=builder.span(tree),
     )
+    if types is None:
+        yield found
+        return
+    variable, *dtypes = map(str, children(types))
+    for dtype in dtypes:
+        yield replace(
+            found, name=f"{found.name}_{dtype}", match=_of_type(found.match, variable, dtype)
+        )
+
+
+def _of_type(match: target_ast.KernelMatch, variable: str, dtype: str) -> target_ast.KernelMatch:
+    """The pattern with an element type in the place of a name that stands for it."""
+    operands = (
+        replace(operand, dtype=dtype) if operand.dtype == variable else operand
+        for operand in match.operands
+    )
+    return replace(match, operands=tuple(operands))
 
 
 def function(builder: Builder, tree: Tree[Token]) -> target_ast.FunctionDecl:

@@ -20,7 +20,7 @@ def target_file(builder: Builder, tree: Tree[Token]) -> target_ast.TargetFile:
     declarations = children(tree)
     targets = (_target(builder, d) for d in declarations if kind_of(d) == "target")
     primitives = (_primitives(builder, d) for d in declarations if kind_of(d) == "primitives")
-    kernels = (kernel(builder, d) for d in declarations if kind_of(d) == "kernel")
+    kernels = (k for d in declarations if kind_of(d) == "kernel" for k in kernel(builder, d))
     functions = (function(builder, d) for d in declarations if kind_of(d) == "function")
     definitions = (_definition(builder, d) for d in declarations if kind_of(d) == "definition")
     return target_ast.TargetFile(

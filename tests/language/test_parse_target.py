@@ -378,3 +378,15 @@ def test_what_passes_the_caches_is_said_last() -> None:
     text = "pointwise op (f32[..., n] at mem vector 64)"
     assert not kernel(text, "cost n emit definition").streamed
     assert kernel(text, "cost n emit definition streamed").streamed
+
+
+def test_a_kernel_for_several_types_is_several_kernels() -> None:
+    """Each with its type in the pattern, and in its name; what is of a type by itself stays."""
+    text = """kernel rows for T in u8, s8 on some.machine
+      "Rows."
+      match  copy(X: T[n] at l1, Y: f32[n] at l1)
+      cost   1
+      emit   definition"""
+    kernels = parse_target(Source("some.mtarget", text)).kernels
+    assert [kernel.name for kernel in kernels] == ["rows_u8", "rows_s8"]
+    assert [[o.dtype for o in k.match.operands] for k in kernels] == [["u8", "f32"], ["s8", "f32"]]
