@@ -23,7 +23,12 @@ from morello.startup.commands import SUMMARIES
 from tests.checking.fail_cases import DIRECTORY as PLANTED
 from tests.checking.fail_cases import diagnostics_in
 
-HOMES = {"morello_c": "targets/c", "morello_rules": "rules", "morello_x86": "targets/x86"}
+HOMES = {
+    "morello_aarch64": "targets/aarch64",
+    "morello_c": "targets/c",
+    "morello_rules": "rules",
+    "morello_x86": "targets/x86",
+}
 """Where the packages of definitions lie in the project."""
 
 MARK = re.compile(r" #! .*$", re.MULTILINE)

@@ -53,11 +53,35 @@ def complete(
 
 
 def meanings(source: Source, kind: Kind, offset: int, symbols: Sequence[Symbol]) -> list[Symbol]:
-    """The declarations of the word at a place; several where targets have each their own."""
+    """The declarations of the word at a place; several where targets have each their own.
+
+    Those of the target that the place is about come first, then those that it extends.
+    """
     place = place_at(source, kind, offset)
     if place is None:
         return []
-    return [s for s in _fitting(place, kind, symbols) if s.name == place.text]
+    found = [s for s in _fitting(place, kind, symbols) if s.name == place.text]
+    lineage = _lineage(place.tokens, symbols)
+    return sorted(
+        found, key=lambda s: lineage.index(s.owner) if s.owner in lineage else len(lineage)
+    )
+
+
+def _lineage(tokens: Sequence[Token], symbols: Sequence[Symbol]) -> list[str]:
+    """The target that a declaration is ``on``, and those that it extends, the nearest first."""
+    words = [str(token) for token in tokens]
+    if "on" not in words:
+        return []
+    after = words[words.index("on") + 1 :]
+    dotted = (
+        word for word, before in zip(after, [".", *after], strict=False) if "." in (word, before)
+    )
+    bases = {s.name: s.signature.rpartition(" extends ")[2] for s in symbols if s.kind == "target"}
+    name, lineage = "".join(dotted), list[str]()
+    while name in bases and name not in lineage:
+        lineage.append(name)
+        name = bases[name]
+    return lineage
 
 
 def hover(source: Source, kind: Kind, offset: int, symbols: Sequence[Symbol]) -> Hover | None:

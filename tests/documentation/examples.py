@@ -80,5 +80,7 @@ def _targets_of(tree: target_ast.TargetFile) -> set[str]:
     """Targets that a file declares, or adds something to."""
     declared = {target.name for target in tree.targets}
     primitives = {item.target for item in tree.primitives}
-    functions = {item.target for item in (*tree.functions, *tree.definitions)}
-    return declared | primitives | functions | {item.target for item in tree.kernels}
+    functions = {item.target for item in tree.functions}
+    definitions = {item.target for item in tree.definitions}
+    kernels = {item.target for item in tree.kernels}
+    return declared | primitives | functions | definitions | kernels

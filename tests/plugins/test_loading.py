@@ -126,7 +126,7 @@ def test_what_ships_arrives_by_entry_point() -> None:
     plugins = load_plugins()
     assert plugins.broken == ()
     owners = {str(file.owner.module) for file in plugins.files}
-    assert owners == {"morello_c", "morello_rules", "morello_x86"}
+    assert owners == {"morello_aarch64", "morello_c", "morello_rules", "morello_x86"}
     assert set(plugins.emitters) == {"c11"}
     assert plugins.emitters
 

@@ -26,6 +26,7 @@ from morello.verify.kernel_instances import (
     kernel_instances,
 )
 from morello.verify.kernel_sizes import LARGE
+from tests.machines import needed
 from tests.verify import planted
 
 PLANTED = planted.expected("planted.mtarget")
@@ -51,7 +52,11 @@ WRONG = [
 
 def _need_machine(definitions: Definitions, target: str, kernel: str) -> None:
     """What cannot run here is skipped, with its name and what is missing."""
-    lacking = Machine().lacks(definitions.targets[target].flags)
+    found = definitions.targets[target]
+    if found.compiler:  # another family's
+        needed(Machine(found.compiler, found.runner))
+        return
+    lacking = Machine().lacks(found.flags)
     if lacking:
         pytest.skip(f"{kernel}: {target} needs {', '.join(lacking)}")
 
