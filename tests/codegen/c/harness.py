@@ -6,6 +6,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -37,11 +38,19 @@ def builds() -> tuple[Build, ...]:
     return tuple(Build(Machine(describe((path,))), sanitize) for path, sanitize in found[:3])
 
 
+def some_builds(code: CSource) -> tuple[Build, ...]:
+    """Sanitized, and optimised by one of the compilers, which depends on the text."""
+    every = builds()
+    optimised = [build for build in every if not build.sanitize]
+    chosen = optimised[crc32(code.source.encode()) % len(optimised)]
+    return (*(build for build in every if build.sanitize), chosen)
+
+
 def run_everywhere(
     program: Program, code: CSource, inputs: list[np.ndarray[Any, Any]]
 ) -> list[list[np.ndarray[Any, Any]]]:
-    """The outputs of both entries under each of `builds`."""
-    return [_run(program, code, inputs, build) for build in builds()]
+    """The outputs of both entries under each of `some_builds`."""
+    return [_run(program, code, inputs, build) for build in some_builds(code)]
 
 
 def compile_only(code: CSource, directory: Path, *flags: str) -> None:

@@ -47,6 +47,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_are_right(name: str) -> None:
     """Skipped by name where a compiler or an emulator is missing. They use the kernels for it."""
