@@ -134,13 +134,7 @@ def compile_(
         several = compile_request_for(
             session, asked, targets, annotate=annotate, name=name, before=check_places
         )
-        places = check_places(several.name)
-        if verify:
-            several.verify()
-        write_together(
-            dict(zip(places, (marked(several.source), marked(several.header)), strict=True))
-        )
-        _show_several(session, several, places, verified=verify)
+        _write_several(session, several, check_places(several.name), verify=verify)
         return
     kernel = compile_request(
         session,
@@ -238,12 +232,16 @@ def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], known: _Kn
     session.say(str(known))
 
 
-def _show_several(
-    session: Session, several: MultiTargetKernel, paths: Sequence[Path], *, verified: bool
+def _write_several(
+    session: Session, several: MultiTargetKernel, paths: Sequence[Path], *, verify: bool
 ) -> None:
-    """What was written for several targets, and what is known of each."""
+    """Verify and write what is for several targets, and say what is known of each."""
+    if verify:
+        several.verify()  # a program that is wrong is not written
+    contents = (marked(several.source), marked(several.header))
+    write_together(dict(zip(paths, contents, strict=True)))
     known = {
-        target: _known(kernel, several.verification.get(target), tried=verified)
+        target: _known(kernel, several.verification.get(target), tried=verify)
         for target, kernel in several.kernels.items()
     }
     if session.json:
@@ -255,7 +253,7 @@ def _show_several(
         session.document({"name": several.name, "files": files, "targets": rows})
         return
     *first, last = map(str, paths)
-    session.say(f"wrote {', '.join(first)} and {last}, for the best of these that there is:")
+    session.say(f"wrote {', '.join(first)} and {last}, for the best that the processor can run of:")
     for name, kernel in several.kernels.items():
         session.say(f"{name}: {kernel.cost:,.0f} cycles predicted; {statistics_text(kernel)}")
         session.say(f"  {known[name]}")

@@ -393,7 +393,7 @@ class TestSeveralTargets:
         assert _written() == {"product.c", "product.h"}
         assert "product_target(void)" in Path("product.h").read_text()
         first, *lines = result.stdout.splitlines()
-        assert first == "wrote product.c and product.h, for the best of these that there is:"
+        assert first == "wrote product.c and product.h, for the best that the processor can run of:"
         assert re.match(r"c\.scalar: [\d,]+ cycles predicted; ", lines[0])
         assert lines[1].startswith("  verified: equal to the reference")
         assert lines[2].startswith("x86.scalar: ")

@@ -11,7 +11,7 @@ from .campaign import FAILURES, Plan
 from .recipes import random_case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-COUNT = 5
+COUNT = 4
 SECONDS = 3
 SEED = 4
 
