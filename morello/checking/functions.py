@@ -18,6 +18,9 @@ from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
 
+Key = tuple[str, str]
+"""Target and name."""
+
 _OF_TYPE = r"[^;{}()]|__attribute__\s*\(\((?:[^;{}()]|\([^;{}()]*\))*\)\)"
 """What may stand before a function's name: words of its type, and attributes of that."""
 
@@ -39,11 +42,13 @@ def check_functions(
     Returns:
         For each target its functions by name, those that it inherits first.
     """
-    known: dict[str, target_ast.FunctionDecl] = {}
+    known: dict[Key, target_ast.FunctionDecl] = {}
     for node in chain.from_iterable(f.functions for f in files):
-        if known.setdefault(node.name, node) is not node:
+        first = next((k for k in known.values() if _together(node, k, targets)), None)
+        known.setdefault((node.target, node.name), node)
+        if first is not None:
             message = f"function '{node.name}' is declared twice"
-            help = f"the first one is at {known[node.name].name_span}; rename or remove one of them"
+            help = f"the first one is at {first.name_span}; rename or remove one of them"
             collector.error("T070", message, node.name_span, "second declaration", help)
         elif node.target not in declared:
             message = f"function '{node.name}' is on '{node.target}', which is not a target"
@@ -53,16 +58,32 @@ def check_functions(
             )
         else:
             _check(node, collector)
-    functions = {name: _function(node, known) for name, node in known.items()}
-    _circles(functions, collector)
-    for kernel in chain.from_iterable(f.kernels for f in files):
-        _between(kernel, known, collector)
-    for what, target, place, text in _callers(files):
-        _visible(what, target, place, text, functions, targets, collector)
-    return {
+    names = {name for _, name in known}
+    functions = {key: _function(node, names) for key, node in known.items()}
+    found = {
         name: {f.name: f for base in t.lineage for f in functions.values() if f.target == base}
         for name, t in targets.items()
     }
+    for target, has in found.items():
+        _circles(target, has, collector)
+    for kernel in chain.from_iterable(f.kernels for f in files):
+        _between(kernel, names, collector)
+    homes = {name: target for target, name in reversed(known)}
+    for what, target, place, text in _callers(files):
+        if target in found:
+            _visible(what, target, place, text, found[target], homes, collector)
+    return found
+
+
+def _together(
+    node: target_ast.FunctionDecl, other: target_ast.FunctionDecl, targets: Mapping[str, Target]
+) -> bool:
+    """Whether some target would have both under one name."""
+    if node.name != other.name:
+        return False
+    return node.target == other.target or any(
+        {node.target, other.target} <= {*target.lineage} for target in targets.values()
+    )
 
 
 def _check(node: target_ast.FunctionDecl, collector: Collector) -> None:
@@ -80,11 +101,15 @@ def _function(node: target_ast.FunctionDecl, known: Collection[str]) -> Function
     return Function(node.name, node.doc, node.target, node.text, calls, node)
 
 
-def _circles(functions: Mapping[str, Function], collector: Collector) -> None:
-    """Report functions that call each other: none of them could stand before the others."""
+def _circles(target: str, functions: Mapping[str, Function], collector: Collector) -> None:
+    """Report functions that call each other: none of them could stand before the others.
+
+    Of circles on several targets those are reported that one of the target's own functions is in.
+    """
     for name, function in functions.items():
         path = _way_back(name, functions)
-        if path and name == min(path):
+        own = any(functions[n].target == target for n in path)
+        if path and own and name == min(path):
             shown = " -> ".join(f"'{n}'" for n in (*path, name))
             message = f"functions call each other without end: {shown}"
             place = function.declaration.name_span
@@ -98,6 +123,8 @@ def _way_back(name: str, functions: Mapping[str, Function]) -> list[str]:
     while pending:
         caller = pending.pop()
         for callee in functions[caller].calls:
+            if callee not in functions:
+                continue  # of another target, which is reported
             if callee == name:
                 path = [caller]
                 while path[0] != name:
@@ -139,14 +166,11 @@ def _visible(
     place: Span,
     text: str,
     functions: Mapping[str, Function],
-    targets: Mapping[str, Target],
+    homes: Mapping[str, str],
     collector: Collector,
 ) -> None:
-    if target not in targets:
-        return
     for name in called(text):
-        function = functions.get(name)
-        if function is not None and function.target not in targets[target].lineage:
+        if name in homes and name not in functions:
             message = f"{what} calls '{name}', which '{target}' does not have"
-            help = f"'{name}' is on '{function.target}', which '{target}' does not extend"
+            help = f"'{name}' is on '{homes[name]}', which '{target}' does not extend"
             collector.error("T075", message, place, "calls it", help)

@@ -170,7 +170,8 @@ def _helper(
     span = function.declaration.span
     place = f" ({span.source.name}:{span.line})" if options.annotate else ""
     [text] = _renamed([function.text], found, suffix)
-    return {"name": function.name + suffix, "comment": comment(function.doc + place), "text": text}
+    guard = re.sub(r"\W", "_", f"{function.target}_{function.name}{suffix}")
+    return {"guard": guard, "comment": comment(function.doc + place), "text": text}
 
 
 def _renamed(lines: Iterable[str], functions: Sequence[Function], suffix: str) -> list[str]:
