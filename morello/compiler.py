@@ -199,13 +199,12 @@ def compile_for(
     every = {t.name: t for t in (_named_target(definitions, name) for name in targets)}
     chosen = sorted(every.values(), key=_preference, reverse=True)
     emitter = definitions.emitters[chosen[0].emitter]
-    for target in chosen:
-        if target.emitter != chosen[0].emitter or not isinstance(emitter, ChoosingEmitter):
-            raise UsageError(
-                f"nothing writes one file for {' and '.join(t.name for t in chosen)}",
-                help="write a file for each, under names of their own",
-            )
-    assert isinstance(emitter, ChoosingEmitter)
+    alike = all(target.emitter == chosen[0].emitter for target in chosen)
+    if not alike or not isinstance(emitter, ChoosingEmitter):
+        raise UsageError(
+            f"nothing writes one file for {' and '.join(t.name for t in chosen)}",
+            help="write a file for each, under names of their own",
+        )
     emitter.check_choice(chosen)
     kernels = [
         compile_spec(

@@ -160,7 +160,9 @@ class MultiTargetKernel(CompiledSpec):
         Raises:
             MorelloError: As `function`.
         """
-        return self.function.target or next(iter(self.kernels))
+        target = self.function.target
+        assert target is not None, "a function for several targets names the one that it calls"
+        return target
 
     def lacking(self, target: str) -> list[str]:
         """What the machine lacks for one of the targets.

@@ -20,7 +20,7 @@ from morello.language.diagnostics import Collector
 from morello.language.functions import ARITHMETIC, LANES
 from morello.language.places import within
 from morello.language.source import Span
-from morello.language.traverse import children, with_children
+from morello.language.traverse import children, subexpressions, with_children
 
 Key = tuple[str, str]
 """Element type and name."""
@@ -111,7 +111,8 @@ def _equations(node: target_ast.DefinitionDecl, collector: Collector) -> None:
         help = f"end with '{node.name} = ...': that is its value"
         collector.error("T077", message, last.name_span, "not the function", help)
     for equation in node.equations:
-        _shifts(equation.value, collector)
+        for expr in subexpressions(equation.value):
+            _shift(expr, collector)
 
 
 def _twice(name: str, place: Span, collector: Collector) -> None:
@@ -119,7 +120,7 @@ def _twice(name: str, place: Span, collector: Collector) -> None:
     collector.error("T078", message, place, "again", "give it a name of its own")
 
 
-def _shifts(expr: ast.Expr, collector: Collector) -> None:
+def _shift(expr: ast.Expr, collector: Collector) -> None:
     """How far bits are moved stands in the instruction."""
     match expr:
         case ast.Call(function=function, args=(_, count)) if function in SHIFTS:
@@ -127,8 +128,6 @@ def _shifts(expr: ast.Expr, collector: Collector) -> None:
             if not whole:
                 message = f"'{function}' moves bits by a whole number of places, from 1 to 31"
                 collector.error("K005", message, count.span, "not such a number")
-    for child in children(expr):
-        _shifts(child, collector)
 
 
 def _definition(node: target_ast.DefinitionDecl) -> Definition:

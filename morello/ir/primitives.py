@@ -86,7 +86,6 @@ CONDITIONS = frozenset(
 )
 """Primitives whose result is a condition."""
 
-FMA = "fma"
 SHIFTS = ("shift_left", "shift_right")
 """Their second argument is a number, which becomes a part of the primitive's name."""
 

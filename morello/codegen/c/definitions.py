@@ -5,9 +5,9 @@ Each is written for the lanes in which a program calls it, with the target's pri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
-from morello.codegen.c.semantics import PrimitiveTable, StepsWriter, without_parentheses
+from morello.codegen.c.semantics import StepsWriter, without_parentheses
 from morello.ir.dtypes import DTYPES
 from morello.ir.functions import Function, called, needed
 from morello.ir.primitives import TRUTH, TYPE, named_steps
@@ -27,7 +27,7 @@ def functions_called(target: Target, lines: Sequence[str]) -> list[Function]:
     while pending:
         name = pending.pop()
         if name not in functions:
-            functions[name] = _written(target, *defined[name])
+            functions[name] = _written(target, *defined[name], {*target.functions, *defined})
             pending += [other for other in functions[name].calls if other in defined]
     return needed(functions, lines)
 
@@ -41,11 +41,11 @@ def _defined(target: Target) -> Mapping[str, tuple[Definition, int]]:
     }
 
 
-def _written(target: Target, definition: Definition, lanes: int) -> Function:
+def _written(target: Target, definition: Definition, lanes: int, known: Set[str]) -> Function:
+    """The function of a definition, of which it is ``known`` what it may call."""
     name = definition.called_in(lanes)
     text = _DefinitionWriter(target, definition, lanes).text(name)
-    known = {*target.functions, *_defined(target)} - {name}
-    calls = tuple(other for other in called(text) if other in known)
+    calls = tuple(other for other in called(text) if other in known and other != name)
     return Function(name, definition.doc, target.name, text, calls, definition.declaration)
 
 
@@ -62,8 +62,7 @@ class _DefinitionWriter(StepsWriter):
 
     def text(self, name: str) -> str:
         """The function's text, under this name."""
-        own = DTYPES[self._definition.dtype]
-        kind = PrimitiveTable(self._target, own, self._lanes).text(TYPE)
+        kind = self._of(self._definition.dtype).text(TYPE)
         parameters = ", ".join(f"{kind} {p}" for p in self._definition.parameters)
         value = without_parentheses(self._value())
         lines = (f"  {line}" for line in (*self._lines, f"return {value};"))
@@ -78,9 +77,6 @@ class _DefinitionWriter(StepsWriter):
         if name is None:
             return text
         step = self._steps[position]
-        kind = PrimitiveTable(self._target, DTYPES[step.dtype], self._lanes)
-        self._lines.append(
-            f"const {kind.text(TRUTH if step.condition else TYPE)} {name}_ = "
-            f"{without_parentheses(text)};"
-        )
+        kind = self._of(step.dtype).text(TRUTH if step.condition else TYPE)
+        self._lines.append(f"const {kind} {name}_ = {without_parentheses(text)};")
         return f"{name}_"

@@ -68,8 +68,9 @@ class Packer:
 class CFunction:
     """A program, written.
 
-    ``taken`` are its arguments, each weight as it is packed; ``workspace`` is what the body alone
-    needs of one.
+    ``taken`` are its arguments, each weight as it is packed; ``called`` the target's functions that
+    it and its packing functions call, each after what it calls; ``workspace`` is what the body
+    alone needs of one.
     """
 
     name: str
@@ -78,6 +79,7 @@ class CFunction:
     parameters: tuple[Parameter, ...]
     body: tuple[str, ...]
     packers: tuple[Packer, ...]
+    called: tuple[Function, ...]
     workspace: int
     parallel: bool
 
@@ -103,15 +105,11 @@ class CFunction:
 
         With a suffix to their names, which `suffixed` gives to the calls, too.
         """
-        found = functions_called(self.program.target, self._lines())
-        return [_helper(f, options, found, suffix) for f in found]
+        return [_helper(f, options, self.called, suffix) for f in self.called]
 
     def suffixed(self, lines: Iterable[str], suffix: str) -> list[str]:
         """Lines that call the target's functions by the names that `helpers` gives them."""
-        return _renamed(lines, functions_called(self.program.target, self._lines()), suffix)
-
-    def _lines(self) -> list[str]:
-        return [*self.body, *chain.from_iterable(p.function.body for p in self.packers)]
+        return _renamed(lines, self.called, suffix)
 
 
 def write_function(program: Program, name: str, taken: Set[str], options: EmitOptions) -> CFunction:
@@ -127,13 +125,16 @@ def write_function(program: Program, name: str, taken: Set[str], options: EmitOp
     packed = {packer.weight: packer.packed for packer in packers}
     arguments = tuple(packed.get(tensor, tensor) for tensor in program.arguments)
     scope = scope_of(arguments, outside)
+    body = tuple(writer.write(program.body, scope))
+    lines = [*body, *chain.from_iterable(packer.body for packer in packers)]
     return CFunction(
         name,
         program,
         arguments,
         parameters_of(arguments, writer, scope),
-        tuple(writer.write(program.body, scope)),
+        body,
         tuple(_packer(p, writer) for p in packers),
+        tuple(functions_called(program.target, lines)),
         workspace_extent(program.body, options, 0),
         is_parallel(program.body),
     )
