@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
+from random import Random
 
 import click
 
@@ -72,6 +74,28 @@ CASES = (
 )
 """Powers of two, round sizes that are none, a prime, a layer of a network, a product that is nearly
 all reduction, and a vector times a matrix that no cache holds."""
+
+
+_SMALL = (1, 2, 3, 4, 5, 7, 8, 12, 16, 24)
+_LONG, _NARROW = (1000, 4000), range(2, 9)
+
+
+def narrow(count: int, seed: int) -> tuple[Case, ...]:
+    """So many products that are small in every dimension, or in all but one.
+
+    They are drawn without replacement from the 1,294 whose sizes all are of `_SMALL`, or one, in
+    any position, of `_LONG` and two of `_NARROW`: half of either kind.
+    """
+    small = list(product(_SMALL, repeat=3))
+    long = [
+        sizes
+        for one in product(_LONG, _NARROW, _NARROW)
+        for sizes in (one, (one[1], one[0], one[2]), one[::-1])
+    ]
+    drawn = Random(seed)
+    chosen = [*drawn.sample(small, min(count // 2, len(small)))]
+    chosen += drawn.sample(long, min(count - len(chosen), len(long)))
+    return tuple(Case(*sizes) for sizes in sorted(chosen))
 
 
 def spec_text(target: str, threads: int, dtypes: str = "f32", role: str = "input") -> str:

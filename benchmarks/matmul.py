@@ -21,6 +21,7 @@ import click
 import morello
 from benchmarks import building
 from benchmarks.cases import CASES, ELEMENTS, Case, sizes_option, spec_text
+from benchmarks.cases import narrow as draw_narrow
 from benchmarks.contenders import LIMITS, LOOPS, OWN, PEERS, SPECS
 from benchmarks.harness import Problem
 from benchmarks.machine import environment, save
@@ -233,6 +234,8 @@ def _names(
 
 @click.command(help=__doc__)
 @sizes_option
+@click.option("--narrow", type=click.IntRange(1), metavar="N", help="N small and narrow ones instead.")
+@click.option("--seed", default=0, show_default=True, help="Of what --narrow draws.")
 @click.option("--target", default=TARGET, show_default=True)
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--repeats", type=click.IntRange(1), default=REPEATS, show_default=True)
@@ -242,6 +245,8 @@ def _names(
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="An SVG or PNG file.")
 def main(
     sizes: Sequence[Case],
+    narrow: int | None,
+    seed: int,
     target: str,
     threads: int,
     repeats: int,
@@ -258,7 +263,8 @@ def main(
             save(document, output)
 
     try:
-        document = run(sizes or CASES, options, keep)
+        drawn = draw_narrow(narrow, seed) if narrow else ()
+        document = run((*sizes, *drawn) or CASES, options, keep)
     except MorelloError as error:
         sys.exit(f"error: {error}")
     click.echo(report(document))

@@ -28,18 +28,24 @@ HEAD = (
 )
 
 
+MANY = 10
+"""From how many cases on a summary says how they are spread."""
+
+
 def table(document: Record, mode: str) -> str:
     """The compiled specs' times, against the limits and the best peers, as a Markdown table.
 
     "against it" is the peer's time over ours in the same turn: above 1, ours is faster. Where B is
-    packed ahead, by theirs and by ours: the ratio of both to ours as it is. The last row has the
-    geometric means.
+    packed ahead, by theirs and by ours: the ratio of both to ours as it is. The last rows sum up:
+    geometric means, and, of ten or more, the tenth percentiles and the smallest.
     """
     rows = [_row(document, record, mode) for record in document["cases"]]
-    means = [_geometric_mean(ratios) for ratios in _ratios(document, mode)]
-    last = ["geometric mean", *[""] * 5, means[0], "", "", "", means[1]]
+    last = [
+        [name, *[""] * 5, cells[0], "", "", "", cells[1]]
+        for name, cells in _summary(list(_ratios(document, mode)))
+    ]
     aligned = ["---", *["---:"] * 4, "---", "---:", "---:", "---:", "---", "---:"]
-    return _markdown([HEAD, aligned, *rows, last])
+    return _markdown([HEAD, aligned, *rows, *last])
 
 
 def _row(document: Record, record: Record, mode: str) -> list[str]:
@@ -145,6 +151,15 @@ def _ratios(document: Record, mode: str) -> Iterator[list[float]]:
         done = [r[mode] for r in document["cases"] if OWN in r[mode]]
         ratios = [_ratio(document, found, role) for found in done]
         yield [ratio for ratio in ratios if ratio is not None]
+
+
+def _summary(columns: Sequence[Sequence[float]]) -> Iterator[tuple[str, list[str]]]:
+    yield "geometric mean", [_geometric_mean(column) for column in columns]
+    if max(map(len, columns), default=0) >= MANY:
+        tenths = [sorted(column)[len(column) // 10] if column else None for column in columns]
+        least = [min(column, default=None) for column in columns]
+        for name, found in (("tenth percentile", tenths), ("smallest", least)):
+            yield name, ["" if value is None else f"{value:.2f}" for value in found]
 
 
 def _geometric_mean(values: Sequence[float]) -> str:
