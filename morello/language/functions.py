@@ -213,6 +213,12 @@ SPEC: dict[str, Signature] = {
     "panels": Signature(
         ("operand",), "number", "Width of its panels, elements; 0 if it has none.", sized=True
     ),
+    "contiguity": Signature(
+        ("operand",),
+        "number",
+        "Dimensions, from the fastest on, whose elements are all in one piece.",
+        sized=True,
+    ),
     "registers": Signature(("operand",), "number", "Registers that it fills.", sized=True),
     "fits_argument_cache": Signature(
         ("number",),

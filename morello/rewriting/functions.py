@@ -16,7 +16,7 @@ from morello.ir.dtypes import DType
 from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
-from morello.ir.layout import Layout, panel, row_major, shortened, width_of
+from morello.ir.layout import Layout, contiguity, panel, row_major, shortened, width_of
 from morello.ir.numeric import Number, Size, Truth
 from morello.ir.pruning import prunes
 from morello.ir.target import Level, Target
@@ -423,6 +423,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,
     "lines": lambda scope, x: lines(x, scope.sizes),
     "panels": lambda _, x: width_of(panel(x.packing)),
+    "contiguity": lambda _, x: contiguity(x.packing),
     "registers": lambda scope, x: registers(x, scope.sizes),
     "free": _free,
     "fetch": _FETCH,
