@@ -24,7 +24,13 @@ from morello.language import target_ast
 from morello.rewriting.matching import KernelMatch, match_kernel
 from morello.rewriting.patterns import implements, pattern_order
 from morello.verify.families import dtype_choices, operations
-from morello.verify.kernel_sizes import LARGE, free_dims, large_shapes, small_shapes
+from morello.verify.kernel_sizes import (
+    LARGE,
+    accepted_in_part,
+    free_dims,
+    large_shapes,
+    small_shapes,
+)
 
 _Item = TypeVar("_Item")
 
@@ -110,7 +116,9 @@ def _large(
         for match in islice(having, LARGE_FAMILIES):
             if shapes := large_shapes(target, match, dim):
                 in_memory = any(not o.vector for o in match.f.family.operands)
-                yield from (KernelInstance(match, *shape, not in_memory) for shape in shapes)
+                for shape in shapes:
+                    part = in_memory and accepted_in_part(target, match, shape)
+                    yield KernelInstance(match, *shape, not part)
                 break
 
 
@@ -120,8 +128,11 @@ def _diagonals(target: Target, families: Sequence[KernelMatch]) -> Iterator[Kern
     for match in families:
         in_memory = any(not o.vector for o in match.f.family.operands)
         placed = (True, False) if in_memory else (True,)
-        placements = product(small_shapes(target, match), placed)
-        queue = [KernelInstance(match, *shape, whole) for shape, whole in placements]
+        queue = [
+            KernelInstance(match, *shape, whole)
+            for shape, whole in product(small_shapes(target, match), placed)
+            if whole or accepted_in_part(target, match, shape)
+        ]
         if queue:
             yield queue[len(queues) % len(queue)]
             queues.append(queue)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from morello.ir.layout import Layout, packed, panel_of
+from morello.ir.layout import Layout, contiguity, pack, packed, panel, panel_of
 from morello.ir.target import Target
 from morello.language import ast
 from morello.language.evaluate import evaluate
@@ -49,6 +49,14 @@ def small_shapes(target: Target, match: KernelMatch) -> Iterator[Shape]:
     yield from _accepted_of(target, match, _tried(match))
 
 
+def accepted_in_part(target: Target, match: KernelMatch, shape: Shape) -> bool:
+    """Whether what is accepted of whole operands is so, too, where rows of larger ones are apart."""
+    sizes, packing = shape
+    apart = tuple(pack(min(1, contiguity(p)), panel=panel(p)) for p in packing)
+    by_dim = dict(zip(match.f.family.operation.dims, sizes, strict=True))
+    return _accepted(target, match, by_dim, apart)
+
+
 def large_shapes(target: Target, match: KernelMatch, dim: str) -> list[Shape]:
     """One shape with a `LARGE` size of a dimension, in every packing; none if none is accepted.
 
@@ -79,7 +87,8 @@ def _tried(match: KernelMatch) -> dict[str, list[int]]:
         around = _sizes_of_rows(match.lanes)
     panels = [_panels(match, p) for p in range(len(match.f.tensors))]
     past = _past_panels(panels, max(around))
-    sizes_of = {d: sorted({*around, *past.get(d, ())}) for d in dims}
+    ends = _ends(match)
+    sizes_of = {d: sorted({*around, *past.get(d, ()), *ends.get(d, ())}) for d in dims}
     steps = _steps(match)
     tried = {d: _multiples(n, steps[d]) if d in steps else n for d, n in sizes_of.items()}
     return {d: [fixed[d]] if d in fixed else tried[d] for d in dims}
@@ -154,6 +163,25 @@ def _steps(match: KernelMatch) -> dict[str, int]:
             if len(terms) == 1:
                 steps[terms[0][0]] = step
     return steps
+
+
+def _ends(matched: KernelMatch) -> dict[str, set[int]]:
+    """By dimension, where a guard compares it with a number: that, and the one before."""
+    places = dict(matched.variables)
+    found: dict[str, set[int]] = {}
+    for guard in matched.kernel.guards:
+        match guard:
+            case ast.Binary(
+                operator="<=" | "<" | ">=" | ">",
+                left=ast.Name(id=name),
+                right=ast.Number(value=int(number)),
+            ):
+                for position, dimension in places.get(name, ()):
+                    terms = matched.f.tensors[position].indices[dimension].terms
+                    if len(terms) == 1:
+                        own = found.setdefault(terms[0][0], set())
+                        own.update(n for n in (number - 1, number) if n > 0)
+    return found
 
 
 def _multiple(guard: ast.Expr) -> tuple[str, int] | None:
