@@ -26,9 +26,9 @@ from morello.rewriting.patterns import implements, pattern_order
 from morello.verify.families import dtype_choices, operations
 from morello.verify.kernel_sizes import (
     LARGE,
-    accepted_in_part,
     free_dims,
     large_shapes,
+    possible_parts,
     small_shapes,
 )
 
@@ -51,14 +51,14 @@ GROUP_RANKS = 2
 class KernelInstance:
     """A kernel on a family at some sizes.
 
-    ``packing`` is that of whole operands, some of them perhaps in panels. ``whole``: operands in
-    memory are tensors of exactly their size; otherwise they are parts of larger ones.
+    ``packing`` is that of whole operands, some of them perhaps in panels. ``parts``: which operands
+    in memory are parts of larger tensors; the others are tensors of exactly their size.
     """
 
     match: KernelMatch
     sizes: tuple[int, ...]
     packing: tuple[int, ...]
-    whole: bool
+    parts: frozenset[int]
 
     @property
     def family(self) -> Family:
@@ -72,7 +72,8 @@ class KernelInstance:
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{d}={n}" for d, n in self.by_dim.items())
-        placed = "" if self.whole else ", parts of larger tensors"
+        names = (self.family.operation.names[position] for position in sorted(self.parts))
+        placed = f", parts of larger tensors: {', '.join(names)}" if self.parts else ""
         return f"{Variant(self.family, self.packing)} [{sizes}]{placed}"
 
 
@@ -93,7 +94,8 @@ def instances_of(
     target: Target, kernel: Microkernel, accepted: Sequence[KernelMatch], budget: int | None = None
 ) -> list[KernelInstance]:
     """The same, where the families that the kernel accepts are known."""
-    families = _first_to_move(accepted, Random(kernel.name))
+    random = Random(kernel.name)
+    families = _first_to_move(accepted, random)
     if budget is None:
         possible: set[Operation] = set()
         for match in families:
@@ -101,7 +103,7 @@ def instances_of(
             if operation not in possible and any(True for _ in small_shapes(target, match)):
                 possible.add(operation)
         budget = max(BUDGET, TURNS * len(possible))
-    found = list(islice(_diagonals(target, families), budget))
+    found = list(islice(_by_turns(target, families, random), budget))
     return [*found, *_large(target, families, found)]
 
 
@@ -115,31 +117,35 @@ def _large(
         having = (match for match in families if dim in free_dims(match))
         for match in islice(having, LARGE_FAMILIES):
             if shapes := large_shapes(target, match, dim):
-                in_memory = any(not o.vector for o in match.f.family.operands)
                 for shape in shapes:
-                    part = in_memory and accepted_in_part(target, match, shape)
-                    yield KernelInstance(match, *shape, not part)
+                    yield KernelInstance(match, *shape, possible_parts(target, match, shape))
                 break
 
 
-def _diagonals(target: Target, families: Sequence[KernelMatch]) -> Iterator[KernelInstance]:
-    """All instances: one of each family by turns. Shapes are worked out when they are asked for."""
-    queues: list[list[KernelInstance]] = []
+def _by_turns(
+    target: Target, families: Sequence[KernelMatch], random: Random
+) -> Iterator[KernelInstance]:
+    """All instances, one of each family after the other, each family's in random order.
+
+    They are worked out when they are asked for.
+    """
+    queues: list[Iterator[KernelInstance]] = []
     for match in families:
-        in_memory = any(not o.vector for o in match.f.family.operands)
-        placed = (True, False) if in_memory else (True,)
-        queue = [
-            KernelInstance(match, *shape, whole)
-            for shape, whole in product(small_shapes(target, match), placed)
-            if whole or accepted_in_part(target, match, shape)
-        ]
-        if queue:
-            yield queue[len(queues) % len(queue)]
+        queue = _shuffled(target, match, random)
+        first = next(queue, None)
+        if first is not None:
+            yield first
             queues.append(queue)
-    for turn in range(1, max(map(len, queues), default=0)):
-        for i, queue in enumerate(queues):
-            if turn < len(queue):
-                yield queue[(turn + i) % len(queue)]
+    yield from _turns(queues)
+
+
+def _shuffled(target: Target, match: KernelMatch, random: Random) -> Iterator[KernelInstance]:
+    shapes = [(shape, part) for shape in small_shapes(target, match) for part in (False, True)]
+    random.shuffle(shapes)
+    for shape, part in shapes:
+        parts = possible_parts(target, match, shape) if part else frozenset()
+        if parts or not part:
+            yield KernelInstance(match, *shape, parts)
 
 
 def _first_to_move(matches: Sequence[KernelMatch], random: Random) -> list[KernelMatch]:
@@ -154,7 +160,7 @@ def _first_to_move(matches: Sequence[KernelMatch], random: Random) -> list[Kerne
     return list(_turns(ordered))
 
 
-def _turns(queues: Iterable[Sequence[_Item]]) -> Iterator[_Item]:
+def _turns(queues: Iterable[Iterable[_Item]]) -> Iterator[_Item]:
     """The first of each, then the second of each, and so on."""
     for turn in zip_longest(*queues):
         yield from (item for item in turn if item is not None)

@@ -154,7 +154,7 @@ def _argument(
     far = replace(operand, level=target.farthest, vector=0)
     name = operation.names[position]
     panels = panel(instance.packing[position]) if panels is None else panels
-    if instance.whole or operand.vector:
+    if position not in instance.parts:
         return whole(tensor_for(far, shape, name, role, panels))
     return inside(far, shape, name, role, range(len(shape)), panels)
 

@@ -49,12 +49,31 @@ def small_shapes(target: Target, match: KernelMatch) -> Iterator[Shape]:
     yield from _accepted_of(target, match, _tried(match))
 
 
-def accepted_in_part(target: Target, match: KernelMatch, shape: Shape) -> bool:
-    """Whether what is accepted of whole operands is so, too, where rows of larger ones are apart."""
+def possible_parts(target: Target, match: KernelMatch, shape: Shape) -> frozenset[int]:
+    """Which operands in memory may be parts of larger tensors, so that their rows are apart.
+
+    All of them, unless guards ask for some in one piece; then one after the other as long as all
+    guards hold.
+    """
     sizes, packing = shape
-    apart = tuple(pack(min(1, contiguity(p)), panel=panel(p)) for p in packing)
     by_dim = dict(zip(match.f.family.operation.dims, sizes, strict=True))
-    return _accepted(target, match, by_dim, apart)
+
+    def accepts(parts: frozenset[int]) -> bool:
+        apart = (
+            pack(min(1, contiguity(p)), panel=panel(p)) if position in parts else p
+            for position, p in enumerate(packing)
+        )
+        return _accepted(target, match, by_dim, tuple(apart))
+
+    operands = match.f.family.operands
+    every = frozenset(p for p, operand in enumerate(operands) if not operand.vector)
+    if accepts(every):
+        return every
+    parts: frozenset[int] = frozenset()
+    for position in sorted(every):
+        if accepts(parts | {position}):
+            parts |= {position}
+    return parts
 
 
 def large_shapes(target: Target, match: KernelMatch, dim: str) -> list[Shape]:

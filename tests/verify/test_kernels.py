@@ -200,7 +200,7 @@ def test_instances_cover_families_and_shapes(
     families = {match.f.family for match in accepted}
     # Of each family that has any there is one among the first; of few families, all there are.
     every = instances_of(machine, kernel, accepted, len(families) + BUDGET)
-    shapes = {(i.family.operation, i.sizes, i.whole) for i in every}
+    shapes = {(i.family.operation, i.sizes, i.parts) for i in every}
     never = families - {i.family for i in every}
     seen = [family.operation for family in never]
     assert all(o.framed or o.operator.slices for o in seen)  # with a margin it is no single row
@@ -212,7 +212,7 @@ def test_instances_cover_families_and_shapes(
     assert {i.family.operation for i in tried} == operations
     assert len(tried) == min(max(BUDGET, TURNS * len(operations)), len(every))
     if len(every) <= BUDGET:
-        assert {(i.family.operation, i.sizes, i.whole) for i in tried} == shapes
+        assert {(i.family.operation, i.sizes, i.parts) for i in tried} == shapes
 
 
 @pytest.mark.parametrize("name", ["multiply_short", "multiply_transposed"])
@@ -237,6 +237,15 @@ def test_sizes_lie_around_the_vectors(definitions: Definitions) -> None:
     assert rows == {1, 2, 7, 8, 9, 15, 16, 17}  # registers for more there are none
     assert {i.by_dim["m"] for i in found} == {1}
     assert {i.family.operands[0].order for i in found} == {(0, 1), (1, 0), (0, 1, 2), (2, 1, 0)}
+
+
+def test_operands_are_parts_of_larger_ones_where_guards_let_them(definitions: Definitions) -> None:
+    """What is to be in one piece is a whole tensor; the others lie in larger ones all the same."""
+    machine = definitions.targets["x86.avx2"]
+    kernel = next(k for k in machine.kernels if k.name == "multiply_add_narrow_f32_x8")
+    found = kernel_instances(machine, kernel, definitions.operators)
+    assert {i.parts for i in found} == {frozenset(), frozenset({0})}
+    assert {i.by_dim["n"] for i in found} == {1, 2, 3, 4}  # as far as its guard goes
 
 
 def test_a_kernel_that_nothing_reaches_is_reported_as_such(definitions: Definitions) -> None:

@@ -109,7 +109,7 @@ def test_locals_of_templates_end_with_an_underscore(name: str) -> None:
 @pytest.mark.parametrize("name", ["x86.avx2", "x86.avx512"])
 def test_every_kernel_costs_something(name: str) -> None:
     """Also one that neither loads, stores nor computes: a fill of registers is an instruction."""
-    spec = f"target {name} spec f() {{ input a: f32[6, 9] input b: f32[9, 32] output c: f32[6, 32] "
+    spec = f"target {name} spec f() {{ input a: s32[6, 9] input b: s32[9, 32] output c: s32[6, 32] "
     lines = morello.compile(spec + "c = matmul(a, b) }").plan.lines
     kernels = [line.node for line in lines if not line.node.children]
     assert all(node.cycles > 0 for node in kernels)
