@@ -25,6 +25,9 @@ LANES_OF_MEMORY = 8
 ROWS = (9, 22, 48, 2300)
 """How many vectors are in long rows: the longest are more than the nearest cache holds."""
 
+EVERY = 8
+"""Up to which number, where guards name one, all sizes are tried."""
+
 MULTIPLES = 3
 """How many multiples are tried of what a guard says that a size is a multiple of."""
 
@@ -185,7 +188,10 @@ def _steps(match: KernelMatch) -> dict[str, int]:
 
 
 def _ends(matched: KernelMatch) -> dict[str, set[int]]:
-    """By dimension, where a guard compares it with a number: that, and the one before."""
+    """By dimension, where a guard compares it with a number: that, and the one before.
+
+    Of numbers up to `EVERY` all up to that: kernels for few rows or columns differ with how many.
+    """
     places = dict(matched.variables)
     found: dict[str, set[int]] = {}
     for guard in matched.kernel.guards:
@@ -199,7 +205,7 @@ def _ends(matched: KernelMatch) -> dict[str, set[int]]:
                     terms = matched.f.tensors[position].indices[dimension].terms
                     if len(terms) == 1:
                         own = found.setdefault(terms[0][0], set())
-                        own.update(n for n in (number - 1, number) if n > 0)
+                        own.update(range(1 if number <= EVERY else number - 1, number + 1))
     return found
 
 
