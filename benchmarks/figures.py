@@ -1,6 +1,6 @@
 """Measures everything that the documentation quotes, and writes it there.
 
-``python -m benchmarks.figures`` runs `benchmarks.matmul` (for each of `PRODUCTS`),
+``python -m benchmarks.figures`` runs `benchmarks.matmul` (for each of `PRODUCTS`, and `NARROW`),
 `benchmarks.networks`, `benchmarks.search`, `benchmarks.growth`, `benchmarks.memo`,
 `benchmarks.model` and `benchmarks.pruning`, keeps their records in ``benchmarks/results/``, draws
 pictures there, and writes the tables between the marks ``<!-- figures: NAME -->`` and
@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from benchmarks import growth, matmul, memo, model, model_report, networks, pruning, report, search
-from benchmarks.cases import CASES
+from benchmarks.cases import CASES, narrow
 from benchmarks.machine import save
 from benchmarks.matmul import Options
 from morello.compiler import NATIVE
@@ -40,6 +40,9 @@ PRODUCTS: Mapping[str, Options] = {
 """How products are measured, by the name of the record. Here and below, those that were never
 measured are left out of the pages; the first is always there."""
 
+NARROW = (60, 20261127)
+"""How many small and narrow products are drawn, and the seed: the day when they were measured."""
+
 NETWORKS: Mapping[str, int] = {"networks": 1, "networks-threads": 2}
 """Threads of parts of networks, by the name of the record."""
 
@@ -52,6 +55,7 @@ def tables() -> dict[str, str]:
     return {
         "matmul": _matmul(_record("matmul"), "warm"),
         "contenders": "\n".join(_contenders(name) for name in kept(PRODUCTS)),
+        "narrow": _matmul(_record("narrow"), "warm"),
         "networks": "\n".join(_networks(_record(name)) for name in kept(NETWORKS)),
         "search": _search(searched),
         "bounds": f"{search.bounds_table(searched)}\n",
@@ -147,11 +151,19 @@ def _product(options: Options) -> Callable[[], dict[str, Any]]:
     return lambda: matmul.run(CASES, options)
 
 
+def _narrow() -> dict[str, Any]:
+    only = ("MKL", "LIBXSMM", "loop")
+    return matmul.run(
+        narrow(*NARROW), Options("x86.avx2", repeats=REPEATS, modes=("warm",), only=only)
+    )
+
+
 def _network(threads: int) -> Callable[[], dict[str, Any]]:
     return lambda: networks.run(threads, REPEATS)
 
 
 MEASUREMENTS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "narrow": _narrow,
     "search": lambda: search.run(search.SIZES, TARGET),
     "growth": lambda: growth.run(TARGET, growth.REPEATS),
     "memo": lambda: memo.run(memo.SIZES, TARGET, memo.REPEATS),
