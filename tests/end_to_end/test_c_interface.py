@@ -192,7 +192,7 @@ class TestThreads:
 
     def test_a_sum_is_the_same_in_every_run(self) -> None:
         """Threads share a long sum, and add their parts in order, to the last bit."""
-        kernel = to_run(compiled, "threads", (1, 8209, 1), "x86.avx2")
+        kernel = to_run(compiled, "threads", (1, 65537, 1), "x86.avx2")
         assert "#pragma omp ordered depend(source)" in kernel.source
         random = np.random.default_rng(1)
         inputs = [random.standard_normal(t.shape, np.float32) for t in kernel.signature.inputs]

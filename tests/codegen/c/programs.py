@@ -85,10 +85,9 @@ def suffix(target: Target, dtype: str) -> str:
     return f"{dtype}_x{LANES[target.name]}"
 
 
-def transfer(target: Target, way: str, rows: Tensor) -> str:
-    """The kernel that loads or stores rows of vectors; that of f32 can do so within panels."""
-    end = suffix(target, rows.dtype.name)
-    return f"{way}_{end}" if rows.dtype.name == "f32" else f"vector_x{LANES[target.name]}"
+def transfer(target: Target) -> str:
+    """The kernel that loads or stores rows of vectors."""
+    return f"vector_x{LANES[target.name]}"
 
 
 def copy_row(target: Target, source: View, packed: Tensor, row: Tensor) -> list[Node]:
@@ -98,8 +97,8 @@ def copy_row(target: Target, source: View, packed: Tensor, row: Tensor) -> list[
     part = View(source.tensor, (at("p"), source.offsets[1]), (1, n), "l1")
     line = near(view(packed, [at("p"), 0], [1, n]))
     return [
-        call(target, transfer(target, "load", row), copy, part, whole(row)),
-        call(target, transfer(target, "store", row), copy, whole(row), line),
+        call(target, transfer(target), copy, part, whole(row)),
+        call(target, transfer(target), copy, whole(row), line),
     ]
 
 
@@ -130,10 +129,10 @@ def register_tile(target: Target, a: Tensor, packed: View, c: View) -> Node:
     name = f"fma_broadcast_{end}" if dtype == "f32" else f"multiply_add_broadcast_{end}"
     product = call(target, name, operation("matmul", accumulating=True), element, whole(row), line)
     source = near(view(packed.tensor, [at("k"), 0], [1, n]))
-    load = call(target, transfer(target, "load", row), operation("copy", 2), source, whole(row))
+    load = call(target, transfer(target), operation("copy", 2), source, whole(row))
     fill = call(target, f"vector_x{LANES[target.name]}", operation("fill", 2, value=0.0), line)
     out = View(c.tensor, (start.plus(at("r")), c.offsets[1]), (1, n), "l1")
-    store = call(target, transfer(target, "store", tile), operation("copy", 2), line, out)
+    store = call(target, transfer(target), operation("copy", 2), line, out)
     k = packed.sizes[0]
     return buffer(
         tile,
@@ -160,11 +159,11 @@ def vector_rows(target: Target, name: str, lengths: Sequence[int], dtype: str) -
         ]
         copy = operation("copy", 1)
         work: list[Node] = [
-            call(target, transfer(target, "load", v), copy, whole(x), whole(v))
+            call(target, transfer(target), copy, whole(x), whole(v))
             for x, v in zip(ins, held, strict=False)
         ]
         work.append(call(target, f"vector_x{LANES[target.name]}", group, *map(whole, held)))
-        work.append(call(target, transfer(target, "store", out), copy, whole(held[-1]), whole(out)))
+        work.append(call(target, transfer(target), copy, whole(held[-1]), whole(out)))
         body: Node = Block(tuple(work))
         for part in reversed(held):
             body = buffer(part, body)

@@ -136,8 +136,8 @@ def test_registers_hide_no_argument(tmp_path: Path) -> None:
     c = tensor("c", (5,), level="reg", vector=64)
     copy = operation("copy", 1)
     steps = (
-        call(target, "load_f32_x16", copy, whole(x), whole(c)),
-        call(target, "store_f32_x16", copy, whole(c), whole(y)),
+        call(target, "vector_x16", copy, whole(x), whole(c)),
+        call(target, "vector_x16", copy, whole(c), whole(y)),
     )
     code = CEmitter().emit(program(target, [x, y], buffer(c, *steps)), EmitOptions())
     assert "__m512 c_2_0;" in code.source
@@ -330,7 +330,7 @@ def test_each_thread_calls_what_its_kernels_stand_between() -> None:
     ("template", "message"),
     [
         ("{{ Q[0] }};", "'Q' is undefined"),
-        ("{{ Y[9] }};", "operand 'Y': index [9] is outside its sizes [4]"),
+        ("{{ Y[9] }};", "operand 'Y': index [9] is outside its sizes [2, 4]"),
         ("{{ Y[0 }};", "unexpected '}'"),
         ("{{ Y['a'] }};", "fails"),
         ("{{ X.stride(0) }};", "operand 'X': it is in registers, which have no address"),
@@ -338,14 +338,14 @@ def test_each_thread_calls_what_its_kernels_stand_between() -> None:
 )
 def test_a_wrong_template_names_the_kernel(template: str, message: str) -> None:
     """With the place of its declaration."""
-    target = targets()["x86.avx512"]
-    y = tensor("y", (4,), role="output")
-    v = tensor("v", (4,), level="reg", vector=64)
-    store = call(target, "store_f32_x16", operation("copy", 1), whole(v), whole(y))
+    target = targets()["x86.avx2"]
+    y = tensor("y", (2, 4), role="output")
+    v = tensor("v", (2, 4), level="reg", vector=32)
+    store = call(target, "store_rows_f32_x8", operation("copy", 2), whole(v), whole(y))
     wrong = replace(store, kernel=replace(store.kernel, template=template))
     error = _refused(program(target, [y], buffer(v, wrong)))
     assert message in str(error)
-    assert "kernel 'store_f32_x16' (avx512.mtarget:" in str(error)
+    assert "kernel 'store_rows_f32_x8' (avx2.mtarget:" in str(error)
 
 
 def test_mixed_lanes_are_refused() -> None:
@@ -353,7 +353,7 @@ def test_mixed_lanes_are_refused() -> None:
     target = targets()["x86.avx512"]
     y = tensor("y", (4,), role="output")
     v = tensor("v", (4,), level="reg", vector=64)
-    store = call(target, "store_f32_x16", operation("copy", 1), whole(v), whole(y))
+    store = call(target, "vector_x16", operation("copy", 1), whole(v), whole(y))
     wrong = replace(store, kernel=kernel(target, "element"))
     assert "its operands have 1, 16 lanes" in str(_refused(program(target, [y], buffer(v, wrong))))
 

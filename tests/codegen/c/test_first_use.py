@@ -46,7 +46,7 @@ class Made:
         line = view(tile, [at("r"), 0], [1, columns])
         fill = call(self.target, "vector_x16", operation("fill", 2, value=0.0), line)
         out = view(self.c, [row.plus(at("r")), column], [1, columns])
-        store = call(self.target, "store_f32_x16", operation("copy", 2), line, near(out))
+        store = call(self.target, "vector_x16", operation("copy", 2), line, near(out))
         operands = (
             near(view(self.a, [row, 0], [rows, K])),
             view(self.packed, [0, column], [K, columns]),

@@ -242,7 +242,7 @@ def test_conversions_of_nasty_values(name: str, source: str) -> None:
         copy = operation("copy", 1)
         steps = (
             call(target, f"vector_x{lanes}", copy, whole(x), whole(v)),
-            call(target, transfer(target, "store", y), copy, whole(v), whole(y)),
+            call(target, transfer(target), copy, whole(v), whole(y)),
         )
         body = buffer(v, *steps)
     expected = _to_s32(values) if source == "f32" else values.astype(np.float32)

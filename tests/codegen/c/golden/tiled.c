@@ -25,12 +25,12 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
     for (ptrdiff_t p = 0; p < 4; p += 1) {  /* tile (rules/by_hand.mrules:1) */
       /* pack (rules/by_hand.mrules:2): row: f32[1, 20], row-major, in registers */
       __m512 row_0_0, row_0_1;
-      /* load_f32_x16 (avx512.mtarget) */
+      /* vector_x16 (avx512.mtarget) */
       row_0_0 = _mm512_loadu_ps(&b[p * 20]);
-      row_0_1 = _mm512_maskz_loadu_ps(0xf, &b[p * 20 + 16]);
-      /* store_f32_x16 (avx512.mtarget) */
+      row_0_1 = _mm512_maskz_loadu_ps((__mmask16)((1u << 4) - 1), &b[p * 20 + 16]);
+      /* vector_x16 (avx512.mtarget) */
       _mm512_storeu_ps(&b_2[p * 20], row_0_0);
-      _mm512_mask_storeu_ps(&b_2[p * 20 + 16], 0xf, row_0_1);
+      _mm512_mask_storeu_ps(&b_2[p * 20 + 16], (__mmask16)((1u << 4) - 1), row_0_1);
     }
     for (ptrdiff_t m = 0; m < 2; m += 2) {  /* tile (rules/by_hand.mrules:1) */
       /* pack (rules/by_hand.mrules:2): c: f32[2, 20], row-major, in registers */
@@ -45,9 +45,9 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
       for (ptrdiff_t k = 0; k < 4; k += 1) {  /* tile (rules/by_hand.mrules:1) */
         /* pack (rules/by_hand.mrules:2): b: f32[1, 20], row-major, in registers */
         __m512 b_3_0_0, b_3_0_1;
-        /* load_f32_x16 (avx512.mtarget) */
+        /* vector_x16 (avx512.mtarget) */
         b_3_0_0 = _mm512_loadu_ps(&b_2[k * 20]);
-        b_3_0_1 = _mm512_maskz_loadu_ps(0xf, &b_2[k * 20 + 16]);
+        b_3_0_1 = _mm512_maskz_loadu_ps((__mmask16)((1u << 4) - 1), &b_2[k * 20 + 16]);
         /* tile (rules/by_hand.mrules:1): r unrolled, 2 x */
         /* fma_broadcast_f32_x16 (avx512.mtarget) */
         {
@@ -63,12 +63,12 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
         }
       }
       /* tile (rules/by_hand.mrules:1): r unrolled, 2 x */
-      /* store_f32_x16 (avx512.mtarget) */
+      /* vector_x16 (avx512.mtarget) */
       _mm512_storeu_ps(&c[m * 20], c_2_0_0);
-      _mm512_mask_storeu_ps(&c[m * 20 + 16], 0xf, c_2_0_1);
-      /* store_f32_x16 (avx512.mtarget) */
+      _mm512_mask_storeu_ps(&c[m * 20 + 16], (__mmask16)((1u << 4) - 1), c_2_0_1);
+      /* vector_x16 (avx512.mtarget) */
       _mm512_storeu_ps(&c[m * 20 + 20], c_2_1_0);
-      _mm512_mask_storeu_ps(&c[m * 20 + 36], 0xf, c_2_1_1);
+      _mm512_mask_storeu_ps(&c[m * 20 + 36], (__mmask16)((1u << 4) - 1), c_2_1_1);
     }
     {
       /* pack (rules/by_hand.mrules:2): c: f32[1, 20], row-major, in registers */
@@ -80,9 +80,9 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
       for (ptrdiff_t k = 0; k < 4; k += 1) {  /* tile (rules/by_hand.mrules:1) */
         /* pack (rules/by_hand.mrules:2): b: f32[1, 20], row-major, in registers */
         __m512 b_3_0_0, b_3_0_1;
-        /* load_f32_x16 (avx512.mtarget) */
+        /* vector_x16 (avx512.mtarget) */
         b_3_0_0 = _mm512_loadu_ps(&b_2[k * 20]);
-        b_3_0_1 = _mm512_maskz_loadu_ps(0xf, &b_2[k * 20 + 16]);
+        b_3_0_1 = _mm512_maskz_loadu_ps((__mmask16)((1u << 4) - 1), &b_2[k * 20 + 16]);
         /* tile (rules/by_hand.mrules:1): r unrolled, 1 x */
         /* fma_broadcast_f32_x16 (avx512.mtarget) */
         {
@@ -92,9 +92,9 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
         }
       }
       /* tile (rules/by_hand.mrules:1): r unrolled, 1 x */
-      /* store_f32_x16 (avx512.mtarget) */
+      /* vector_x16 (avx512.mtarget) */
       _mm512_storeu_ps(&c[40], c_2_0_0);
-      _mm512_mask_storeu_ps(&c[56], 0xf, c_2_0_1);
+      _mm512_mask_storeu_ps(&c[56], (__mmask16)((1u << 4) - 1), c_2_0_1);
     }
   }
 }
