@@ -95,7 +95,7 @@ def narrow(count: int, seed: int) -> tuple[Case, ...]:
     drawn = Random(seed)
     chosen = [*drawn.sample(small, min(count // 2, len(small)))]
     chosen += drawn.sample(long, min(count - len(chosen), len(long)))
-    return tuple(Case(*sizes) for sizes in sorted(chosen))
+    return tuple(Case(m, k, n) for m, k, n in sorted(chosen))
 
 
 def spec_text(target: str, threads: int, dtypes: str = "f32", role: str = "input") -> str:

@@ -234,7 +234,9 @@ def _names(
 
 @click.command(help=__doc__)
 @sizes_option
-@click.option("--narrow", type=click.IntRange(1), metavar="N", help="N small and narrow ones instead.")
+@click.option(
+    "--narrow", type=click.IntRange(1), metavar="N", help="N small and narrow ones instead."
+)
 @click.option("--seed", default=0, show_default=True, help="Of what --narrow draws.")
 @click.option("--target", default=TARGET, show_default=True)
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)

@@ -6,7 +6,7 @@ ones a meaning needs; an emitter writes them. Both take the names, and the steps
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from morello.ir.operators import Operator
@@ -37,7 +37,11 @@ TYPE = "type"
 CONSTANT = "constant"
 """One number in all lanes."""
 
-ADD = PRIMITIVE_OF_OPERATOR["+"]
+ADD, MULTIPLY = PRIMITIVE_OF_OPERATOR["+"], PRIMITIVE_OF_OPERATOR["*"]
+
+MULTIPLY_ADD = "fma"
+"""Two factors, and what is added to their product before that is rounded."""
+
 NEGATION = "neg"
 SELECTION = "select"
 
@@ -182,6 +186,11 @@ def primitives_in(
     found = steps(expr, dtype, dtypes)
     yield from ((step.dtype, step.primitive) for step in found if step.primitive)
     yield from dict.fromkeys((step.dtype, TRUTH) for step in found if step.condition)
+
+
+def adds_product(found: Sequence[Step], update: str | None) -> bool:
+    """Whether a reduction adds a value that is a product: `MULTIPLY_ADD` does both."""
+    return update == ADD and found[-1].primitive == MULTIPLY
 
 
 @dataclass(frozen=True, slots=True)

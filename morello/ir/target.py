@@ -12,7 +12,7 @@ from functools import cached_property
 from math import inf
 
 from morello.ir.functions import Function
-from morello.ir.primitives import SHIFTS
+from morello.ir.primitives import MULTIPLY_ADD, SHIFTS
 from morello.language import ast, target_ast
 from morello.language.kernel_clauses import KernelClauses
 
@@ -93,6 +93,11 @@ class Primitives:
     lanes: int
     entries: Mapping[str, tuple[str, str | None]]
     definitions: Mapping[str, Definition] = field(default_factory=dict)
+
+    @property
+    def fuses(self) -> bool:
+        """Whether a product is added by one instruction; by what is only defined it is by two."""
+        return MULTIPLY_ADD in self.entries and MULTIPLY_ADD not in self.definitions
 
     def text(self, primitive: str) -> str | None:
         """How a primitive is written, if it is; that of a shift has its number of places in it."""

@@ -14,18 +14,23 @@ from morello.ir.dtypes import DType
 from morello.ir.graphs.constants import value_of
 from morello.ir.operators import Operation, Operator
 from morello.ir.primitives import (
+    ADD,
     CONSTANT,
     FENCE,
     FIRST_LANE,
     LOAD,
     LOAD_FIRST,
+    MULTIPLY,
+    MULTIPLY_ADD,
     SELECT_FIRST,
     STORE,
     STORE_FIRST,
     STREAM,
     TYPE,
+    adds_product,
     exchanges,
     primitives_in,
+    steps,
     update_primitive,
 )
 from morello.ir.spec import Family
@@ -54,6 +59,13 @@ def _needed(
     if update := update_primitive(operation.operator):
         needed[output, update] += 1
     return needed
+
+
+@lru_cache(maxsize=4096)
+def _adds_product(_: Operator, operation: Operation, dtypes: tuple[DType, ...]) -> bool:
+    types = {name: dtype.name for name, dtype in zip(operation.names, dtypes, strict=True)}
+    found = steps(value_of(costed(operation), dtypes[-1]), dtypes[-1].name, types)
+    return adds_product(found, update_primitive(operation.operator))
 
 
 def lanes_of(family: Family) -> int:
@@ -123,8 +135,16 @@ def _entries(target: Target, dtype: str, lanes: int) -> Mapping[str, tuple[str, 
 
 def arithmetic_cycles(target: Target, family: Family, lanes: int) -> float:
     """Cycles of one evaluation in so many lanes, of all of them at once."""
-    total = 0.0
-    for (dtype, name), count in sorted(needed_primitives(family).items()):
+    total, needed = 0.0, Counter(needed_primitives(family))
+    output = family.operands[-1].dtype.name
+    operation, dtypes = family.operation, tuple(o.dtype for o in family.operands)
+    primitives = target.primitives.get((output, lanes))
+    fuses = primitives is not None and primitives.fuses
+    if fuses and _adds_product(operation.operator, operation, dtypes):
+        needed[output, MULTIPLY_ADD] += 1
+        needed[output, MULTIPLY] -= 1
+        needed[output, ADD] -= 1
+    for (dtype, name), count in sorted(needed.items()):
         _, coefficient = _entries(target, dtype, lanes).get(name, ("", None))
         if coefficient is not None:
             total += count * target.coefficients[coefficient].value

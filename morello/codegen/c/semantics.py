@@ -14,6 +14,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import product
 from string import Formatter
 
@@ -25,7 +26,16 @@ from morello.ir.conversion import convert, convert_number
 from morello.ir.dtypes import DTYPES, DType
 from morello.ir.graphs.constants import elsewhere_of, value_of
 from morello.ir.operators import OperandIndex, Operation
-from morello.ir.primitives import CONSTANT, PRIMITIVE_OF_OPERATOR, TRUTH, TYPE, Step, steps
+from morello.ir.primitives import (
+    CONSTANT,
+    MULTIPLY_ADD,
+    TRUTH,
+    TYPE,
+    Step,
+    adds_product,
+    steps,
+    update_primitive,
+)
 from morello.ir.programs.tree import KernelCall
 from morello.ir.target import Primitives, Target
 from morello.language import ast
@@ -81,13 +91,17 @@ class StepsWriter(ABC):
 
     def _value(self) -> str:
         """C of the value. A step that is written more than once becomes a local first."""
+        return self._values(self._steps)[-1]
+
+    def _values(self, first: Sequence[Step]) -> list[str]:
+        """C of the first steps."""
         values: list[str] = []
-        for position, (step, uses) in enumerate(zip(self._steps, self._uses, strict=True)):
+        for position, (step, uses) in enumerate(zip(first, self._uses, strict=False)):
             text = self._named(position, self._step(step, values))
             if uses > 1 and step.leaf is None and not _ATOM.fullmatch(text):
                 text = self._local(text, TRUTH if step.condition else TYPE, step.dtype)
             values.append(text)
-        return values[-1]
+        return values
 
     def _named(self, position: int, text: str) -> str:
         """What stands for a step: its text, or a local that has it."""
@@ -214,13 +228,30 @@ class MeaningWriter(StepsWriter):
     def _statement(self) -> None:
         operation = self._operation
         target = self._element(operation.names[-1])
-        value = self._value()
         reduction = operation.operator.reduction
         first = not any(self._position[d] for d in operation.reduced_dims)
         if reduction is not None and (operation.accumulating or not first):
-            update = PRIMITIVE_OF_OPERATOR.get(reduction, reduction)
-            value = self._apply(update, (target, value))
+            value = self._reduced(target)
+        else:
+            value = self._value()
         self._lines.append(f"{target} = {without_parentheses(value)};")
+
+    def _reduced(self, before: str) -> str:
+        """C of what was reduced before, with the value."""
+        update = update_primitive(self._operation.operator)
+        assert update is not None
+        if not self._fused:
+            return self._apply(update, (before, self._value()))
+        *first, last = self._steps
+        values = self._values(first)
+        factors = (values[i] for i in last.arguments)
+        return self._apply(MULTIPLY_ADD, (*factors, before))
+
+    @cached_property
+    def _fused(self) -> bool:
+        """Whether one primitive multiplies and adds."""
+        update = update_primitive(self._operation.operator)
+        return self._of(self._dtype.name).fuses and adds_product(self._steps, update)
 
     def _element(self, tensor: str) -> str:
         """An element in its own dtype; of the output, an lvalue."""
@@ -245,6 +276,11 @@ class PrimitiveTable:
         self._what = f"{dtype.name} x {lanes}"
         nothing = Primitives(dtype.name, lanes, {})
         self._primitives = target.primitives.get((dtype.name, lanes), nothing)
+
+    @property
+    def fuses(self) -> bool:
+        """Whether one instruction adds a product."""
+        return self._primitives.fuses
 
     def __contains__(self, primitive: str) -> bool:
         return primitive in self._primitives.entries

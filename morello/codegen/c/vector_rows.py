@@ -317,9 +317,10 @@ class RowWriter(MeaningWriter):
     def _pointwise(self, _: int) -> None:
         for operand in self._ahead:
             self._fetch_next(operand)
-        value = self._value()
-        if self._update is not None:  # no dimension but that of the row is left to be reduced
-            value = self._apply(self._update, (self._element(self._output), value))
+        if self._update is None:
+            value = self._value()
+        else:  # no dimension but that of the row is left to be reduced
+            value = self._reduced(self._element(self._output))
         value = without_parentheses(value)
         operand, place = self._operands[self._output], self._place
         if operand.lanes > 1:
@@ -359,13 +360,17 @@ class RowWriter(MeaningWriter):
         assert self._update is not None
         for operand in self._ahead:
             self._fetch_next(operand)
-        value, place = self._value(), number % self._partial_results
+        place = number % self._partial_results
+        begun = self._begun[place] if place < len(self._begun) else ""
+        if begun and self._place.lanes == self._lanes:
+            self._lines.append(f"{begun} = {without_parentheses(self._reduced(begun))};")
+            return
+        value = self._value()
         if self._place.lanes != self._lanes:
             value = self._apply(SELECT_FIRST, (value, self._identity, str(self._place.lanes)))
-        if place < len(self._begun):
-            result = self._begun[place]
-            value = self._apply(self._update, (result, value))
-            self._lines.append(f"{result} = {without_parentheses(value)};")
+        if begun:
+            value = self._apply(self._update, (begun, value))
+            self._lines.append(f"{begun} = {without_parentheses(value)};")
         else:
             self._begin_result(place, without_parentheses(value))
 

@@ -168,3 +168,13 @@ def test_a_loop_waits_once_for_what_it_stores_past_the_caches() -> None:
     source = CEmitter().emit(program(machine, [x, y], step), EmitOptions()).source
     assert source.count("_mm_sfence();") == 1
     assert re.search(r"\n  }\n  _mm_sfence\(\);\n}", source)
+
+
+def test_products_are_added_by_one_instruction_where_there_is_one() -> None:
+    """The end of a row is not: what is past it does not count. A target may lack the primitive."""
+    code = _code("row_square_sum", "reduce_x16", (1, 1000), (1,))
+    assert len([line for line in code if "_mm512_fmadd_ps" in line]) == 6
+    target = targets()["x86.avx512"]
+    assert target.primitives["f32", 16].fuses
+    assert not target.primitives["s32", 16].fuses
+    assert not target.primitives["f32", 1].fuses
