@@ -216,7 +216,7 @@ SPEC: dict[str, Signature] = {
     "contiguity": Signature(
         ("operand",),
         "number",
-        "Dimensions, from the fastest on, whose elements are all in one piece.",
+        "Dimensions, from the fastest on, known to be in one piece; in the nearest cache, 1.",
         sized=True,
     ),
     "registers": Signature(("operand",), "number", "Registers that it fills.", sized=True),

@@ -266,6 +266,12 @@ def _identity(_: Scope, f: SpecRef) -> float | None:
     return f.family.operation.identity
 
 
+def _contiguity(scope: Scope, x: TensorRef) -> Size:
+    """At most one dimension where packings do not tell, since no cost depends on them."""
+    known = contiguity(x.packing)
+    return known if x.operand.moves_lines(scope.target) else np.minimum(known, 1)
+
+
 def _has_layout(scope: Scope, tensor: TensorRef, layout: Layout) -> Truth:
     panels = shortened(layout, tensor.extents(scope.sizes))
     return (tensor.operand.order == layout.order) & (panel(tensor.packing) == panels)
@@ -423,7 +429,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "bytes": lambda scope, x: elements(x, scope.sizes) * x.operand.dtype.bytes,
     "lines": lambda scope, x: lines(x, scope.sizes),
     "panels": lambda _, x: width_of(panel(x.packing)),
-    "contiguity": lambda _, x: contiguity(x.packing),
+    "contiguity": _contiguity,
     "registers": lambda scope, x: registers(x, scope.sizes),
     "free": _free,
     "fetch": _FETCH,

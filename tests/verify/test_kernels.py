@@ -248,6 +248,27 @@ def test_operands_are_parts_of_larger_ones_where_guards_let_them(definitions: De
     assert {i.by_dim["n"] for i in found} == {1, 2, 3, 4}  # as far as its guard goes
 
 
+NEAR = """
+kernel near on x86.scalar
+  "Asks for one piece where nothing tells."
+  match  copy(X: f32[m, n] at l1, Y: f32[m, n] at l1)
+  where  contiguity(X) >= 2
+  cost   scalar_load
+  emit   ```
+    {{ Y[0, 0] }} = {{ X[0, 0] }};
+  ```
+"""
+
+
+def test_what_is_in_the_nearest_cache_is_not_known_to_be_in_one_piece() -> None:
+    """Searches do not tell parts there from whole operands, so that the guard never holds."""
+    definitions = load_definitions([Source("near.mtarget", NEAR)])
+    target = definitions.targets["x86.scalar"]
+    kernel = next(k for k in target.kernels if k.name == "near")
+    assert kernel_families(target, kernel, definitions.operators)
+    assert not kernel_instances(target, kernel, definitions.operators)
+
+
 def test_a_kernel_that_nothing_reaches_is_reported_as_such(definitions: Definitions) -> None:
     """No instance is no verification: the report says so."""
     machine = definitions.targets["x86.avx2"]
