@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
+from morello.checking.lineages import clash
 from morello.ir.functions import Function, called
 from morello.ir.target import Target
 from morello.language import target_ast
@@ -44,7 +45,8 @@ def check_functions(
     """
     known: dict[Key, target_ast.FunctionDecl] = {}
     for node in chain.from_iterable(f.functions for f in files):
-        first = next((k for k in known.values() if _together(node, k, targets)), None)
+        others = (k for k in known.values() if k.name == node.name)
+        first = next((k for k in others if clash(node.target, k.target, targets)), None)
         known.setdefault((node.target, node.name), node)
         if first is not None:
             message = f"function '{node.name}' is declared twice"
@@ -73,17 +75,6 @@ def check_functions(
         if target in found:
             _visible(what, target, place, text, found[target], homes, collector)
     return found
-
-
-def _together(
-    node: target_ast.FunctionDecl, other: target_ast.FunctionDecl, targets: Mapping[str, Target]
-) -> bool:
-    """Whether some target would have both under one name."""
-    if node.name != other.name:
-        return False
-    return node.target == other.target or any(
-        {node.target, other.target} <= {*target.lineage} for target in targets.values()
-    )
 
 
 def _check(node: target_ast.FunctionDecl, collector: Collector) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from morello.checking.kinds import KnownNames, Typed, expect
+from morello.checking.lineages import clash
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
 from morello.checking.templates import check_template
 from morello.ir.operators import Operator
@@ -45,11 +46,14 @@ def check_kernels(
         For each target its own kernels, in the order of declaration.
     """
     kernels: dict[str, list[Microkernel]] = {}
-    first: dict[str, target_ast.KernelDecl] = {}
+    known: dict[str, list[target_ast.KernelDecl]] = {}
     for node in chain.from_iterable(f.kernels for f in files):
-        if first.setdefault(node.name, node) is not node:
-            _duplicate(node, first[node.name], collector)
+        others = known.setdefault(node.name, [])
+        first = next((k for k in others if clash(node.target, k.target, targets)), None)
+        if first is not None:
+            _duplicate(node, first, collector)
             continue
+        others.append(node)
         if node.target not in declared:
             message = f"kernel '{node.name}' is on '{node.target}', which is not a target"
             place = within(node.span, node.target, after=node.name_span.end)

@@ -127,7 +127,7 @@ CODES: Mapping[str, str] = {
     "T031": "Primitives are on a target that there is not.",
     "T032": "Primitives are of an element type or number of lanes that there is not.",
     "T033": "A primitive costs a coefficient that its target does not have.",
-    "T040": "Two kernels have one name.",
+    "T040": "Two kernels of a target have one name.",
     "T041": "A kernel is on a target that there is not.",
     "T042": "A kernel has no sentence.",
     "T043": "A kernel matches an operator that there is not.",
