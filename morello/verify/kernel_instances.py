@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product, zip_longest
+from itertools import islice, product
 from random import Random
 from typing import TypeVar
 
@@ -103,7 +103,8 @@ def instances_of(
             if operation not in possible and any(True for _ in small_shapes(target, match)):
                 possible.add(operation)
         budget = max(BUDGET, TURNS * len(possible))
-    found = list(islice(_by_turns(target, families, random), budget))
+    instances = _turns(_shuffled(target, match, random) for match in families)
+    found = list(islice(instances, budget))
     return [*found, *_large(target, families, found)]
 
 
@@ -122,24 +123,8 @@ def _large(
                 break
 
 
-def _by_turns(
-    target: Target, families: Sequence[KernelMatch], random: Random
-) -> Iterator[KernelInstance]:
-    """All instances, one of each family after the other, each family's in random order.
-
-    They are worked out when they are asked for.
-    """
-    queues: list[Iterator[KernelInstance]] = []
-    for match in families:
-        queue = _shuffled(target, match, random)
-        first = next(queue, None)
-        if first is not None:
-            yield first
-            queues.append(queue)
-    yield from _turns(queues)
-
-
 def _shuffled(target: Target, match: KernelMatch, random: Random) -> Iterator[KernelInstance]:
+    """All instances of a family. They are worked out when they are asked for."""
     shapes = [(shape, part) for shape in small_shapes(target, match) for part in (False, True)]
     random.shuffle(shapes)
     for shape, part in shapes:
@@ -161,9 +146,15 @@ def _first_to_move(matches: Sequence[KernelMatch], random: Random) -> list[Kerne
 
 
 def _turns(queues: Iterable[Iterable[_Item]]) -> Iterator[_Item]:
-    """The first of each, then the second of each, and so on."""
-    for turn in zip_longest(*queues):
-        yield from (item for item in turn if item is not None)
+    """The first of each, then the second of each, and so on, each when it is asked for."""
+    waiting = [iter(queue) for queue in queues]
+    while waiting:
+        left = []
+        for queue in waiting:
+            for item in islice(queue, 1):
+                yield item
+                left.append(queue)
+        waiting = left
 
 
 # ------------------------------------------------------------------------------- families

@@ -55,8 +55,7 @@ def small_shapes(target: Target, match: KernelMatch) -> Iterator[Shape]:
 def possible_parts(target: Target, match: KernelMatch, shape: Shape) -> frozenset[int]:
     """Which operands in memory may be parts of larger tensors, so that their rows are apart.
 
-    All of them, unless guards ask for some in one piece; then one after the other as long as all
-    guards hold.
+    One after the other, as long as the guards hold: they may ask for some in one piece.
     """
     sizes, packing = shape
     by_dim = dict(zip(match.f.family.operation.dims, sizes, strict=True))
@@ -68,13 +67,9 @@ def possible_parts(target: Target, match: KernelMatch, shape: Shape) -> frozense
         )
         return _accepted(target, match, by_dim, tuple(apart))
 
-    operands = match.f.family.operands
-    every = frozenset(p for p, operand in enumerate(operands) if not operand.vector)
-    if accepts(every):
-        return every
     parts: frozenset[int] = frozenset()
-    for position in sorted(every):
-        if accepts(parts | {position}):
+    for position, operand in enumerate(match.f.family.operands):
+        if not operand.vector and accepts(parts | {position}):
             parts |= {position}
     return parts
 
@@ -177,36 +172,42 @@ def _fixed_dims(match: KernelMatch) -> dict[str, int]:
 
 def _steps(match: KernelMatch) -> dict[str, int]:
     """Dimensions that are a multiple of a number because a guard says so, and that number."""
-    places = dict(match.variables)
-    steps: dict[str, int] = {}
-    for name, step in filter(None, map(_multiple, match.kernel.guards)):
-        for position, dimension in places.get(name, ()):
-            terms = match.f.tensors[position].indices[dimension].terms
-            if len(terms) == 1:
-                steps[terms[0][0]] = step
-    return steps
+    steps = filter(None, map(_multiple, match.kernel.guards))
+    return {dim: step for name, step in steps for dim in _dims_of(match, name)}
 
 
-def _ends(matched: KernelMatch) -> dict[str, set[int]]:
+def _ends(match: KernelMatch) -> dict[str, set[int]]:
     """By dimension, where a guard compares it with a number: that, and the one before.
 
     Of numbers up to `EVERY` all up to that: kernels for few rows or columns differ with how many.
     """
-    places = dict(matched.variables)
     found: dict[str, set[int]] = {}
-    for guard in matched.kernel.guards:
-        match guard:
-            case ast.Binary(
-                operator="<=" | "<" | ">=" | ">",
-                left=ast.Name(id=name),
-                right=ast.Number(value=int(number)),
-            ):
-                for position, dimension in places.get(name, ()):
-                    terms = matched.f.tensors[position].indices[dimension].terms
-                    if len(terms) == 1:
-                        own = found.setdefault(terms[0][0], set())
-                        own.update(range(1 if number <= EVERY else number - 1, number + 1))
+    for name, number in filter(None, map(_end, match.kernel.guards)):
+        for dim in _dims_of(match, name):
+            sizes = range(1 if number <= EVERY else number - 1, number + 1)
+            found.setdefault(dim, set()).update(sizes)
     return found
+
+
+def _dims_of(match: KernelMatch, name: str) -> Iterator[str]:
+    """Dimensions whose size a variable of the pattern is."""
+    for position, dimension in dict(match.variables).get(name, ()):
+        terms = match.f.tensors[position].indices[dimension].terms
+        if len(terms) == 1:
+            yield terms[0][0]
+
+
+def _end(guard: ast.Expr) -> tuple[str, int] | None:
+    """Name and number of ``name <= number`` and its like; none of any other guard."""
+    match guard:
+        case ast.Binary(
+            operator="<=" | "<" | ">=" | ">",
+            left=ast.Name(id=name),
+            right=ast.Number(value=int(number)),
+        ):
+            return name, number
+        case _:
+            return None
 
 
 def _multiple(guard: ast.Expr) -> tuple[str, int] | None:

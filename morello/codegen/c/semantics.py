@@ -180,6 +180,7 @@ class MeaningWriter(StepsWriter):
         dtypes = {name: o.view.tensor.dtype.name for name, o in self._operands.items()}
         found = steps(value_of(call.operation, dtype), dtype.name, dtypes)
         super().__init__(target, lanes or _common_lanes(operands, call.operation), dtype, found)
+        self._update = update_primitive(call.operation.operator)
         self._position: dict[str, int] = {}
 
     def lines(self) -> list[str]:
@@ -228,9 +229,8 @@ class MeaningWriter(StepsWriter):
     def _statement(self) -> None:
         operation = self._operation
         target = self._element(operation.names[-1])
-        reduction = operation.operator.reduction
         first = not any(self._position[d] for d in operation.reduced_dims)
-        if reduction is not None and (operation.accumulating or not first):
+        if self._update is not None and (operation.accumulating or not first):
             value = self._reduced(target)
         else:
             value = self._value()
@@ -238,10 +238,9 @@ class MeaningWriter(StepsWriter):
 
     def _reduced(self, before: str) -> str:
         """C of what was reduced before, with the value."""
-        update = update_primitive(self._operation.operator)
-        assert update is not None
+        assert self._update is not None
         if not self._fused:
-            return self._apply(update, (before, self._value()))
+            return self._apply(self._update, (before, self._value()))
         *first, last = self._steps
         values = self._values(first)
         factors = (values[i] for i in last.arguments)
@@ -250,8 +249,7 @@ class MeaningWriter(StepsWriter):
     @cached_property
     def _fused(self) -> bool:
         """Whether one primitive multiplies and adds."""
-        update = update_primitive(self._operation.operator)
-        return self._of(self._dtype.name).fuses and adds_product(self._steps, update)
+        return self._of(self._dtype.name).fuses and adds_product(self._steps, self._update)
 
     def _element(self, tensor: str) -> str:
         """An element in its own dtype; of the output, an lvalue."""

@@ -28,7 +28,6 @@ from morello.ir.primitives import (
     STORE_FIRST,
     TYPE,
     exchanges,
-    update_primitive,
 )
 from morello.ir.programs.tree import KernelCall
 from morello.ir.target import Target
@@ -126,7 +125,6 @@ class RowWriter(MeaningWriter):
         self._rows = rows
         self._partial_results = min(PARTIAL_BYTES // vector, MOST_RESULTS)
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
-        self._update = update_primitive(call.operation.operator)
         self._output = call.operation.names[-1]
         self._in_memory = all(
             operand.lanes == 1 for name, operand in self._operands.items() if self._is_along[name]
@@ -362,14 +360,13 @@ class RowWriter(MeaningWriter):
             self._fetch_next(operand)
         place = number % self._partial_results
         begun = self._begun[place] if place < len(self._begun) else ""
-        if begun and self._place.lanes == self._lanes:
-            self._lines.append(f"{begun} = {without_parentheses(self._reduced(begun))};")
-            return
-        value = self._value()
-        if self._place.lanes != self._lanes:
-            value = self._apply(SELECT_FIRST, (value, self._identity, str(self._place.lanes)))
+        if self._place.lanes == self._lanes:
+            value = self._reduced(begun) if begun else self._value()
+        else:
+            lanes = str(self._place.lanes)
+            value = self._apply(SELECT_FIRST, (self._value(), self._identity, lanes))
+            value = self._apply(self._update, (begun, value)) if begun else value
         if begun:
-            value = self._apply(self._update, (begun, value))
             self._lines.append(f"{begun} = {without_parentheses(value)};")
         else:
             self._begin_result(place, without_parentheses(value))
