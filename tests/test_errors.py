@@ -7,6 +7,7 @@ import importlib
 import multiprocessing
 import pickle
 import pkgutil
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
@@ -103,8 +104,12 @@ def _below(kind: type[MorelloError]) -> Iterator[type[MorelloError]]:
 
 
 def _state(error: MorelloError) -> dict[str, str]:
-    """What an error says, attribute by attribute."""
-    return {name: repr(value) for name, value in vars(error).items()}
+    """What an error says, attribute by attribute; sets sorted, as a copy may order them anew."""
+
+    def sort(found: re.Match[str]) -> str:
+        return "{" + ", ".join(sorted(found[1].split(", "))) + "}"
+
+    return {name: re.sub(r"\{([^{}]*)\}", sort, repr(value)) for name, value in vars(error).items()}
 
 
 def test_every_class_is_tried() -> None:
