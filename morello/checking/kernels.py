@@ -9,8 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from morello.checking.kinds import KnownNames, Typed, expect
+from morello.checking.lanes import instances
 from morello.checking.lineages import clash
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
+from morello.checking.primitives import Table
 from morello.checking.templates import check_template
 from morello.ir.operators import Operator
 from morello.ir.target import Microkernel, Target
@@ -26,6 +28,7 @@ from morello.language.places import text_of, within
 def check_kernels(
     files: Sequence[target_ast.TargetFile],
     targets: Mapping[str, Target],
+    primitives: Mapping[str, Table],
     declared: Collection[str],
     operators: Mapping[str, Operator],
     collector: Collector,
@@ -36,7 +39,8 @@ def check_kernels(
 
     Args:
         files: Parsed ``.mtarget`` files.
-        targets: Targets that could be built.
+        targets: Targets that could be built, each after its base.
+        primitives: Of each of them, with those that it inherits.
         declared: Names of all targets, including those that could not be built.
         operators: Checked operators by name.
         collector: Takes the errors.
@@ -59,11 +63,15 @@ def check_kernels(
             place = within(node.span, node.target, after=node.name_span.end)
             help = collector.suggestion(node.target, declared)
             collector.error("T041", message, place, "unknown", help)
-        elif node.target in targets:
-            checker = _KernelChecker(node, targets[node.target], operators, collector)
+            continue
+        before = len(collector.diagnostics)
+        for own in instances(node, targets, primitives, collector):
+            checker = _KernelChecker(own, targets[own.target], operators, collector)
             checker.check()
             checker.check_template(template_functions)
-            kernels.setdefault(node.target, []).append(Microkernel.declared(node))
+            kernels.setdefault(own.target, []).append(Microkernel.declared(own))
+            if len(collector.diagnostics) > before:  # what is wrong with one is so with others
+                break
     return {name: tuple(own) for name, own in kernels.items()}
 
 
@@ -169,6 +177,9 @@ class _KernelChecker:
                 self._taken(pattern.name, names[pattern.name].kind, pattern)
             elif pattern.name:
                 names[pattern.name] = Typed("operand")
+        if self.node.lanes in names.keys() | self.target.coefficients.keys():
+            message = f"the parameter '{self.node.lanes}' names something else already"
+            self.collector.error("T046", message, self.node.name_span, "choose another name")
         for variable, pattern in pattern_variables(self.match).items():
             if variable in names:
                 self._taken(variable, names[variable].kind, pattern)
@@ -237,5 +248,6 @@ class _KernelChecker:
         """Report what is wrong with the template, if there is one."""
         if self.node.template is not None:
             operands = [p.name for p in self.match.operands if p.name]
-            given = [*operands, *pattern_variables(self.match)]
+            given = [*operands, *pattern_variables(self.match), *dict(self.node.given)]
+            given += [target_ast.VECTOR] if self.node.vectors else []
             check_template(self.node, self.node.template, given, functions, self.collector)

@@ -38,9 +38,9 @@ def check_pattern(
         along: Whether it is for operands along rows, which have vectors in memory too.
     """
     after_name = pattern.span.start + len(pattern.name)
-    if pattern.dtype != "any" and pattern.dtype not in DTYPES:
+    if pattern.dtype != target_ast.ANY and pattern.dtype not in DTYPES:
         place = within(pattern.span, pattern.dtype, after=after_name)
-        help = collector.suggestion(pattern.dtype, [*DTYPES, "any"])
+        help = collector.suggestion(pattern.dtype, [*DTYPES, target_ast.ANY])
         message = f"unknown dtype '{pattern.dtype}'"
         collector.error("T047", message, place, "not a dtype", help)
     for name in pattern.levels:
@@ -132,7 +132,7 @@ def _lanes(
     pattern: target_ast.KernelOperand, registers: Sequence[Level], along: bool, collector: Collector
 ) -> None:
     """Vectors of so many lanes: of each type of as many bytes as that takes."""
-    assert pattern.lanes is not None
+    assert isinstance(pattern.lanes, int)
     after = pattern.span.source.text.rfind("lanes", 0, pattern.span.end)
     place = within(pattern.span, str(pattern.lanes), after=max(pattern.span.start, after))
     if not along:

@@ -15,6 +15,7 @@ from itertools import chain, pairwise
 from morello.checking.definitions import check_definitions
 from morello.checking.functions import check_functions
 from morello.checking.kernels import check_kernels
+from morello.checking.lanes import in_place
 from morello.checking.levels import check_coefficients, check_levels
 from morello.checking.patterns import on_target
 from morello.checking.primitives import check_primitives
@@ -56,7 +57,13 @@ def check_targets(
     primitives = check_definitions(files, targets, declared, written, collector)
     functions = check_functions(files, targets, declared, collector)
     kernels = check_kernels(
-        files, targets, declared, operators, collector, template_functions=template_functions
+        files,
+        targets,
+        primitives,
+        declared,
+        operators,
+        collector,
+        template_functions=template_functions,
     )
     return {
         name: replace(
@@ -65,8 +72,9 @@ def check_targets(
             functions=functions[name],
             kernels=tuple(
                 replace(kernel, match=on_target(kernel.match, target))
-                for base in target.lineage
-                for kernel in kernels.get(base, ())
+                for kernel in in_place(
+                    [k for base in target.lineage for k in kernels.get(base, ())]
+                )
             ),
         )
         for name, target in targets.items()

@@ -51,6 +51,16 @@ def check_template(
         collector.error("T061", message, place, "unknown", help)
 
 
+@lru_cache(maxsize=4096)
+def attributes_used(template: str, name: str) -> frozenset[str]:
+    """What a template that parses uses of a value: ``load`` of ``{{ vector.load(p) }}``."""
+    tree = Environment(autoescape=False).parse(template)
+    uses = tree.find_all(nodes.Getattr)
+    return frozenset(
+        use.attr for use in uses if isinstance(use.node, nodes.Name) and use.node.name == name
+    )
+
+
 class _Use(NamedTuple):
     """Where a template says a name, and whether it calls it."""
 

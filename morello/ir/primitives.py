@@ -42,6 +42,9 @@ ADD, MULTIPLY = PRIMITIVE_OF_OPERATOR["+"], PRIMITIVE_OF_OPERATOR["*"]
 MULTIPLY_ADD = "fma"
 """Two factors, and what is added to their product before that is rounded."""
 
+MULTIPLY_THEN_ADD = "multiply_add"
+"""In templates: `MULTIPLY_ADD` where the target has it, or else a product and a sum."""
+
 NEGATION = "neg"
 SELECTION = "select"
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from math import inf
 
 from morello.ir.functions import Function
-from morello.ir.primitives import MULTIPLY_ADD, SHIFTS
+from morello.ir.primitives import ADD, MULTIPLY, MULTIPLY_ADD, MULTIPLY_THEN_ADD, SHIFTS
 from morello.language import ast, target_ast
 from morello.language.kernel_clauses import KernelClauses
 
@@ -98,6 +98,12 @@ class Primitives:
     def fuses(self) -> bool:
         """Whether a product is added by one instruction; by what is only defined it is by two."""
         return MULTIPLY_ADD in self.entries and MULTIPLY_ADD not in self.definitions
+
+    @property
+    def in_templates(self) -> frozenset[str]:
+        """What templates may ask of these vectors."""
+        adds = self.fuses or {ADD, MULTIPLY} <= self.entries.keys()
+        return frozenset(self.entries) | ({MULTIPLY_THEN_ADD} if adds else set())
 
     def text(self, primitive: str) -> str | None:
         """How a primitive is written, if it is; that of a shift has its number of places in it."""

@@ -19,7 +19,7 @@ _FENCE = "```"
 
 def kernel(builder: Builder, tree: Tree[Token]) -> Iterator[target_ast.KernelDecl]:
     """A microkernel; with ``for T in u8, s8`` one for each type, called NAME_u8 and NAME_s8."""
-    name, types, target, doc, match, guards, cost, *rest = slots(tree)
+    name, parameters, target, doc, match, guards, cost, *rest = slots(tree)
     clauses = [part for part in rest if isinstance(part, Tree)]
     emitted, *streamed = (part for part in rest if isinstance(part, Token))
     found = target_ast.KernelDecl(
@@ -35,14 +35,22 @@ def kernel(builder: Builder, tree: Tree[Token]) -> Iterator[target_ast.KernelDec
         template=_template(emitted) if emitted.type == "TEMPLATE" else None,
         span=builder.span(tree),
     )
-    if types is None:
+    if parameters is None:
         yield found
         return
-    variable, *dtypes = map(str, children(types))
+    *types, lanes = slots(parameters)
+    variable, *dtypes = map(str, types)
+    if lanes is not None:
+        found = replace(found, lanes=str(lanes.children[0]))
     for dtype in dtypes:
         yield replace(
-            found, name=f"{found.name}_{dtype}", match=_of_type(found.match, variable, dtype)
+            found,
+            name=f"{found.name}_{dtype}",
+            match=_of_type(found.match, variable, dtype),
+            given=((variable, dtype),),
         )
+    if not dtypes:
+        yield found
 
 
 def _of_type(match: target_ast.KernelMatch, variable: str, dtype: str) -> target_ast.KernelMatch:
@@ -97,7 +105,8 @@ def _operand(builder: Builder, tree: Tree[Token]) -> target_ast.KernelOperand:
     """A pattern, with a name in front or without."""
     *name, pattern = children(tree) if kind_of(tree) == "named_pattern" else [tree]
     dtype, shape, levels, wanted, panels, vectors = slots(pattern)
-    width = {kind_of(vectors): builder.integer(vectors.children[0])} if vectors else {}
+    [width] = children(vectors) or [None]
+    in_bytes = vectors is not None and kind_of(vectors) == "in_bytes"
     *named, farther = levels.children
     extents = children(shape)
     rest = bool(extents) and extents[0].type == "REST"
@@ -109,8 +118,8 @@ def _operand(builder: Builder, tree: Tree[Token]) -> target_ast.KernelOperand:
         levels=names(named),
         order=_order(builder, wanted),
         panels=tuple(panel(builder, own) for own in children(panels)),
-        vector=width.get("in_bytes"),
-        lanes=width.get("in_lanes"),
+        vector=builder.integer(width) if in_bytes else None,
+        lanes=None if in_bytes or width is None else _extent(builder, width),
         farther=farther is not None,
         span=builder.span(tree),
     )

@@ -195,6 +195,13 @@ SPEC: dict[str, Signature] = {
     "broadcasts": Signature(
         ("operation",), "number", "Inputs of which a kernel for rows reads one element a row."
     ),
+    "tails": Signature(
+        ("operation",),
+        "number",
+        "Cycles of loads and stores of the first lanes only: one of each operand in memory along "
+        "the rows.",
+    ),
+    "capacity": Signature(("level",), "number", "What it holds: registers, or units of a cache."),
     # what the coordinates say
     "size": Signature(("dim",), "number", "Its size.", sized=True),
     "steps": Signature(

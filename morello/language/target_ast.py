@@ -9,6 +9,12 @@ from morello.language.diagnostics import Diagnostic
 from morello.language.kernel_clauses import KernelClauses
 from morello.language.source import Span
 
+ANY = "any"
+"""In a kernel's pattern: every element type."""
+
+VECTOR = "vector"
+"""By this name a template knows the vectors of its type and lanes: ``{{ vector.add(a, b) }}``."""
+
 
 @dataclass(frozen=True, slots=True)
 class CoefficientDecl(Node):
@@ -124,7 +130,7 @@ class KernelOperand(Node):
     ``any`` is (). ``panels`` are those in which the operand may also be: widths, or heights and
     widths.
     ``name`` is empty where a pattern is for operands of any operator. Vectors have so many bytes,
-    or so many lanes of whatever type an operand has.
+    or so many lanes of whatever type an operand has; a parameter's name where that is still open.
     """
 
     name: str
@@ -135,12 +141,12 @@ class KernelOperand(Node):
     order: tuple[int, ...] | None
     panels: tuple[Panel, ...]
     vector: int | None
-    lanes: int | None = None
+    lanes: int | str | None = None
     farther: bool = False
 
     def width(self, element: int) -> int | None:
         """Bytes of its vectors of elements of so many bytes; none if it has no vectors."""
-        return self.vector if self.lanes is None else self.lanes * element
+        return self.lanes * element if isinstance(self.lanes, int) else self.vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +173,9 @@ class KernelDecl(Node):
 
     ``template`` is C with jinja2 in it; none means ``emit definition``: written by the emitter from
     the operator's declaration with the target's primitives. ``streamed``: it says ``emit definition
-    streamed``, for an output that is stored past the caches.
+    streamed``, for an output that is stored past the caches. ``lanes`` is the parameter that stands
+    for a count of lanes: the kernel is one for each that a target has vectors of. ``given`` are
+    parameters that have a value, by which templates know it.
     """
 
     name: str
@@ -180,6 +188,16 @@ class KernelDecl(Node):
     clauses: KernelClauses
     streamed: bool
     template: str | None
+    lanes: str | None = None
+    given: tuple[tuple[str, int | str], ...] = ()
+
+    @property
+    def vectors(self) -> tuple[str, int] | None:
+        """Type and lanes, where the kernel is for one of each."""
+        match self.given:
+            case ((_, str(dtype)), (_, int(lanes))):
+                return dtype, lanes
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,13 @@ def subexpressions(expr: ast.Expr) -> Iterator[ast.Expr]:
         yield from subexpressions(child)
 
 
+def with_value(expr: ast.Expr, name: str, value: int) -> ast.Expr:
+    """The expression with a number wherever a name stands."""
+    if isinstance(expr, ast.Name) and expr.id == name:
+        return ast.Number(value, span=expr.span)
+    return with_children(expr, [with_value(part, name, value) for part in children(expr)])
+
+
 def names(expr: ast.Expr) -> set[str]:
     """Every name that occurs in an expression; names of functions and attributes are not in it."""
     return {e.id for e in subexpressions(expr) if isinstance(e, ast.Name)}

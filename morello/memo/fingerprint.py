@@ -30,7 +30,16 @@ from hashlib import blake2b
 from morello.ir.dtypes import DTYPES
 from morello.ir.graphs.composition import composition_of
 from morello.ir.operators import Operator
-from morello.ir.primitives import ROW_PRIMITIVES, TYPE, exchanges, primitives_in, update_primitive
+from morello.ir.primitives import (
+    ADD,
+    MULTIPLY,
+    MULTIPLY_ADD,
+    ROW_PRIMITIVES,
+    TYPE,
+    exchanges,
+    primitives_in,
+    update_primitive,
+)
 from morello.ir.pruning import switched_off
 from morello.ir.rule import Rule
 from morello.ir.spec import Family
@@ -38,8 +47,9 @@ from morello.ir.target import Level, Microkernel
 from morello.ir.vector_axis import ROW_KINDS
 from morello.language import ast, target_ast
 from morello.language.canonical import Canonical, canonical, nodes
+from morello.language.target_ast import ANY
 from morello.rewriting.context import Context
-from morello.rewriting.patterns import ANY, implements
+from morello.rewriting.patterns import implements
 
 ENGINE = 13
 """Raise it with every change of the engine after which some table has other numbers.
@@ -241,6 +251,7 @@ def _said_by_operator(operator: Operator) -> _SaidByOperator:
     primitives = {name for _, name in primitives_in(operator.statement.value)}
     if update := update_primitive(operator):
         primitives.add(update)
+        primitives |= {MULTIPLY_ADD} if update == ADD and MULTIPLY in primitives else set()
     return _SaidByOperator(text, frozenset(primitives))
 
 
@@ -342,5 +353,5 @@ def _lanes(kernel: Microkernel, dtypes: frozenset[str]) -> set[int]:
     """Lanes in which a kernel's meaning may be evaluated: one, or those of its registers."""
     operands = kernel.match.operands
     vectors = {p.vector for p in operands if p.vector}
-    lanes = {p.lanes for p in operands if p.lanes}
+    lanes = {p.lanes for p in operands if isinstance(p.lanes, int)}
     return {1, *lanes, *(v // DTYPES[d].bytes for v in vectors for d in dtypes)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, contiguity, panel, row_major, shortened, width_of
 from morello.ir.numeric import Number, Size, Truth
+from morello.ir.primitives import LOAD_FIRST, STORE_FIRST
 from morello.ir.pruning import prunes
 from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap
@@ -26,7 +27,7 @@ from morello.language.evaluate import Value, evaluate
 from morello.rewriting import structure
 from morello.rewriting.layout_requests import LayoutRequest, LayoutRequests
 from morello.rewriting.matching import KernelMatch
-from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of
+from morello.rewriting.meaning_cost import arithmetic_cycles, lanes_of, primitive_cycles
 from morello.rewriting.patterns import (
     Held,
     PartialOperand,
@@ -371,6 +372,23 @@ def _stores(scope: Scope, f: SpecRef) -> int:
     return sum(f.tensors[p].operand.addressable for p in found)
 
 
+def _tails(scope: Scope, f: SpecRef) -> float:
+    family = f.family
+    lanes = scope.match.lanes if scope.match else lanes_of(family)
+    total = 0.0
+    for p in _row_operands(scope, f, True):
+        operand = family.operands[p]
+        if operand.addressable:
+            ways = {LOAD_FIRST: family.operation.reads(p), STORE_FIRST: family.operation.writes(p)}
+            used = (name for name, is_used in ways.items() if is_used)
+            total += sum(primitive_cycles(scope.target, operand.dtype, lanes, u) for u in used)
+    return total
+
+
+def _capacity(_: Scope, level: Level) -> Number:
+    return inf if level.capacity is None else level.capacity
+
+
 def _broadcasts(scope: Scope, f: SpecRef) -> int:
     operation = f.family.operation
     return sum(not operation.writes(p) for p in _row_operands(scope, f, False))
@@ -420,6 +438,8 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "loads": _loads,
     "stores": _stores,
     "broadcasts": _broadcasts,
+    "tails": _tails,
+    "capacity": _capacity,
     "size": _size,
     "steps": _steps,
     "share": _share,

@@ -15,10 +15,8 @@ from morello.ir.spec import Operand
 from morello.ir.target import Level, Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS, Rows, may_be_rows, rows_of
 from morello.language import ast, target_ast
+from morello.language.target_ast import ANY
 from morello.rewriting.references import SpecRef
-
-ANY = "any"
-"""In a kernel's pattern: every element type."""
 
 NO_ROWS = "its operands do not lie along one dimension, in vectors"
 """Why a kernel for rows refuses an operation."""
@@ -118,6 +116,10 @@ def operand_refusal(
     dtypes = [dtype for dtype in known.dtypes if pattern.dtype in (ANY, dtype.name)]
     if not dtypes:
         return f"it wants {name} as {pattern.dtype}, which is {_either(known.dtypes)}"
+    if (lanes := pattern.lanes) is not None:
+        dtypes = [dtype for dtype in dtypes if (dtype.name, lanes) in target.primitives]
+    if not dtypes:
+        return f"the target has no vectors of {lanes} lanes of {_either(known.dtypes)}"
     if known.level is not None and known.level.name not in pattern.levels:
         return f"it wants {name} at {_either(pattern.levels)}, which is at {known.level}"
     vectors = _vectors(pattern, target, known)

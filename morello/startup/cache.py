@@ -24,11 +24,16 @@ from pathlib import Path
 
 import platformdirs
 
+import morello
+
 SWITCH = "MORELLO_CACHE"
 """The environment variable that switches all of this off, with the value ``off``."""
 
 KEPT = 8
 """Files of one kind that stay by default: a few versions and sets of definitions in turn."""
+
+PACKAGE = Path(morello.__file__).parent
+"""Whose sources have to be the same."""
 
 SUFFIX = ".bin"
 ABANDONED = 3600 * 10**9
@@ -147,8 +152,8 @@ def _digest(*parts: str | bytes) -> bytes:
 
 @cache
 def _engine() -> bytes:
-    """A digest of this package's sources: their names and contents, a few milliseconds."""
-    return _digest(*_sources(os.path.dirname(__file__), ""))
+    """A digest of the whole package's sources: their names and contents, a few milliseconds."""
+    return _digest(*_sources(str(PACKAGE), ""))
 
 
 def _sources(directory: str, name: str) -> Iterator[str | bytes]:

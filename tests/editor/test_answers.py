@@ -133,7 +133,7 @@ def test_errors_before_the_place_do_not_matter(workspace: Workspace) -> None:
             "mtarget",
             f"{KERNEL} cost vector_op| emit definition",
             "vector operation",
-            "avx2.mtarget",
+            "scalar.mtarget",
         ),
         (
             "mtarget",

@@ -81,7 +81,7 @@ CASES: dict[str, tuple[str, Expected]] = {
         lambda x: np.exp(-x).reshape(12),
     ),
     "transposed product": (
-        """input a: f32[9, 5] input b: f32[5, 17] output y: f32[17, 9]
+        """input a: f32[9, 5] input b: f32[5, 16] output y: f32[16, 9]
            y = transpose(matmul(a, b))""",
         lambda a, b: (a @ b).T,
     ),

@@ -390,3 +390,15 @@ def test_a_kernel_for_several_types_is_several_kernels() -> None:
     kernels = parse_target(Source("some.mtarget", text)).kernels
     assert [kernel.name for kernel in kernels] == ["rows_u8", "rows_s8"]
     assert [[o.dtype for o in k.match.operands] for k in kernels] == [["u8", "f32"], ["s8", "f32"]]
+
+
+@pytest.mark.parametrize("parameters", ["any x L", "T in u8, s8 x L"])
+def test_a_kernel_for_every_width_says_which_name_stands_for_it(parameters: str) -> None:
+    text = f"""kernel rows for {parameters} on some.machine
+      "Rows."
+      match  pointwise op (any[..., n] at l1 lanes L)
+      cost   n / L
+      emit   definition"""
+    kernels = parse_target(Source("some.mtarget", text)).kernels
+    assert {k.lanes for k in kernels} == {k.match.operands[0].lanes for k in kernels} == {"L"}
+    assert len(kernels) == (1 if "any" in parameters else 2)

@@ -80,6 +80,12 @@ def test_every_source_of_the_package_counts(tmp_path: Path) -> None:
     assert list(startup_cache._sources(str(tmp_path), "")) != before
 
 
+def test_the_sources_are_those_of_all_stages() -> None:
+    """What checks definitions decides what is kept of them, and lies in another directory."""
+    names = set(startup_cache._sources(str(startup_cache.PACKAGE), ""))
+    assert {"/checking/kernels.py", "/language/parse.py", "/startup/cache.py"} <= names
+
+
 def _flip(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-5] ^= 4

@@ -22,7 +22,7 @@ def _instances(
     return kernel_instances(machine, kernel, definitions.operators, budget)
 
 
-@pytest.mark.parametrize("name", ["vector_x16", "fma_broadcast_f32_x16"])
+@pytest.mark.parametrize("name", ["vector_x16", "multiply_add_scalar_f32_x16"])
 def test_the_transfers_change_nothing(name: str, definitions: Definitions) -> None:
     """By the reference interpreter, to whom a kernel is its operator, the program is right."""
     target = definitions.targets["x86.avx512"]

@@ -231,7 +231,7 @@ def test_every_free_size_is_large_once(name: str) -> None:
 def test_sizes_lie_around_the_vectors(definitions: Definitions) -> None:
     """One lane less and more than one and two vectors, as far as the registers reach."""
     machine = definitions.targets["x86.avx2"]
-    kernel = next(k for k in machine.kernels if k.name == "fma_broadcast_f32_x8")
+    kernel = next(k for k in machine.kernels if k.name == "multiply_add_scalar_f32_x8")
     found = kernel_instances(machine, kernel, definitions.operators, 10**6)
     rows = {i.by_dim["n"] for i in found}
     assert rows == {1, 2, 7, 8, 9, 15, 16, 17}  # registers for more there are none

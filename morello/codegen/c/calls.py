@@ -1,14 +1,14 @@
 """Kernel calls in C: from the kernel's template, or from the operator's declaration.
 
 A template is jinja2 with C. It sees each operand by the name in the kernel's pattern (`COperand`),
-the pattern's variables as integers, and the functions of `FUNCTIONS`. Names of its local variables
-end with ``_``.
+the pattern's variables as integers, the kernel's parameters, vectors of its type and lanes, and the
+functions of `FUNCTIONS`. Names of its local variables end with ``_``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from textwrap import dedent
@@ -19,11 +19,13 @@ from morello.codegen.c.operands import COperand
 from morello.codegen.c.scope import CScope
 from morello.codegen.c.semantics import MeaningWriter
 from morello.codegen.c.streamed import row_writer
+from morello.codegen.c.template_vectors import template_vectors
 from morello.codegen.c.vector_rows import RowWriter
 from morello.errors import MorelloError
 from morello.ir.programs.tree import KernelCall, View
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
+from morello.language.target_ast import VECTOR
 from morello.plugins.templates import compile_template
 
 _LOCAL = re.compile(r"[\w*)]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
@@ -87,7 +89,10 @@ def _lines(target: Target, call: KernelCall, scope: CScope) -> list[str]:
         lines = MeaningWriter(target, call, _operands(target, call, scope)).lines()
     else:
         operands = _operands(target, call, scope)
-        lines = _render(call.kernel, call.kernel.template, operands, dict(call.bindings))
+        given = dict[str, object]([*call.bindings, *call.kernel.declaration.given])
+        if vectors := call.kernel.declaration.vectors:
+            given[VECTOR] = template_vectors(target.primitives[vectors])
+        lines = _render(call.kernel, call.kernel.template, operands, given)
     if not any(_LOCAL.search(line) for line in lines):
         return lines
     return ["{", *_indented(lines), "}"]
@@ -118,12 +123,15 @@ def _operands(target: Target, call: KernelCall, scope: CScope) -> tuple[COperand
 
 
 def _render(
-    kernel: Microkernel, template: str, operands: tuple[COperand, ...], bindings: dict[str, int]
+    kernel: Microkernel,
+    template: str,
+    operands: tuple[COperand, ...],
+    given: Mapping[str, object],
 ) -> list[str]:
     context: dict[str, object] = {operand.name: operand for operand in operands}
     place = kernel.declaration.span
     try:
-        text = _compiled(dedent(template)).render(context | bindings)
+        text = _compiled(dedent(template)).render({**context, **given})
     except MorelloError as error:
         raise MorelloError(f"kernel '{kernel.name}' ({place}): {error}", help=error.help) from error
     except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as error:

@@ -126,7 +126,7 @@ def register_tile(target: Target, a: Tensor, packed: View, c: View) -> Node:
     line = view(tile, [at("r"), 0], [1, n])
     start = c.offsets[0]
     element = near(view(a, [start.plus(at("r")), at("k")], [1, 1]))
-    name = f"fma_broadcast_{end}" if dtype == "f32" else f"multiply_add_broadcast_{end}"
+    name = f"multiply_add_scalar_{end}"
     product = call(target, name, operation("matmul", accumulating=True), element, whole(row), line)
     source = near(view(packed.tensor, [at("k"), 0], [1, n]))
     load = call(target, transfer(target), operation("copy", 2), source, whole(row))

@@ -25,10 +25,10 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
     for (ptrdiff_t p = 0; p < 4; p += 1) {  /* tile (rules/by_hand.mrules:1) */
       /* pack (rules/by_hand.mrules:2): row: f32[1, 20], row-major, in registers */
       __m512 row_0_0, row_0_1;
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       row_0_0 = _mm512_loadu_ps(&b[p * 20]);
       row_0_1 = _mm512_maskz_loadu_ps((__mmask16)((1u << 4) - 1), &b[p * 20 + 16]);
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       _mm512_storeu_ps(&b_2[p * 20], row_0_0);
       _mm512_mask_storeu_ps(&b_2[p * 20 + 16], (__mmask16)((1u << 4) - 1), row_0_1);
     }
@@ -36,26 +36,26 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
       /* pack (rules/by_hand.mrules:2): c: f32[2, 20], row-major, in registers */
       __m512 c_2_0_0, c_2_0_1, c_2_1_0, c_2_1_1;
       /* tile (rules/by_hand.mrules:1): r unrolled, 2 x */
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       c_2_0_0 = _mm512_set1_ps(0.0f);
       c_2_0_1 = _mm512_set1_ps(0.0f);
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       c_2_1_0 = _mm512_set1_ps(0.0f);
       c_2_1_1 = _mm512_set1_ps(0.0f);
       for (ptrdiff_t k = 0; k < 4; k += 1) {  /* tile (rules/by_hand.mrules:1) */
         /* pack (rules/by_hand.mrules:2): b: f32[1, 20], row-major, in registers */
         __m512 b_3_0_0, b_3_0_1;
-        /* vector_x16 (avx512.mtarget) */
+        /* vector_x16 (vectors.mtarget) */
         b_3_0_0 = _mm512_loadu_ps(&b_2[k * 20]);
         b_3_0_1 = _mm512_maskz_loadu_ps((__mmask16)((1u << 4) - 1), &b_2[k * 20 + 16]);
         /* tile (rules/by_hand.mrules:1): r unrolled, 2 x */
-        /* fma_broadcast_f32_x16 (avx512.mtarget) */
+        /* multiply_add_scalar_f32_x16 (vectors.mtarget) */
         {
           const __m512 a_ = _mm512_set1_ps(a[m * 4 + k]);
           c_2_0_0 = _mm512_fmadd_ps(a_, b_3_0_0, c_2_0_0);
           c_2_0_1 = _mm512_fmadd_ps(a_, b_3_0_1, c_2_0_1);
         }
-        /* fma_broadcast_f32_x16 (avx512.mtarget) */
+        /* multiply_add_scalar_f32_x16 (vectors.mtarget) */
         {
           const __m512 a_ = _mm512_set1_ps(a[m * 4 + k + 4]);
           c_2_1_0 = _mm512_fmadd_ps(a_, b_3_0_0, c_2_1_0);
@@ -63,10 +63,10 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
         }
       }
       /* tile (rules/by_hand.mrules:1): r unrolled, 2 x */
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       _mm512_storeu_ps(&c[m * 20], c_2_0_0);
       _mm512_mask_storeu_ps(&c[m * 20 + 16], (__mmask16)((1u << 4) - 1), c_2_0_1);
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       _mm512_storeu_ps(&c[m * 20 + 20], c_2_1_0);
       _mm512_mask_storeu_ps(&c[m * 20 + 36], (__mmask16)((1u << 4) - 1), c_2_1_1);
     }
@@ -74,17 +74,17 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
       /* pack (rules/by_hand.mrules:2): c: f32[1, 20], row-major, in registers */
       __m512 c_2_0_0, c_2_0_1;
       /* tile (rules/by_hand.mrules:1): r unrolled, 1 x */
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       c_2_0_0 = _mm512_set1_ps(0.0f);
       c_2_0_1 = _mm512_set1_ps(0.0f);
       for (ptrdiff_t k = 0; k < 4; k += 1) {  /* tile (rules/by_hand.mrules:1) */
         /* pack (rules/by_hand.mrules:2): b: f32[1, 20], row-major, in registers */
         __m512 b_3_0_0, b_3_0_1;
-        /* vector_x16 (avx512.mtarget) */
+        /* vector_x16 (vectors.mtarget) */
         b_3_0_0 = _mm512_loadu_ps(&b_2[k * 20]);
         b_3_0_1 = _mm512_maskz_loadu_ps((__mmask16)((1u << 4) - 1), &b_2[k * 20 + 16]);
         /* tile (rules/by_hand.mrules:1): r unrolled, 1 x */
-        /* fma_broadcast_f32_x16 (avx512.mtarget) */
+        /* multiply_add_scalar_f32_x16 (vectors.mtarget) */
         {
           const __m512 a_ = _mm512_set1_ps(a[k + 8]);
           c_2_0_0 = _mm512_fmadd_ps(a_, b_3_0_0, c_2_0_0);
@@ -92,7 +92,7 @@ void tiled(const float *restrict a, const float *restrict b, float *restrict c, 
         }
       }
       /* tile (rules/by_hand.mrules:1): r unrolled, 1 x */
-      /* vector_x16 (avx512.mtarget) */
+      /* vector_x16 (vectors.mtarget) */
       _mm512_storeu_ps(&c[40], c_2_0_0);
       _mm512_mask_storeu_ps(&c[56], (__mmask16)((1u << 4) - 1), c_2_0_1);
     }
