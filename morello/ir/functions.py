@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from morello.language import target_ast
 
-_CALL = re.compile(r"/\*.*?\*/|//[^\n]*|\b([A-Za-z_]\w*)\s*\(", re.DOTALL)
+_CALL = re.compile(r"/\*.*?\*/|//[^\n]*|(?<![\w.])([A-Za-z_]\w*)\s*\(", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Function:
 
 
 def called(text: str) -> Iterator[str]:
-    """Every name that a text in C calls, or defines, each once, in order."""
+    """Every name that a text in C calls, or defines, each once, in order; members are none."""
     yield from dict.fromkeys(m[1] for m in _CALL.finditer(text) if m[1])
 
 

@@ -1,14 +1,19 @@
-"""The rules and kernels that some files declare, all of them executed."""
+"""The rules and kernels that some files declare, all of them executed.
+
+A kernel for every width is declared by whoever wrote it, and for its vectors once more by whoever
+says how these are written: they are executed with either file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.rule import Rule
 from morello.ir.target import Microkernel, Target
+from morello.language.parse import parse_target
 from morello.language.source import Source, Span
 from morello.runtime.machines import machine_for
 from morello.toolchain.machine import Machine
@@ -54,7 +59,7 @@ NO_INSTANCE = "nothing that was tried passes its pattern, its guards and the lim
 def verify_declared(
     definitions: Definitions, sources: Collection[Source], asked: Machine | None = None
 ) -> Iterator[Verdict]:
-    """Execute every rule and every kernel that one of the texts declares.
+    """Execute every rule and every kernel that one of the texts declares, or has vectors for.
 
     Args:
         definitions: All definitions in force, those of the texts among them.
@@ -67,8 +72,20 @@ def verify_declared(
     for rule in definitions.rules:
         if rule.declaration.span.source in sources:
             yield _of_rule(definitions, rule)
+    trees = [parse_target(source) for source in sources if source.name.endswith(".mtarget")]
+    written = {vectors.target for tree in trees for vectors in tree.primitives}
     for target in definitions.targets.values():
-        yield from _of_target(definitions, target, sources, asked)
+        kernels = [
+            kernel
+            for kernel in target.kernels
+            if kernel.target == target.name
+            and (
+                kernel.declaration.span.source in sources
+                or (kernel.declaration.lanes is not None and target.name in written)
+            )
+        ]
+        if kernels:
+            yield from _of_target(definitions, target, kernels, asked)
 
 
 def _of_rule(definitions: Definitions, rule: Rule) -> Verdict:
@@ -82,16 +99,9 @@ def _of_rule(definitions: Definitions, rule: Rule) -> Verdict:
 
 
 def _of_target(
-    definitions: Definitions, target: Target, sources: Collection[Source], asked: Machine | None
+    definitions: Definitions, target: Target, kernels: Sequence[Microkernel], asked: Machine | None
 ) -> Iterator[Verdict]:
     """Kernels are executed on the target that they are declared for, not on those that inherit."""
-    kernels = [
-        kernel
-        for kernel in target.kernels
-        if kernel.target == target.name and kernel.declaration.span.source in sources
-    ]
-    if not kernels:
-        return
     machine = machine_for(target, asked)
     if why := _unable(machine, target):
         yield from (_of_kernel(kernel, None, why) for kernel in kernels)

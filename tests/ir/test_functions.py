@@ -18,12 +18,12 @@ AT = Span(Source("by hand", ""), 0, 0)
         ("f(f(x)) + (x)", ["f"]),
         ("/* f(x) */ g(x); // h(x)\n k(x)", ["g", "k"]),
         ("/* f(\n g( */ a_2(x)", ["a_2"]),
-        ("2(x) x.f(1)", ["f"]),
+        ("2(x) x.f(1) + g(1.0f)", ["g"]),
         ("f", []),
     ],
 )
 def test_calls_are_words_before_parentheses(text: str, names: list[str]) -> None:
-    """Not those in comments; each once."""
+    """Not those in comments, nor members; each once."""
     assert list(called(text)) == names
 
 

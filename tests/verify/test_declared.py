@@ -47,6 +47,43 @@ kernel one on x86.scalar
 """
 
 
+VECTORS = """
+target my.vectors extends c.scalar "Vectors of four numbers." {{
+  headers "string.h"
+  level reg {{ capacity 12 vectors; vector 4, 16; not addressable }}
+}}
+
+primitives s32 x 4 on my.vectors {{
+  type        "{int}"
+  constant    "(({int}){{{{ {{0}}, {{0}}, {{0}}, {{0}} }}}})"
+  add         "(({int})(({unsigned}){{0}} {sign} ({unsigned}){{1}}))"
+  load        "first({{0}}, 4)"
+  store       "store_first({{0}}, {{1}}, 4)"
+  load_first  "first({{0}}, {{1}})"
+  store_first "store_first({{0}}, {{1}}, {{2}})"
+}}
+
+function first on my.vectors
+  "The first so many of four numbers."
+  emit ```
+    static inline {int} first(const int32_t *x, int count) {{
+      {int} y = {{0}};
+      memcpy(&y, x, 4 * (size_t)count);
+      return y;
+    }}
+  ```
+
+function store_first on my.vectors
+  "To memory."
+  emit ```
+    static inline void store_first(int32_t *y, {int} x, int count) {{
+      memcpy(y, &x, 4 * (size_t)count);
+    }}
+  ```
+"""
+INT, UNSIGNED = (f"{t} __attribute__((vector_size(16)))" for t in ("int32_t", "uint32_t"))
+
+
 @pytest.fixture
 def _soon_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """After fewer Specs than otherwise it is said that nothing is reached."""
@@ -186,3 +223,11 @@ def test_the_command_fails_where_something_is_wrong(folder: Path) -> None:
     (error,) = json.loads(result.stdout)["errors"]
     assert error["message"].startswith("rule 'initialise' (mine.mrules:2:6) is wrong:")
     assert "found 1 error" in result.stderr
+
+
+@pytest.mark.parametrize("sign", ["+", "-"])
+def test_vectors_are_executed_with_the_file_that_says_how_they_are_written(sign: str) -> None:
+    """In the kernels for every width, which stand in another file."""
+    text = VECTORS.format(sign=sign, int=INT, unsigned=UNSIGNED)
+    found = _executed(Source("vectors.mtarget", text))
+    assert {"kernel 'vector_x4'": (sign == "+", "")} == found
