@@ -20,6 +20,7 @@ from morello.checking.levels import check_coefficients, check_levels
 from morello.checking.patterns import on_target
 from morello.checking.primitives import check_primitives
 from morello.ir.operators import Operator
+from morello.ir.passes import PASSES
 from morello.ir.target import Target
 from morello.language import target_ast
 from morello.language.diagnostics import Collector
@@ -158,6 +159,7 @@ def _target(
             }
             collector.error("T004", message, declaration.name_span, help=advice[what])
     _commands(declaration, collector)
+    _passes(declaration, collector)
     own = check_coefficients(declaration.coefficients, collector)
     lineage = base.lineage if base else ()
     return Target(
@@ -177,6 +179,7 @@ def _target(
         features=_joined(base.features if base else (), declaration.features),
         compiler=declaration.compiler or (base.compiler if base else ""),
         runner=declaration.runner or (base.runner if base else ""),
+        passes=(base.passes if base else ()) if declaration.passes is None else declaration.passes,
     )
 
 
@@ -193,6 +196,15 @@ def _commands(declaration: target_ast.TargetDecl, collector: Collector) -> None:
             place = within(declaration.span, what, after=declaration.name_span.end)
             message = f"the {what} of target '{declaration.name}' is not a command"
             collector.error("T006", message, place, help="a program, with arguments if need be")
+
+
+def _passes(declaration: target_ast.TargetDecl, collector: Collector) -> None:
+    start = within(declaration.span, "passes", after=declaration.name_span.end).end
+    for name in declaration.passes or ():
+        if name not in PASSES:
+            message = f"unknown pass '{name}'"
+            place = within(declaration.span, name, after=start)
+            collector.error("T007", message, place, help=collector.suggestion(name, PASSES))
 
 
 def _joined(inherited: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ def targets(session: Session, /, name: str | None) -> None:
         "features": list(target.features),
         "compiler": target.compiler or None,
         "runner": target.runner or None,
+        "passes": list(target.passes),
     }
     if session.json:
         session.document({**described, **machine, "coefficients": _coefficients(target)})

@@ -8,6 +8,7 @@ from morello.codegen.lower import Names, in_sequence, lower_plan, whole
 from morello.definitions import Definitions
 from morello.ir.goal import Computation, Goal, GoalTensor
 from morello.ir.graphs.composition import composition_of
+from morello.ir.passes import GAP_PANELS
 from morello.ir.programs.tree import Node, Origin, Tensor
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Target
@@ -67,10 +68,11 @@ def lower_goal(target: Target, goal: Goal, plans: tuple[PlanNode, ...]) -> Node:
     """
     tensors = {tensor: _in_memory(target, tensor) for tensor in goal.tensors}
     names = Names({tensor.name: 1 for tensor in goal.tensors})
+    page = target.page if GAP_PANELS in target.passes else None
     steps = []
     for computation, plan in zip(goal.computations, plans, strict=True):
         operands = tuple(whole(tensors[tensor]) for tensor in computation.operands)
-        lowered = lower_plan(plan, operands, names, target.page)
+        lowered = lower_plan(plan, operands, names, page)
         steps.append((tensors[computation.output], lowered))
     return in_sequence(steps, Origin(SHARED, goal.declaration))
 

@@ -94,8 +94,13 @@ def _panels(step: Placed) -> int:
     return int(panel(step.tensor.packing))
 
 
-def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names, page: int) -> Node:
-    """The program of a plan on these operands, inputs first. ``page``: the target's, in bytes."""
+def lower_plan(
+    plan: PlanNode, views: tuple[View, ...], names: Names, page: int | None = None
+) -> Node:
+    """The program of a plan on these operands, inputs first.
+
+    With a ``page``, in bytes, panels of copies that are long are spread.
+    """
     alternative = plan.option.alternative
     if isinstance(alternative, KernelAlternative):
         sizes = dict(zip(plan.spec.family.operation.dims, plan.spec.sizes, strict=True))
@@ -133,7 +138,7 @@ def lower_step(
     alternative: RuleAlternative,
     views: tuple[View, ...],
     names: Names,
-    page: int,
+    page: int | None,
     leaf: Leaves,
 ) -> Node:
     """The program of one rule's concrete result.
@@ -148,7 +153,7 @@ def lower_step(
 
 class _Lowering:
     def __init__(
-        self, names: Names, origin: Origin, page: int, leaf: Leaves, reused: Set[str]
+        self, names: Names, origin: Origin, page: int | None, leaf: Leaves, reused: Set[str]
     ) -> None:
         self.names = names
         self.reused = reused
@@ -211,7 +216,7 @@ class _Lowering:
         moved = operand.level.name != source.level
         suffix = operand.level.name if moved else "packed"
         name = self.names.fresh(f"{source.tensor.name.split('_')[0]}_{suffix}")
-        page = None if moved else self.page // operand.dtype.bytes
+        page = None if moved or self.page is None else self.page // operand.dtype.bytes
         buffer = buffer_of(source, operand, _panels(step), name, page)
         made = self._allocated(step, buffer, views)
         return replace(made, copied=_as_in(source, buffer)) if _copies_first(step) else made

@@ -144,7 +144,8 @@ class Target:
 
     ``levels`` go from the nearest to the farthest. ``features`` are those of a processor that its
     code needs, besides what ``flags`` of the form ``-mFEATURE`` say. ``compiler`` and ``runner``
-    are the commands that build and run its code where this machine cannot; empty: none.
+    are the commands that build and run its code where this machine cannot; empty: none. ``passes``
+    are those of `morello.ir.passes` that its programs have.
     """
 
     name: str
@@ -163,6 +164,7 @@ class Target:
     features: tuple[str, ...] = ()
     compiler: str = ""
     runner: str = ""
+    passes: tuple[str, ...] = ()
 
     @cached_property
     def level_by_name(self) -> Mapping[str, Level]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from lark import Token, Tree
 
 from morello.language import target_ast
-from morello.language.build_common import Builder, children, dotted, kind_of, slots, text
+from morello.language.build_common import Builder, children, dotted, kind_of, names, slots, text
 from morello.language.build_expressions import expression
 from morello.language.build_kernels import function, kernel
 
@@ -46,6 +46,7 @@ def _target(builder: Builder, tree: Tree[Token]) -> target_ast.TargetDecl:
         features=tuple(text(feature) for feature in children(single.get("features"))),
         compiler=_command(single.get("compiler")),
         runner=_command(single.get("runner")),
+        passes=names(children(single["passes"])) if "passes" in single else None,
         levels=tuple(_level(builder, item) for item in items if kind_of(item) == "level"),
         coefficients=_coefficients(builder, items),
         span=builder.span(tree),

@@ -115,6 +115,7 @@ CODES: Mapping[str, str] = {
     "T004": "A target lacks something that it does not inherit.",
     "T005": "Tile sizes do not begin with 1, or do not increase.",
     "T006": "A compiler or a runner is not a command.",
+    "T007": "A target names a pass that there is not.",
     "T010": "A coefficient is given twice.",
     "T011": "A coefficient is negative or infinite.",
     "T012": "A coefficient does not say where its number is from.",

@@ -60,6 +60,7 @@ class TargetDecl(Node):
     features: tuple[str, ...]
     compiler: str | None
     runner: str | None
+    passes: tuple[str, ...] | None
     levels: tuple[LevelDecl, ...]
     coefficients: tuple[CoefficientDecl, ...]
 

@@ -24,15 +24,13 @@ from pathlib import Path
 
 import platformdirs
 
-import morello
-
 SWITCH = "MORELLO_CACHE"
 """The environment variable that switches all of this off, with the value ``off``."""
 
 KEPT = 8
 """Files of one kind that stay by default: a few versions and sets of definitions in turn."""
 
-PACKAGE = Path(morello.__file__).parent
+PACKAGE = Path(__file__).parent.parent
 """Whose sources have to be the same."""
 
 SUFFIX = ".bin"

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import fill
 
 from lark.grammar import NonTerminal
 from lark.lexer import PatternStr
 
+from morello.ir.passes import PASSES
 from morello.language.functions import FUNCTIONS
 from morello.language.grammars import parser
 from morello.language.kernel_clauses import CLAUSES
@@ -23,8 +24,6 @@ WIDTH = 120
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
 FUNCTIONS_HEAD = "| Function | Gives | |\n| --- | --- | --- |\n"
-
-CLAUSES_BEGIN, CLAUSES_END = "<!-- kernel clauses -->\n", "<!-- end of kernel clauses -->\n"
 
 KEYWORDS = r'("%s": \{.*?"name": "keyword.other.morello",\s*"match": "\\\\b\(\?:)([^)]*)(?=\))'
 """In the colours: the words of a declaration that no other expression there has."""
@@ -47,15 +46,22 @@ def functions(text: str) -> str:
     return before + FUNCTIONS_HEAD + "".join(rows)
 
 
-def kernel_clauses(text: str) -> str:
-    """The page with every clause of kernels."""
-    before, _, rest = text.partition(CLAUSES_BEGIN)
-    _, _, after = rest.partition(CLAUSES_END)
-    items = "".join(
-        fill(f"* **`{clause.form}`**: {clause.doc}", WIDTH, subsequent_indent="  ") + "\n"
-        for clause in CLAUSES
+def targets(text: str) -> str:
+    """The page with every clause of kernels, and every pass."""
+    clauses = {clause.form: clause.doc for clause in CLAUSES}
+    return _listed(_listed(text, "kernel clauses", clauses), "passes", PASSES)
+
+
+def _listed(text: str, what: str, items: Mapping[str, str]) -> str:
+    """A page with a list between two comments."""
+    begin, end = f"<!-- {what} -->\n", f"<!-- end of {what} -->\n"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    lines = "".join(
+        fill(f"* **`{name}`**: {doc}", WIDTH, subsequent_indent="  ") + "\n"
+        for name, doc in items.items()
     )
-    return f"{before}{CLAUSES_BEGIN}\n{items}\n{CLAUSES_END}{after}"
+    return f"{before}{begin}\n{lines}\n{end}{after}"
 
 
 def colours(text: str) -> str:
@@ -88,7 +94,7 @@ def _words(declaration: str) -> Iterator[str]:
 
 WRITTEN: dict[str, Callable[[str], str]] = {
     "docs/language.md": functions,
-    "docs/targets.md": kernel_clauses,
+    "docs/targets.md": targets,
     "grammar/morello.tmLanguage.json": colours,
 }
 """What is written into which files of the project."""

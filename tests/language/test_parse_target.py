@@ -39,6 +39,7 @@ def test_target() -> None:
           headers "immintrin.h"
           features "asimd", "bf16"
           compiler "arm-cc"; runner "qemu -L /x"
+          passes fetch_tiles, gap_panels
           level mem { line 64 }
           level reg { capacity 16 vectors; vector 4, 32; not addressable }
           coefficient fma = 0.5 cycles "one multiply-add"   # measured: 0.498
@@ -57,6 +58,7 @@ def test_target() -> None:
         features=("asimd", "bf16"),
         compiler="arm-cc",
         runner="qemu -L /x",
+        passes=("fetch_tiles", "gap_panels"),
         levels=(
             target_ast.LevelDecl("mem", (("line", (64,)),), False, (), span=AT),
             target_ast.LevelDecl(
@@ -77,7 +79,7 @@ def test_target() -> None:
 
 def test_empty_target() -> None:
     expected = target_ast.TargetDecl(
-        "t", AT, "", None, None, (), None, (), (), (), None, None, (), (), span=AT
+        "t", AT, "", None, None, (), None, (), (), (), None, None, None, (), (), span=AT
     )
     assert expected == target("")
 

@@ -17,6 +17,7 @@ from morello.codegen.c.vector_rows import RowWriter
 from morello.errors import MorelloError
 from morello.ir.dtypes import DType
 from morello.ir.layout import Layout, row_major
+from morello.ir.passes import FETCH_TILES, SHARE_ROWS
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import (
     Allocate,
@@ -65,7 +66,7 @@ class StatementWriter:
     def _node(self, node: Node, scope: CScope) -> list[str]:
         match node:
             case Block(steps=steps):
-                together = beside(node)
+                together = beside(node) if SHARE_ROWS in self._target.passes else None
                 if together is not None:
                     return self._beside(together, scope)
                 return [line for step in steps for line in self._scoped(step, scope)]
@@ -123,7 +124,8 @@ class StatementWriter:
             if tile.loop is loop
             for line in fetching(tile, self._target, name, inner)
         ]
-        following = next_tiles(loop, self._target, inner)
+        fetched = FETCH_TILES in self._target.passes
+        following = next_tiles(loop, self._target, inner) if fetched else ()
         body += self.write(loop.body, replace(inner, prefetched=(*scope.prefetched, *following)))
         head = _head(name, end, loop.step)
         return [f"{head} {{  {self._origin(loop.origin)}", *_indented(body), "}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from morello.checking.operators import check_operators
 from morello.checking.targets import check_targets
 from morello.ir.operators import Operation, Operator
+from morello.ir.passes import PASSES
 from morello.ir.target import Microkernel, Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
@@ -64,6 +66,11 @@ def targets() -> dict[str, Target]:
     found = check_targets([parse_target(s) for s in sources], operators(), collector)
     collector.raise_if_any()
     return found
+
+
+def with_passes(name: str, *passes: str) -> Target:
+    """A target of the project whose programs have these passes, or all where none is named."""
+    return replace(targets()[name], passes=passes or tuple(PASSES))
 
 
 def kernel(target: Target, name: str) -> Microkernel:

@@ -10,13 +10,14 @@ import pytest
 
 from morello.codegen.c.emitter import CEmitter
 from morello.codegen.c.fused_rows import beside
+from morello.ir.passes import FETCH_TILES
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Block, Node, Program, Resident, Tensor, View
 from morello.ir.target import Target
 from morello.reference.interpreter import run_program
 
 from .build import buffer, call, origin, program, tensor, view, whole
-from .definitions import operation, runnable, targets
+from .definitions import operation, runnable, targets, with_passes
 from .harness import run_everywhere
 
 SKIPPED = 5
@@ -86,7 +87,7 @@ def test_results_are_those_of_one_after_the_other(target: str, size: int) -> Non
     """Where rows begin and end within a vector, too."""
     if target not in runnable():
         pytest.skip(f"this machine lacks what {target} is for")
-    made = Rows(targets()[target], size)
+    made = Rows(with_passes(target), size)
     done = made.program(made.stored, *made.following)
     x = np.random.default_rng(5).standard_normal(made.x.shape, np.float32)
     expected = run_program(done, [x])
@@ -108,6 +109,14 @@ def test_vectors_of_both_follow_each_other() -> None:
     scaled = source.index("t1_0_ = _mm512_set1_ps(factor[0])")
     assert scaled < source.index("factor[0] =", scaled) < source.index("t2_0_ = _mm512_set1_ps")
     assert source.index("t2_0_ = _mm512_set1_ps") < source.index(shared)
+
+
+def test_it_is_one_loop_after_the_other_without_the_pass() -> None:
+    """As many loops as rows: on such a target, they are what was planned."""
+    made = Rows(with_passes("x86.avx512", FETCH_TILES), 1024)
+    source = CEmitter().emit(made.program(made.stored, *made.following), EmitOptions()).source
+    loops = re.findall(r"for \(ptrdiff_t j_ .*?\n +}\n", source, re.DOTALL)
+    assert not [text for text in loops if "exp_f32_x16" in text and "_mm512_stream_ps" in text]
 
 
 @pytest.mark.parametrize(

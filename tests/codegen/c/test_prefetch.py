@@ -11,11 +11,12 @@ from morello.codegen.c.emitter import CEmitter
 from morello.codegen.c.operands import COperand
 from morello.codegen.c.scope import CScope
 from morello.ir.layout import Axis, Layout
+from morello.ir.passes import FETCH_TILES, GAP_PANELS, SHARE_ROWS
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Affine, Node, Program, Resident, View
 
 from .build import at, call, loop, origin, program, tensor, view
-from .definitions import operation, runnable, targets
+from .definitions import operation, runnable, with_passes
 from .harness import run_everywhere
 from .programs import near
 
@@ -33,11 +34,13 @@ def _added(
     held: bool = True,
     unrolled: bool = False,
     moving: bool = False,
+    passes: tuple[str, ...] = (FETCH_TILES,),
 ) -> Program:
     """A matrix is added to several that lie one below the other, tile by tile of all its rows.
 
     Each tile is used as often as there are matrices, or by ``moving`` row by row.
     """
+    known = with_passes(target, *passes)
     one = 1 if target == "x86.scalar" else width
     a = tensor("a", (ROWS, columns), level=level, role="input")
     x = tensor("x", (times * ROWS, columns), role="input")
@@ -48,14 +51,14 @@ def _added(
         view(a, [at("i"), column], [1, one]),
         *(view(t, [below, column], [1, one]) for t in (x, y)),
     )
-    body: Node = call(targets()[target], ADD[target], operation("add", 2), *map(near, parts))
+    body: Node = call(known, ADD[target], operation("add", 2), *map(near, parts))
     body = body if one == width else loop("j", width, 1, body)
     rows, matrices = ("i", ROWS, 1), ("r", times, ROWS)
     for variable, count, step in (matrices, rows) if moving else (rows, matrices):
         body = loop(variable, count, step, body, unrolled=unrolled and variable == "r")
     tile = near(view(a, [0, at("n")], [ROWS, width]))
     body = Resident(tile, body, origin("pack")) if held else body
-    return program(targets()[target], [a, x, y], loop("n", columns // width, width, body))
+    return program(known, [a, x, y], loop("n", columns // width, width, body))
 
 
 def _ahead(made: Program) -> list[str]:
@@ -102,6 +105,7 @@ def test_more_iterations_than_rows_fetch_one_each() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
+        {"passes": (GAP_PANELS, SHARE_ROWS)},
         {"held": False},
         {"unrolled": True},
         {"moving": True},
