@@ -45,6 +45,9 @@ MULTIPLY_ADD = "fma"
 MULTIPLY_THEN_ADD = "multiply_add"
 """In templates: `MULTIPLY_ADD` where the target has it, or else a product and a sum."""
 
+EXCHANGES = "exchanges"
+"""In templates: what `exchanges` names, one after the other."""
+
 NEGATION = "neg"
 SELECTION = "select"
 

@@ -12,7 +12,15 @@ from functools import cached_property
 from math import inf
 
 from morello.ir.functions import Function
-from morello.ir.primitives import ADD, MULTIPLY, MULTIPLY_ADD, MULTIPLY_THEN_ADD, SHIFTS
+from morello.ir.primitives import (
+    ADD,
+    EXCHANGES,
+    MULTIPLY,
+    MULTIPLY_ADD,
+    MULTIPLY_THEN_ADD,
+    SHIFTS,
+    exchanges,
+)
 from morello.language import ast, target_ast
 from morello.language.kernel_clauses import KernelClauses
 
@@ -102,8 +110,12 @@ class Primitives:
     @property
     def in_templates(self) -> frozenset[str]:
         """What templates may ask of these vectors."""
-        adds = self.fuses or {ADD, MULTIPLY} <= self.entries.keys()
-        return frozenset(self.entries) | ({MULTIPLY_THEN_ADD} if adds else set())
+        found = set(self.entries)
+        if self.fuses or {ADD, MULTIPLY} <= found:
+            found.add(MULTIPLY_THEN_ADD)
+        if {*exchanges(self.lanes)} <= found:
+            found.add(EXCHANGES)
+        return frozenset(found)
 
     def text(self, primitive: str) -> str | None:
         """How a primitive is written, if it is; that of a shift has its number of places in it."""

@@ -104,7 +104,7 @@ def _match(builder: Builder, tree: Tree[Token]) -> target_ast.KernelMatch:
 def _operand(builder: Builder, tree: Tree[Token]) -> target_ast.KernelOperand:
     """A pattern, with a name in front or without."""
     *name, pattern = children(tree) if kind_of(tree) == "named_pattern" else [tree]
-    dtype, shape, levels, wanted, panels, vectors = slots(pattern)
+    dtype, shape, levels, wanted, already, panels, vectors = slots(pattern)
     [width] = children(vectors) or [None]
     in_bytes = vectors is not None and kind_of(vectors) == "in_bytes"
     *named, farther = levels.children
@@ -121,6 +121,7 @@ def _operand(builder: Builder, tree: Tree[Token]) -> target_ast.KernelOperand:
         vector=builder.integer(width) if in_bytes else None,
         lanes=None if in_bytes or width is None else _extent(builder, width),
         farther=farther is not None,
+        already=already is not None,
         span=builder.span(tree),
     )
 

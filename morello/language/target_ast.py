@@ -122,14 +122,14 @@ class DefinitionDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class KernelOperand(Node):
-    """``A: f32[..., 1, n] at l1 [layout (1, 0)] [panels 16 or (8, 16)] [vector 64 | lanes 16]``.
+    """``A: f32[..., 1, n] at l1 [layout (1, 0) [already]] [panels 16 or (8, 16)] [lanes 16]``.
 
     ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
     where the pattern begins with ``...``: every other dimension has size 1. ``levels`` are the
     levels that it accepts, with ``or farther`` also all that are farther away than the last one.
-    ``order`` is that of the layout: absent accepts row-major only; the word
-    ``any`` is (). ``panels`` are those in which the operand may also be: widths, or heights and
-    widths.
+    ``order`` is that of the layout: absent accepts row-major only; the word ``any`` is (). With
+    ``already`` no copy is made so that an operand is in that layout. ``panels`` are those in which
+    it may also be: widths, or heights and widths.
     ``name`` is empty where a pattern is for operands of any operator. Vectors have so many bytes,
     or so many lanes of whatever type an operand has; a parameter's name where that is still open.
     """
@@ -144,6 +144,7 @@ class KernelOperand(Node):
     vector: int | None
     lanes: int | str | None = None
     farther: bool = False
+    already: bool = False
 
     def width(self, element: int) -> int | None:
         """Bytes of its vectors of elements of so many bytes; none if it has no vectors."""

@@ -317,7 +317,7 @@ def _wanted(reach: _Reach) -> Iterator[Canonical]:
         for position, p in enumerate(kernel.match.operands):
             if _occurs(p, reach.dtypes):
                 which = p.name or position
-                wants = (p.levels, len(p.shape), p.order, p.panels, p.vector, p.lanes)
+                wants = (p.levels, len(p.shape), p.order, p.panels, p.vector, p.lanes, p.already)
                 yield (kernel.match.kind, kernel.match.operator, which, *wants)
 
 

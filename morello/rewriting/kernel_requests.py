@@ -73,7 +73,8 @@ def _requests(
     convertible = not takes_directly(target, f)
     read = f.family.operation.reads(position)
     for kernel, pattern in wanted_patterns(target, f, position, dtype, convertible=convertible):
-        yield LayoutRequest(kernel, name, pattern, axes, read, own)
+        if not pattern.already:
+            yield LayoutRequest(kernel, name, pattern, axes, read, own)
     # This ends: an operator on views is another one, of a lower rank (`progress`).
     for leaf in applied(f):
         below = spec_ref(leaf.family)

@@ -16,6 +16,7 @@ import pytest
 
 import morello
 from morello.definitions import Definitions, load_definitions
+from morello.ir.passes import PASSES
 from morello.ir.target import Level, Target
 from morello.memo.memo import Memo
 from morello.runtime.compiled import CompiledSpec
@@ -67,6 +68,8 @@ SPECS: dict[str, str] = {
         c="f32[M, N] layout (1, 0) panels (2, 3)",
     ),
     "weight bf16": WEIGHT.format(a="bf16[M, K]", b="bf16[K, N]", c="f32[M, N]"),
+    "nt bf16": NT.format(a="bf16[M, K]", b="bf16[N, K]", c="f32[M, N]"),
+    "nt mixed": NT.format(a="f32[M, K]", b="bf16[N, K]", c="f32[M, N]"),
     "weight": WEIGHT.format(a="f32[M, K]", b="f32[K, N]", c="f32[M, N]"),
     "weight columns": WEIGHT.format(a="f32[M, K]", b="f32[K, N] layout (1, 0)", c="f32[M, N]"),
     "weight panels": WEIGHT.format(a="f32[M, K]", b="f32[K, N] panels 5", c="f32[M, N]"),
@@ -236,7 +239,7 @@ def only_l1(definitions: Definitions) -> Definitions:
 
 
 def _without_others(target: Target) -> Target:
-    """The other caches hold arguments, as L3 does: they stand beside memory."""
+    """The other caches hold arguments, as L3 does, beside memory. Every pass is tried."""
     nearest, held = target.level_by_name["l1"].distance, max(v.arguments for v in target.levels)
 
     def beside(level: Level) -> Level:
@@ -244,7 +247,7 @@ def _without_others(target: Target) -> Target:
         return replace(level, distance=nearest + 1, capacity=None, cache=False, arguments=arguments)
 
     levels = (v if v.distance <= nearest else beside(v) for v in target.levels)
-    return replace(target, levels=tuple(levels))
+    return replace(target, levels=tuple(levels), passes=tuple(PASSES))
 
 
 @cache

@@ -33,6 +33,10 @@ def _wide_product(a: Array, b: Array) -> Array:
     return np.asarray(a.astype(dtype) @ b.astype(dtype))
 
 
+def _with_transposed(a: Array, b: Array) -> Array:
+    return _wide_product(a, b.T)
+
+
 def _unpacked_product(a: Array, b: Array) -> Array:
     """``b`` as it is passed: in panels of some rows."""
     panels, columns, rows = b.shape
@@ -88,6 +92,14 @@ CASES: dict[str, tuple[str, tuple[int, ...], str, Expected]] = {
     "packed bytes": ("packed bytes", (3, 9, 35), "x86.avx512_vnni", _unpacked_product),
     "packed bytes scalar": ("packed bytes", (5, 9, 6), "x86.scalar", _unpacked_product),
     "a loop from panel to panel": ("panels_k", (2, 9, 3), "x86.scalar", _unpacked_product),
+    "columns in one piece": ("nt", (3, 61, 13), "x86.avx2", _with_transposed),
+    "columns of bf16 in one piece": ("nt bf16", (2, 83, 9), "x86.avx2", _with_transposed),
+    "columns of bf16 in one piece, a row of f32": (
+        "nt mixed",
+        (1, 100, 7),
+        "x86.avx2",
+        _with_transposed,
+    ),
     "a weight": ("weight", (7, 20, 35), "x86.avx512", np.matmul),
     "a weight in long panels": ("weight", (16, 512, 64), "x86.avx2", np.matmul),
     "a weight in columns": ("weight columns", (3, 7, 33), "x86.avx512", np.matmul),
@@ -180,6 +192,14 @@ def test_long_panels_of_a_weight_are_spread() -> None:
     kernel = compiled(*CASES["a weight in long panels"][:3])
     (packing,) = kernel.program.packings
     assert packing.packed.layout == Layout((0, 1), 16, gap=64)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "in one piece" in name])
+def test_columns_in_one_piece_are_read_where_they_are(name: str) -> None:
+    """By several at a time, with no copy of them."""
+    kernel = compiled(*CASES[name][:3])
+    assert [k for k in kernel.plan.kernels if k.name.startswith("dot_products")]
+    assert kernel.signature.workspace_bytes == 0
 
 
 @pytest.mark.slow

@@ -204,9 +204,10 @@ def pattern(  # every field of a pattern, with the values of the simplest one
     panels: tuple[ast.Panel, ...] = (),
     vector: int | None = None,
     farther: bool = False,
+    already: bool = False,
 ) -> target_ast.KernelOperand:
     given = (name, dtype, rest, shape, levels, order, panels, vector)
-    return target_ast.KernelOperand(*given, farther=farther, span=AT)
+    return target_ast.KernelOperand(*given, farther=farther, already=already, span=AT)
 
 
 def test_kernel() -> None:
@@ -303,6 +304,9 @@ OPERANDS = {
     ),
     "A: f32[n] at reg layout any": pattern(order=()),
     "A: f32[n] at reg layout (1, 0) vector 64": pattern(order=(1, 0), vector=64),
+    "A: f32[n, m] at mem layout (1, 0) already": pattern(
+        shape=("n", "m"), levels=("mem",), order=(1, 0), already=True
+    ),
     "A: f32[n] at mem panels 16": pattern(levels=("mem",), panels=(16,)),
     "A: f32[n] at reg layout any panels 8 or 16 vector 64": pattern(
         order=(), panels=(8, 16), vector=64

@@ -98,6 +98,14 @@ def test_layouts_are_those_of_kernels_that_may_still_match() -> None:
     assert ["(0, 1)", "(0, 1) panels 16"] == _layouts_of_b("x86.avx512", "f32", "f32", "f32")
 
 
+def test_nothing_is_copied_to_a_layout_that_is_taken_as_it_is() -> None:
+    """Columns of B in one piece are read where they are; the other kernels want rows."""
+    kernels = context("x86.avx2").target.kernels
+    patterns = [p for k in kernels if k.match.operator == "matmul" for p in k.match.operands]
+    assert [p.order for p in patterns if p.already and p.dtype == "f32"] == [(1, 0)]
+    assert ["(0, 1)", "(0, 1) panels 16"] == _layouts_of_b("x86.avx2", "f32", "f32", "f32")
+
+
 def test_layouts_and_vectors_of_a_copy_in_another_type() -> None:
     """What kernels want of B once it is f32, and how many bytes its registers have then."""
     known = context("x86.avx512")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from morello.ir.primitives import ADD, MULTIPLY, MULTIPLY_ADD, MULTIPLY_THEN_ADD, TYPE
+from morello.ir.primitives import (
+    ADD,
+    EXCHANGES,
+    MULTIPLY,
+    MULTIPLY_ADD,
+    MULTIPLY_THEN_ADD,
+    TYPE,
+    exchanges,
+)
 from morello.ir.target import Primitives
 
 
@@ -12,7 +20,8 @@ def template_vectors(primitives: Primitives) -> SimpleNamespace:
     """Each primitive is a function from C to C. ``type`` is a text.
 
     ``multiply_add(a, b, c)`` is the sum of a product and ``c``, by one instruction where the target
-    has one.
+    has one. ``exchanges`` are functions: a vector to which what each makes of it is added, one
+    after the other, holds the sum of all lanes.
     """
     written = {name: text.format for name, (text, _) in primitives.entries.items()}
 
@@ -21,5 +30,6 @@ def template_vectors(primitives: Primitives) -> SimpleNamespace:
             return written[MULTIPLY_ADD](first, second, summand)
         return written[ADD](summand, written[MULTIPLY](first, second))
 
-    functions = {**written, MULTIPLY_THEN_ADD: multiply_add}
-    return SimpleNamespace(**{**functions, TYPE: primitives.entries[TYPE][0]})
+    halves = [written[name] for name in exchanges(primitives.lanes) if name in written]
+    known = {**written, TYPE: primitives.entries[TYPE][0], EXCHANGES: halves}
+    return SimpleNamespace(**known, **{MULTIPLY_THEN_ADD: multiply_add})
