@@ -13,7 +13,7 @@ from itertools import chain
 from morello.checking.kinds import KnownNames, Typed, expect, infer
 from morello.checking.primitives import Table
 from morello.ir.dtypes import DTYPES
-from morello.ir.primitives import SHIFTS, TYPE, primitives_in
+from morello.ir.primitives import SHIFTS, TYPE, entry_of, primitives_in
 from morello.ir.target import Definition, Primitives, Target
 from morello.language import ast, target_ast
 from morello.language.diagnostics import Collector
@@ -186,7 +186,13 @@ def _extended(table: Table, definitions: Mapping[Key, Definition]) -> Table:
             has = extended[dtype, lanes]
             if TYPE not in has.entries or name in has.entries:
                 continue
-            if all(_written(extended, d, lanes, p) for d, p in needed(definition)):
+            needs = sorted(needed(definition))
+            missing = [(d, p) for d, p in needs if not _written(extended, d, lanes, p)]
+            if missing:
+                lacks = dict.fromkeys(f"'{entry_of(p)}' for {d}" for d, p in missing)
+                lacking = {**has.lacking, name: tuple(lacks)}
+                extended[dtype, lanes] = replace(has, lacking=lacking)
+            else:
                 extended[dtype, lanes] = _with_entry(has, definition)
     return extended
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
+from string import Formatter
 
+from morello.checking.kinds import counted
 from morello.ir.dtypes import DTYPES
+from morello.ir.primitives import TYPE, arguments_by_primitive
 from morello.ir.target import Primitives, Target
 from morello.language import target_ast
 from morello.language.diagnostics import Collector
@@ -32,6 +35,7 @@ def check_primitives(
         For each target its primitives by dtype and lanes, with those that it inherits; an entry
         that is given again replaces the inherited one.
     """
+    defined = {node.name for file in files for node in file.definitions}
     own: dict[str, dict[tuple[str, int], target_ast.PrimitivesDecl]] = {}
     for node in chain.from_iterable(f.primitives for f in files):
         if node.target not in declared:
@@ -46,7 +50,12 @@ def check_primitives(
             continue
         block[key] = node
         _check(node, targets.get(node.target), collector)
-    return _inherited(own, targets)
+        _check_texts(node, defined, collector)
+    tables = _inherited(own, targets)
+    for name, blocks in own.items():
+        if name in targets:
+            _check_vectors(targets[name], blocks.values(), tables[name], collector)
+    return tables
 
 
 def _inherited(
@@ -94,3 +103,55 @@ def _check(node: target_ast.PrimitivesDecl, target: Target | None, collector: Co
             place = within(node.span, cycles, after=body)
             help = collector.suggestion(cycles, target.coefficients)
             collector.error("T033", message, place, f"'{target.name}' has no such", help)
+
+
+def _check_texts(
+    node: target_ast.PrimitivesDecl, defined: Collection[str], collector: Collector
+) -> None:
+    """Refuse entries that nothing asks for, and texts that have no place for their arguments."""
+    known = arguments_by_primitive(max(node.lanes, 1))
+    body = max(node.span.start, node.span.source.text.find("{", node.span.start))
+    for word, text, _ in node.entries:
+        place = within(node.span, word, after=body)
+        if word not in known:
+            if word not in defined:
+                message = f"there is no primitive '{word}' of {counted(node.lanes, 'lane')}"
+                help = collector.suggestion(word, [*known, *defined])
+                collector.error("T034", message, place, "unknown", help)
+        elif known[word] and (reason := _unfillable(text, known[word])):
+            message = f"the text of primitive '{word}' cannot be filled in: {reason}"
+            help = "{0}, {1} stand for arguments; a brace of C is written twice: {{ or }}"
+            collector.error("T035", message, place, help=help)
+
+
+def _unfillable(text: str, arguments: int) -> str:
+    """Why a text has no place for so many arguments, or empty."""
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
+    except ValueError as error:
+        return str(error).lower()
+    wrong = next((f for f in fields if not (f.isdecimal() and int(f) < arguments)), None)
+    return "" if wrong is None else f"it has {counted(arguments, 'argument')}, not {{{wrong}}}"
+
+
+def _check_vectors(
+    target: Target,
+    blocks: Collection[target_ast.PrimitivesDecl],
+    table: Table,
+    collector: Collector,
+) -> None:
+    """Refuse vectors without a C type, and numbers of lanes that no register has of any type."""
+    widths = {width for level in target.levels for width in level.vectors}
+    sizes = [(lanes, DTYPES[dtype].bytes) for dtype, lanes in table if dtype in DTYPES]
+    held = {lanes for lanes, element in sizes if lanes * element in widths}
+    for node in blocks:
+        place = within(node.span, node.dtype, after=node.span.start + len("primitives"))
+        what = f"primitives '{node.dtype} x {node.lanes}' on '{target.name}'"
+        if (node.dtype, node.lanes) in table and TYPE not in table[node.dtype, node.lanes].entries:
+            message = f"{what} have no type"
+            collector.error("T036", message, place, help='such as: type "float"')
+        elif node.dtype in DTYPES and node.lanes > 1 and node.lanes not in held:
+            message = f"{what} fill no register of the target"
+            offered = ", ".join(map(str, sorted(widths))) or "none"
+            help = f"registers have so many bytes: {offered}; 'vector' of a level says which"
+            collector.error("T037", message, place, help=help)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from morello.cli.options import examples, json_option, local_options
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
 from morello.cli.tables import Row, require_known, show_properties, show_table
-from morello.ir.target import Coefficient, Level, Target
+from morello.ir.target import Coefficient, Level, Primitives, Target
 
 TARGET_COLUMNS = ("name", "extends", "levels", "kernels", "meaning")
+LACKING_COLUMNS = ("function", "not of", "for want of")
 COEFFICIENT_COLUMNS = ("coefficient", "cycles", "meaning", "source")
 
 
@@ -38,11 +41,22 @@ def targets(session: Session, /, name: str | None) -> None:
         "runner": target.runner or None,
         "passes": list(target.passes),
     }
+    lacking = [row for vectors in target.primitives.values() for row in _lacking(vectors)]
     if session.json:
-        session.document({**described, **machine, "coefficients": _coefficients(target)})
+        tables = {"lacking": lacking, "coefficients": _coefficients(target)}
+        session.document({**described, **machine, **tables})
         return
     show_properties(session, {**described, **{n: v for n, v in machine.items() if v}})
+    if lacking:
+        show_table(session, "lacking", LACKING_COLUMNS, lacking)
     show_table(session, "coefficients", COEFFICIENT_COLUMNS, _coefficients(target))
+
+
+def _lacking(vectors: Primitives) -> Iterator[Row]:
+    """Functions that are defined, and what these vectors lack to have them."""
+    of = f"{vectors.dtype} x {vectors.lanes}"
+    for name, entries in vectors.lacking.items():
+        yield {"function": name, "not of": of, "for want of": ", ".join(entries)}
 
 
 def _row(target: Target) -> Row:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operator
 from morello.language import ast
+from morello.language.functions import ARITHMETIC
 from morello.language.traverse import children
 
 PRIMITIVE_OF_OPERATOR = {
@@ -82,6 +84,23 @@ STREAM, FENCE = "stream", "fence"
 PREFETCH = "prefetch"
 """Begins to fetch the line at an address, of which nothing is known. It may be missing."""
 
+_ARGUMENTS = {
+    **dict.fromkeys((TYPE, TRUTH, FENCE), 0),
+    **dict.fromkeys((CONSTANT, NEGATION, "not", LOAD, FIRST_LANE, PREFETCH), 1),
+    **dict.fromkeys((*PRIMITIVE_OF_OPERATOR.values(), STORE, LOAD_FIRST, STREAM), 2),
+    **dict.fromkeys(("shift_left", "shift_right"), 2),
+    **dict.fromkeys((SELECTION, MULTIPLY_ADD, STORE_FIRST, SELECT_FIRST), 3),
+    **{name: len(signature.arguments) for name, signature in ARITHMETIC.items()},
+}
+
+_CONVERSIONS = {*(f"cast_{dtype}" for dtype in DTYPES), "bits_f32", "bits_s32"}
+
+
+def arguments_by_primitive(lanes: int) -> dict[str, int]:
+    """All primitives of so many lanes, and how many arguments the text of each has."""
+    return {**_ARGUMENTS, **dict.fromkeys([*_CONVERSIONS, *exchanges(lanes)], 1)}
+
+
 ROW_PRIMITIVES = (LOAD, STORE, LOAD_FIRST, STORE_FIRST, SELECT_FIRST, FIRST_LANE, STREAM, FENCE)
 
 
@@ -98,6 +117,13 @@ CONDITIONS = frozenset(
 
 SHIFTS = ("shift_left", "shift_right")
 """Their second argument is a number, which becomes a part of the primitive's name."""
+
+
+def entry_of(primitive: str) -> str:
+    """The entry of a target that says how a primitive is written."""
+    kind = primitive.rpartition("_")[0]
+    return kind if kind in SHIFTS else primitive
+
 
 BITS = {"bits_s32": ("s32", "f32"), "bits_f32": ("f32", "s32")}
 """Element types of the result and of the argument, whose bits it is."""

@@ -18,7 +18,7 @@ from morello.ir.primitives import (
     MULTIPLY,
     MULTIPLY_ADD,
     MULTIPLY_THEN_ADD,
-    SHIFTS,
+    entry_of,
     exchanges,
 )
 from morello.language import ast, target_ast
@@ -94,13 +94,15 @@ class Definition:
 class Primitives:
     """How one dtype with so many lanes is written in C. Entry -> (text, coefficient name).
 
-    ``definitions`` are of those entries that call a function that the emitter writes.
+    ``definitions`` are of those entries that call a function that the emitter writes. ``lacking``
+    has, of functions that are defined but not for these, what entries of which types are missing.
     """
 
     dtype: str
     lanes: int
     entries: Mapping[str, tuple[str, str | None]]
     definitions: Mapping[str, Definition] = field(default_factory=dict)
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def fuses(self) -> bool:
@@ -119,10 +121,11 @@ class Primitives:
 
     def text(self, primitive: str) -> str | None:
         """How a primitive is written, if it is; that of a shift has its number of places in it."""
-        kind, _, places = primitive.rpartition("_")
-        if kind in SHIFTS and kind in self.entries:
-            return self.entries[kind][0].replace("{1}", places)
-        return self.entries[primitive][0] if primitive in self.entries else None
+        entry = entry_of(primitive)
+        if entry not in self.entries:
+            return None
+        text = self.entries[entry][0]
+        return text if entry == primitive else text.replace("{1}", primitive.rpartition("_")[2])
 
 
 @dataclass(frozen=True)

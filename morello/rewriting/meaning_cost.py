@@ -84,7 +84,8 @@ def missing_primitives(
 ) -> list[str]:
     """Primitives that the meaning needs in so many lanes, and the target does not have.
 
-    Each with its element type, as in ``max for f32``.
+    Each with its element type, as in ``'max' for f32``, and with what the target would need to have
+    it by definition.
     """
     output = family.operands[-1].dtype.name
     needed = {*needed_primitives(family), (output, TYPE)}
@@ -95,7 +96,14 @@ def missing_primitives(
     missing = {(d, p) for d, p in needed if p not in _entries(target, d, lanes)}
     if rows is not None and rows.kind == REDUCTION and update is not None:
         missing |= {(output, p) for p in {TYPE, update} - _entries(target, output, 1).keys()}
-    return [f"'{primitive}' for {dtype}" for dtype, primitive in sorted(missing)]
+    return [_missing(target, lanes, dtype, primitive) for dtype, primitive in sorted(missing)]
+
+
+def _missing(target: Target, lanes: int, dtype: str, primitive: str) -> str:
+    what = f"'{primitive}' for {dtype}"
+    known = target.primitives.get((dtype, lanes))
+    lacking = known.lacking.get(primitive, ()) if known else ()
+    return f"{what}, whose definition needs {' and '.join(lacking)}" if lacking else what
 
 
 def computes_in(target: Target, operation: Operation, dtype: DType) -> bool:

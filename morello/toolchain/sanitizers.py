@@ -27,6 +27,10 @@ int main(void) {
 """
 
 
+TRAPS = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+"""Undefined behaviour ends a program without a message: this needs no library."""
+
+
 def build_sanitized(
     files: Mapping[str, str], machine: Machine, flags: Sequence[str], output: Path
 ) -> Path:
@@ -51,6 +55,25 @@ def build_sanitized(
         raise
 
 
+def build_checked(
+    files: Mapping[str, str], machine: Machine, flags: Sequence[str], output: Path
+) -> Path:
+    """The same, for programs that check addresses themselves.
+
+    Where a machine that is not this one has no sanitizers, undefined behaviour is a trap.
+
+    Raises:
+        MorelloError: It does not build, or not in either way.
+    """
+    try:
+        return build(files, machine.compiler, flags, output, sanitize=True, executable=True)
+    except MorelloError:
+        require_checks(machine)
+        if supports_sanitizers(machine):
+            raise
+    return build(files, machine.compiler, (*flags, *TRAPS), output, executable=True)
+
+
 def require_sanitizers(machine: Machine) -> None:
     """Demand that a machine has the address and undefined-behaviour sanitizers.
 
@@ -65,12 +88,26 @@ def require_sanitizers(machine: Machine) -> None:
         )
 
 
+def require_checks(machine: Machine) -> None:
+    """Demand what `build_checked` needs of a machine.
+
+    Raises:
+        MorelloError: Its compiler has no sanitizers, and no traps either where it is not this one.
+    """
+    if machine.is_here or not _runs(machine, "int main(void) { return 0; }\n", TRAPS):
+        require_sanitizers(machine)
+
+
 def supports_sanitizers(machine: Machine) -> bool:
     """Whether programs with the address and undefined-behaviour sanitizers are built and run."""
+    return _runs(machine, ASAN_PROGRAM, ("-fsanitize=address,undefined",))
+
+
+def _runs(machine: Machine, program: str, flags: Sequence[str]) -> bool:
     done = try_program(
         machine.compiler,
-        ASAN_PROGRAM,
-        ("-fsanitize=address,undefined",),
+        program,
+        flags,
         runner=machine.command,
         environment=SANITIZER_OPTIONS,
     )

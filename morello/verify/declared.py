@@ -17,6 +17,7 @@ from morello.language.parse import parse_target
 from morello.language.source import Source, Span
 from morello.runtime.machines import machine_for
 from morello.toolchain.machine import Machine
+from morello.toolchain.sanitizers import require_checks
 from morello.verify.kernel_executions import KernelReport, verify_kernels
 from morello.verify.rules import verify_rule
 from morello.verify.tried import Tried
@@ -113,7 +114,7 @@ def _of_target(
 def _unable(machine: Machine, target: Target) -> str:
     """Why a machine cannot build and run what is for a target, or empty."""
     try:
-        _ = machine.compiler, machine.command
+        require_checks(machine)
     except MorelloError as error:
         return str(error).partition("\n")[0]
     lacking = machine.lacks(target.flags, target.features)

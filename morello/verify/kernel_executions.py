@@ -19,7 +19,7 @@ from morello.ir.programs.emitted import EmitOptions
 from morello.ir.target import Microkernel, Target
 from morello.runtime.machines import machine_for
 from morello.toolchain.machine import Machine
-from morello.toolchain.sanitizers import require_sanitizers
+from morello.toolchain.sanitizers import require_checks
 from morello.verify.kernel_instances import KernelInstance, kernel_instances
 from morello.verify.kernel_programs import kernel_program
 from morello.verify.kernel_trials import Trial
@@ -109,7 +109,7 @@ def verify_kernels(
     """
     machine = machine or machine_for(target)
     machine.require(target.flags, target.features, f"what is compiled for '{target.name}'")
-    require_sanitizers(machine)
+    require_checks(machine)
     prepared = [_prepare(definitions, target, kernel, budget) for kernel in kernels]
     trials = [found for found in prepared if isinstance(found, list)]
     outcomes = iter(_outcomes(trials, target.flags, machine))

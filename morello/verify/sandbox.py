@@ -1,4 +1,4 @@
-"""Runs many emitted functions in one process of its own, under the sanitizers.
+"""Runs many emitted functions in one process of its own, under the sanitizers if there are any.
 
 All functions are compiled at once: including the headers of a target takes longer than a kernel.
 Each argument ends where a page begins that nobody may touch, so that an access past its end is
@@ -17,7 +17,7 @@ from morello.errors import MorelloError
 from morello.ir.programs.emitted import CSource
 from morello.toolchain.machine import Machine
 from morello.toolchain.process import Completed, run_command
-from morello.toolchain.sanitizers import SANITIZER_OPTIONS, build_sanitized
+from morello.toolchain.sanitizers import SANITIZER_OPTIONS, build_checked
 
 RUN_SECONDS, RUN_SECONDS_UNDER_RUNNER = 30.0, 900.0
 """How long all functions together may take: they are small."""
@@ -39,8 +39,18 @@ HARNESS = """#define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
 void __asan_poison_memory_region(void const volatile *address, size_t size);
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
+#else
+#define __asan_poison_memory_region(address, size) ((void)(address))
+#define __asan_unpoison_memory_region(address, size) ((void)(address))
+#endif
 
 @INCLUDES@
 
@@ -150,7 +160,7 @@ def run_cases(
         groups: One for each case, equal ones side by side; when a function is stopped, the others
             of its group are not run, and share its outcome.
         flags: Flags of the compiler that any of them needs.
-        machine: Where they run; it must have the sanitizers.
+        machine: Where they run; see `require_checks`.
 
     Raises:
         NotBuiltError: They do not compile.
@@ -164,7 +174,7 @@ def run_cases(
     with tempfile.TemporaryDirectory(prefix="morello-") as directory:
         here = Path(directory)
         try:
-            build_sanitized(files, machine, flags, here / PROGRAM)
+            build_checked(files, machine, flags, here / PROGRAM)
         except MorelloError as error:
             raise NotBuiltError(str(error), help=error.help) from error
         with (here / "inputs").open("wb") as file:

@@ -12,6 +12,7 @@ from morello.language.source import Source
 TARGETS = """
 target some.base extends c.scalar "Vectors that can add, and multiply."
 {
+  level reg { capacity 12 vectors; vector 4, 16; not addressable }
   coefficient some_op = 1 cycles "one operation" # manual
 }
 
@@ -63,12 +64,21 @@ def _own(primitives: Primitives) -> set[str]:
         (FULL + WHOLE, {"triple", "fma", "ninefold", "rounded"}),
         (FULL + WHOLE.replace("bits_s32", "bits_f32"), {"triple", "fma", "ninefold"}),
         (PLAIN.replace("add", "sub"), set()),
-        ('primitives f32 x 4 on some.base { add "({0} + {1})" }', set()),
     ],
 )
 def test_those_are_there_whose_parts_are(text: str, expected: set[str]) -> None:
     """Also parts that are defined; and what is of another type must be there in as many lanes."""
     assert _own(_lanes(text)) == expected
+
+
+def test_what_is_missing_is_known() -> None:
+    """By name; what is only missing through another definition is so, too."""
+    assert _lanes(PLAIN).lacking["fma"] == ("'mul' for f32",)
+    assert _lanes(PLAIN).lacking["ninefold"] == ("'fma' for f32",)
+    whole = ("'bits_s32' for s32", "'constant' for s32", "'sub' for s32")
+    missing = ("'cast_s32' for f32", *whole)
+    assert _lanes(PLAIN).lacking["rounded"] == missing
+    assert not {"fma", "ninefold", "rounded"} & _lanes(FULL + WHOLE).lacking.keys()
 
 
 def test_what_a_target_writes_itself_stays() -> None:

@@ -12,9 +12,12 @@ MACHINE = """
 target {name} extends {base} "Some." {{
   level reg {{ capacity 12 vectors; vector 4, {width}; not addressable }}
 }}
+"""
+
+BLOCK = """
 primitives f32 x {lanes} on {name} {{
   type "v{lanes}"; constant "all({{0}})"; add "({{0}} + {{1}})"; mul "({{0}} * {{1}})" scalar_div
-  load "*({{0}})" {more}
+  load "*({{0}})"
 }}
 """
 
@@ -40,10 +43,10 @@ kernel sums_f32_x8 on my.wide
 """
 
 
-def machine(name: str, base: str, lanes: int, more: str = "", width: int = 0) -> str:
-    """A target with vectors of f32."""
-    width = width or lanes * 4
-    return MACHINE.format(name=name, base=base, lanes=lanes, more=more, width=width)
+def machine(name: str, base: str, lanes: int, more: str = "") -> str:
+    """A target with vectors of f32, and perhaps more primitives."""
+    block = BLOCK.replace('load "*', f'{more} load "*') if more else BLOCK
+    return (MACHINE + block).format(name=name, base=base, lanes=lanes, width=4 * lanes)
 
 
 def targets(*texts: str) -> dict[str, Target]:
@@ -77,9 +80,11 @@ def test_it_is_there_once_the_primitives_are_that_its_template_uses() -> None:
 
 
 def test_registers_must_hold_the_vectors() -> None:
-    assert {} == named(
-        targets(SUMS, machine("my.wide", "c.scalar", 8, width=16))["my.wide"], "sums"
-    )
+    """Of the kernel's type: 16 numbers of f32 are there only to be made of bytes."""
+    more = 'primitives u8 x 16 on my.wide { type "bytes" }' + BLOCK.format(name="my.wide", lanes=16)
+    found = targets(SUMS, machine("my.wide", "c.scalar", 4), more)["my.wide"]
+    assert {"sums_f32_x4": "my.wide"} == named(found, "sums")
+    assert {"vector_x4", "vector_x16"} == set(named(found, "vector"))
 
 
 @pytest.mark.parametrize("on", ["my.wide", "my.wider"])
