@@ -1,0 +1,373 @@
+"""Shapes and small graphs that nobody chose, against ONNX Runtime.
+
+``python -m benchmarks.unnamed --count 60 --seed 20261127`` draws so many ONNX models of the kinds
+of `KINDS`, imports each, compares its results with those of ONNX Runtime, and measures both by
+turns, with one thread each. It prints a table by kind, and the cases where we are slowest. A case
+that cannot be imported, or whose results differ, is named. Nothing is tuned to cases that are drawn
+anew: the seed of a table that is published is the day on which it was made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import geometric_mean, quantiles
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.machine import environment, save
+from benchmarks.models import imported, measure
+from morello.compiler import NATIVE
+from morello.errors import MorelloError
+from morello.toolchain.compilers import find_compiler
+
+Rng = np.random.Generator
+Shape = tuple[int, ...]
+
+WORK = (3e5, 1e8)
+"""Multiplications, or elements, of a case: calls of less measure the way to them from Python."""
+
+MOST_ERROR = 1e-3
+"""Of results, relative to the largest one."""
+
+
+@dataclass
+class Graph:
+    """An ONNX model on its way. ``what``: the case in words."""
+
+    what: str
+    inputs: dict[str, Shape] = field(default_factory=dict)
+    constants: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    nodes: list[Any] = field(default_factory=list)
+
+    def input(self, *shape: int) -> str:
+        """A new input of this shape."""
+        name = f"x{len(self.inputs)}"
+        self.inputs[name] = shape
+        return name
+
+    def weight(self, rng: Rng, *shape: int) -> str:
+        """A new constant of random numbers, small where many are added up."""
+        scale = 1 / math.sqrt(math.prod(shape[1:]) or 1)
+        return self.constant(rng.standard_normal(shape, np.float32) * np.float32(scale))
+
+    def constant(self, value: np.ndarray[Any, Any]) -> str:
+        """A new constant."""
+        name = f"w{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """A new node; its result is named."""
+        from onnx import helper  # noqa: PLC0415
+
+        name = f"y{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+    def write(self, path: Path) -> None:
+        """The model as a file; its output is what the last node gives."""
+        import onnx  # noqa: PLC0415
+        from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
+
+        result = self.nodes[-1].output[0]
+        graph = helper.make_graph(
+            self.nodes,
+            "unnamed",
+            [
+                helper.make_tensor_value_info(n, TensorProto.FLOAT, s)
+                for n, s in self.inputs.items()
+            ],
+            [helper.make_tensor_value_info(result, TensorProto.FLOAT, None)],
+            [numpy_helper.from_array(value, name) for name, value in self.constants.items()],
+        )
+        opsets = [helper.make_opsetid("", 17)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+        onnx.save(onnx.shape_inference.infer_shapes(model), str(path))
+
+
+def size(rng: Rng, low: int, high: int) -> int:
+    """A size: its logarithm is uniform, so that primes and small ones occur."""
+    return round(math.exp(rng.uniform(math.log(low), math.log(high + 0.499))))
+
+
+def sizes(rng: Rng, *ranges: tuple[int, int]) -> tuple[int, ...]:
+    """Sizes whose product is within `WORK`."""
+    while True:
+        found = tuple(size(rng, *each) for each in ranges)
+        if WORK[0] <= math.prod(found) <= WORK[1]:
+            return found
+
+
+def product(rng: Rng) -> Graph:
+    """A matrix times a weight."""
+    m, k, n = sizes(rng, (1, 512), (4, 4096), (2, 4096))
+    graph = Graph(f"{m} x {k} x {n}")
+    graph.add("MatMul", graph.input(m, k), graph.weight(rng, k, n))
+    return graph
+
+
+def linear(rng: Rng) -> Graph:
+    """A layer whose weight is in rows, as checkpoints have it, with a bias."""
+    m, k, n = sizes(rng, (1, 512), (4, 4096), (2, 4096))
+    graph = Graph(f"{m} x {k} x {n}, weight in rows, bias")
+    x, w, b = graph.input(m, k), graph.weight(rng, n, k), graph.weight(rng, n)
+    graph.add("Gemm", x, w, b, transB=1)
+    return graph
+
+
+def batched_product(rng: Rng) -> Graph:
+    """Matrices times matrices, neither of them known ahead."""
+    b, m, k, n = sizes(rng, (1, 16), (4, 256), (4, 256), (4, 256))
+    graph = Graph(f"{b} of {m} x {k} x {n}")
+    graph.add("MatMul", graph.input(b, m, k), graph.input(b, k, n))
+    return graph
+
+
+def softmax(rng: Rng) -> Graph:
+    """Along rows, or along columns."""
+    r, c = sizes(rng, (1, 4096), (2, 100_000))
+    axis = int(rng.integers(2))
+    graph = Graph(f"{r} x {c}, along {('columns', 'rows')[axis]}")
+    graph.add("Softmax", graph.input(r, c), axis=axis)
+    return graph
+
+
+def norm(rng: Rng) -> Graph:
+    """Of layers, with a scale and a shift."""
+    r, c = sizes(rng, (1, 4096), (8, 8192))
+    graph = Graph(f"layers of {r} x {c}")
+    x, scale, shift = graph.input(r, c), graph.weight(rng, c), graph.weight(rng, c)
+    graph.add("LayerNormalization", x, scale, shift, axis=-1)
+    return graph
+
+
+def reduction(rng: Rng) -> Graph:
+    """A sum, a mean or a largest one, along some dimension of three."""
+    shape = sizes(rng, (1, 512), (1, 512), (1, 2048))
+    axis = int(rng.integers(3))
+    operator = str(rng.choice(["ReduceSum", "ReduceMean", "ReduceMax"]))
+    graph = Graph(f"{operator} of {shape} along {axis}")
+    x = graph.input(*shape)
+    if operator == "ReduceSum":
+        graph.add(operator, x, graph.constant(np.array([axis])), keepdims=0)
+    else:
+        graph.add(operator, x, axes=[axis], keepdims=0)
+    return graph
+
+
+UNARY = ("Relu", "Tanh", "Sigmoid", "Exp", "Neg", "Abs", "Erf", "Softplus")
+BINARY = ("Add", "Mul", "Sub", "Max")
+
+
+def elementwise(rng: Rng) -> Graph:
+    """A few operations of numbers, one after the other; some have a row beside them."""
+    r, c = sizes(rng, (1, 2048), (3, 100_000))
+    count = int(rng.integers(1, 5))
+    graph = Graph("")
+    value, what = graph.input(r, c), []
+    for _ in range(count):
+        if rng.random() < 0.6:
+            operator = str(rng.choice(UNARY))
+            value = graph.add(operator, value)
+        else:
+            operator = str(rng.choice(BINARY))
+            other = graph.weight(rng, c) if rng.random() < 0.5 else graph.input(r, c)
+            value = graph.add(operator, value, other)
+        what.append(operator)
+    graph.what = f"{r} x {c}: {', '.join(what)}"
+    return graph
+
+
+def transpose(rng: Rng) -> Graph:
+    """Dimensions in another order."""
+    shape = sizes(rng, (1, 32), (2, 512), (2, 512), (1, 64))
+    order = [int(d) for d in rng.permutation(4)]
+    if order == sorted(order):
+        order = order[::-1]
+    graph = Graph(f"{shape} to {tuple(order)}")
+    graph.add("Transpose", graph.input(*shape), perm=order)
+    return graph
+
+
+def _convolution(rng: Rng, channels: tuple[int, int], *, depthwise: bool = False) -> Graph:
+    while True:
+        c, side = size(rng, *channels), size(rng, 4, 160)
+        out = c if depthwise else size(rng, 4, 256)
+        window, step = int(rng.choice([1, 3, 3, 5, 7])), int(rng.choice([1, 1, 2]))
+        work = out * (1 if depthwise else c) * (window * side // step) ** 2
+        if WORK[0] <= work <= WORK[1] and window <= side:
+            break
+    kind = "depthwise, " if depthwise else ""
+    graph = Graph(f"{kind}{window} x {window}, step {step}, {c} to {out} of {side} x {side}")
+    x = graph.input(1, c, side, side)
+    w, b = graph.weight(rng, out, 1 if depthwise else c, window, window), graph.weight(rng, out)
+    pads, group = [window // 2] * 4, c if depthwise else 1
+    graph.add("Relu", graph.add("Conv", x, w, b, strides=[step] * 2, pads=pads, group=group))
+    return graph
+
+
+def convolution(rng: Rng) -> Graph:
+    """Channels first, with a bias and what follows it."""
+    return _convolution(rng, (8, 256))
+
+
+def stem(rng: Rng) -> Graph:
+    """Of few channels, as of an image."""
+    return _convolution(rng, (1, 4))
+
+
+def depthwise(rng: Rng) -> Graph:
+    """Each channel by itself."""
+    return _convolution(rng, (8, 512), depthwise=True)
+
+
+def convolution_1d(rng: Rng) -> Graph:
+    """Along a signal."""
+    while True:
+        c, out, length = size(rng, 1, 128), size(rng, 4, 128), size(rng, 16, 8000)
+        window, step = int(rng.choice([1, 3, 5, 9])), int(rng.choice([1, 1, 2]))
+        if WORK[0] <= c * out * length * window / step <= WORK[1]:
+            break
+    graph = Graph(f"{window}, step {step}, {c} to {out} of {length}")
+    x, w, b = graph.input(1, c, length), graph.weight(rng, out, c, window), graph.weight(rng, out)
+    graph.add("Conv", x, w, b, strides=[step], pads=[window // 2] * 2)
+    return graph
+
+
+def pool(rng: Rng) -> Graph:
+    """The largest or the mean of windows."""
+    c, side = sizes(rng, (4, 256), (32, 160), (1, 160))[:2]
+    window, step = int(rng.choice([2, 3])), int(rng.choice([1, 2]))
+    operator = str(rng.choice(["MaxPool", "AveragePool"]))
+    graph = Graph(f"{operator} {window} x {window}, step {step}, {c} of {side} x {side}")
+    graph.add(
+        operator, graph.input(1, c, side, side), kernel_shape=[window] * 2, strides=[step] * 2
+    )
+    return graph
+
+
+def attention(rng: Rng) -> Graph:
+    """Of one head, from queries, keys and values."""
+    length, others, width = sizes(rng, (8, 512), (8, 512), (8, 128))
+    graph = Graph(f"{length} of {others}, width {width}")
+    q, k, v = (graph.input(n, width) for n in (length, others, others))
+    scores = graph.add("MatMul", q, graph.add("Transpose", k, perm=[1, 0]))
+    factor = graph.constant(np.array(1 / math.sqrt(width), np.float32))
+    shares = graph.add("Softmax", graph.add("Mul", scores, factor), axis=-1)
+    graph.add("MatMul", shares, v)
+    return graph
+
+
+def feed_forward(rng: Rng) -> Graph:
+    """Two layers, and a function between them."""
+    m, width, inner = sizes(rng, (1, 256), (16, 768), (16, 2048))
+    operator = str(rng.choice(["Relu", "Tanh", "Sigmoid"]))
+    graph = Graph(f"{m} x {width} x {inner} and back, {operator}")
+    first = graph.add("MatMul", graph.input(m, width), graph.weight(rng, width, inner))
+    hidden = graph.add(operator, graph.add("Add", first, graph.weight(rng, inner)))
+    graph.add("MatMul", hidden, graph.weight(rng, inner, width))
+    return graph
+
+
+Kind = Callable[[Rng], Graph]
+
+KINDS: tuple[Kind, ...] = (
+    product,
+    linear,
+    batched_product,
+    softmax,
+    norm,
+    reduction,
+    elementwise,
+    transpose,
+    convolution,
+    stem,
+    depthwise,
+    convolution_1d,
+    pool,
+    attention,
+    feed_forward,
+)
+
+
+def draw(count: int, seed: int, kinds: Sequence[Kind]) -> Iterator[tuple[str, Graph]]:
+    """So many cases, of all kinds in turn; the first of them are those of a smaller count."""
+    for number in range(count):
+        kind = kinds[number % len(kinds)]
+        yield kind.__name__, kind(np.random.default_rng((seed, KINDS.index(kind), number)))
+
+
+def measured(graph: Graph, target: str, repeats: int) -> dict[str, Any]:
+    """Both times of a case; or, as ``failed``, why there are none."""
+    with TemporaryDirectory(prefix="morello-") as name:
+        place = Path(name)
+        graph.write(place / "model.onnx")
+        try:
+            seconds = imported("drawn", place / "model.onnx", place, target, graph.inputs)
+            found = measure(place / "drawn", place / "model.onnx", 1, repeats)
+        except MorelloError as error:
+            return {"failed": str(error).partition("\n")[0]}
+    if not found["error"] <= MOST_ERROR:
+        return {"failed": f"results differ by {found['error']:.1e}"}
+    return {**found, "import": seconds}
+
+
+def table(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Lines: what could not be measured; by kind, and all; then the slowest cases."""
+    for r in records:
+        if "failed" in r:
+            yield f"{r['kind']} {r['what']}: {r['failed']}\n"
+    timed = [r for r in records if "ratio" in r]
+    if not timed:
+        return
+    yield "| | cases | geometric mean | tenth percentile | smallest | search, CPU s |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    kinds = dict.fromkeys(r["kind"] for r in timed)
+    for name in (*kinds, "all"):
+        own = [r for r in timed if name in (r["kind"], "all")]
+        ratios = [r["ratio"] for r in own]
+        tenth = quantiles(ratios, n=10, method="inclusive")[0] if len(ratios) > 1 else ratios[0]
+        searched = geometric_mean(r["import"] for r in own)
+        cells = (geometric_mean(ratios), tenth, min(ratios))
+        text = " | ".join(f"{value:.2f}" for value in cells)
+        yield f"| {name.replace('_', ' ')} | {len(own)} | {text} | {searched:.1f} |"
+    yield ""
+    yield "| slowest | | ours, us | ONNX Runtime, us | ratio |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for r in sorted(timed, key=lambda r: r["ratio"])[:10]:
+        times = " | ".join(f"{r[key] * 1e6:.1f}" for key in ("ours", "other"))
+        yield f"| {r['kind'].replace('_', ' ')} | {r['what']} | {times} | {r['ratio']:.2f} |"
+
+
+@click.command(help=__doc__)
+@click.option("--count", default=30, show_default=True, type=click.IntRange(1))
+@click.option("--seed", default=0, show_default=True)
+@click.option("--only", default="", help="Kinds whose names contain this.")
+@click.option("-t", "--target", default=NATIVE, show_default=True)
+@click.option("--repeats", default=11, show_default=True, help="Turns that count.")
+@click.option("--json", "path", type=click.Path(path_type=Path), help="Where to write the record.")
+def main(count: int, seed: int, only: str, target: str, repeats: int, path: Path | None) -> None:
+    """See the module."""
+    kinds = [kind for kind in KINDS if only in kind.__name__]
+    if not kinds:
+        raise click.UsageError(f"no kind has '{only}' in its name")
+    records: list[dict[str, Any]] = []
+    for kind, graph in draw(count, seed, kinds):
+        found = measured(graph, target, repeats)
+        records.append({"kind": kind, "what": graph.what, **found})
+        said = found.get("failed") or f"{found['ratio']:.2f}"
+        click.echo(f"{len(records)} of {count}: {kind} {graph.what}: {said}", err=True)
+        if path is not None:
+            own = {"target": target, "seed": seed, "cases": records}
+            save({**environment(find_compiler()), **own}, path)
+    click.echo("\n".join(table(records)))
+
+
+if __name__ == "__main__":
+    main()
