@@ -89,7 +89,10 @@ def _types_fit(operator: Operator, dtypes: Sequence[str]) -> bool:
 
 @dataclass(slots=True)
 class _Matching:
-    """What the names of a declared operator stand for in a statement's."""
+    """What the names of a declared operator stand for in a statement's.
+
+    ``free`` are factors of dimensions of size 1, which may be anything.
+    """
 
     operator: Operator
     own: Operator
@@ -98,6 +101,7 @@ class _Matching:
     dims: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, str] = field(default_factory=dict)
     scalars: dict[str, float] = field(default_factory=dict)
+    free: dict[str, float] = field(default_factory=dict)
 
     def complete(self, places: Sequence[int]) -> bool:
         """Whether both are the same, operands in this order; fills in what the names stand for."""
@@ -116,6 +120,7 @@ class _Matching:
             return False
         if not self._stated() or not all(self._same(*pair) for pair in values):
             return False
+        self.scalars = {**self.free, **self.scalars}
         least = self.operator.least
         whole = (is_whole(self.scalars.get(name, least[name]), least[name]) for name in least)
         return self.scalars.keys() == set(self.operator.scalars) and all(whole)
@@ -143,10 +148,10 @@ class _Matching:
         if not all(self._margin(a, b) for a, b in margins):
             return False
         for terms in permutations(own.terms):
-            before = dict(self.dims), dict(self.scalars)
+            before = dict(self.dims), dict(self.scalars), dict(self.free)
             if all(map(self._term, declared.terms, terms)):
                 return True
-            self.dims, self.scalars = before
+            self.dims, self.scalars, self.free = before
         return False
 
     def _margin(
@@ -168,6 +173,10 @@ class _Matching:
             return False
         if sum(other == theirs for other in self.dims.values()) > 1:
             return False
+        if self.sizes[theirs] == 1:
+            if isinstance(factor, str):
+                self.free.setdefault(factor, float(number))
+            return True
         return self._number(factor, float(number))
 
     def _number(self, declared: ast.Factor, value: float) -> bool:

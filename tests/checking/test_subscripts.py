@@ -41,6 +41,18 @@ DECLARED = {
         "xw",
         {"stride": 2, "dilation": 1},
     ),
+    "conv2d": (
+        "x[1, 3, 1, 9] w[2, 3, 1, 3] y[1, 2, 1, 4]",
+        "y[n, f, h, v] += x[n, c, h + r, 2 * v + s] * w[f, c, r, s]",
+        "xw",
+        {"stride": 2, "dilation": 1},
+    ),
+    "conv2d, to one place": (
+        "x[1, 3, 1, 3] w[2, 3, 1, 3] y[1, 2, 1, 1]",
+        "y[n, f, h, v] += x[n, c, h + r, 2 * v + s] * w[f, c, r, s]",
+        "xw",
+        {"stride": 1, "dilation": 1},
+    ),
     "max_pool2d": (
         "x[1, 2, 9, 9] y[1, 2, 4, 4]",
         "y[n, c, h, w] max= x[n, c, h * 2 + r, s + 2 * w]",
