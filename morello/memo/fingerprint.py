@@ -51,7 +51,7 @@ from morello.language.target_ast import ANY
 from morello.rewriting.context import Context
 from morello.rewriting.patterns import implements
 
-ENGINE = 13
+ENGINE = 14
 """Raise it with every change of the engine after which some table has other numbers.
 
 That is a change of what rules, kernels, guards, layouts, coordinates or a function of the languages
@@ -354,4 +354,6 @@ def _lanes(kernel: Microkernel, dtypes: frozenset[str]) -> set[int]:
     operands = kernel.match.operands
     vectors = {p.vector for p in operands if p.vector}
     lanes = {p.lanes for p in operands if isinstance(p.lanes, int)}
+    if kernel.declaration.vectors:
+        lanes.add(kernel.declaration.vectors[1])
     return {1, *lanes, *(v // DTYPES[d].bytes for v in vectors for d in dtypes)}

@@ -92,7 +92,9 @@ class KernelMatch:
 
 
 def meaning_lanes(kernel: Microkernel, family: Family) -> int:
-    """Lanes that a kernel's meaning is evaluated in: for rows those of the vectors along them."""
+    """Lanes that a kernel's meaning is evaluated in: of its vectors, for rows of those along them."""
+    if vectors := kernel.declaration.vectors:
+        return vectors[1]
     pattern, element = kernel.match.operands[0], family.operands[-1].dtype.bytes
     width = pattern.width(element)
     if kernel.match.kind in ROW_KINDS and width:
