@@ -92,7 +92,7 @@ class KernelMatch:
 
 
 def meaning_lanes(kernel: Microkernel, family: Family) -> int:
-    """Lanes that a kernel's meaning is evaluated in: of its vectors, for rows of those along them."""
+    """Lanes in which a kernel's meaning is evaluated: of its vectors, those along its rows too."""
     if vectors := kernel.declaration.vectors:
         return vectors[1]
     pattern, element = kernel.match.operands[0], family.operands[-1].dtype.bytes
