@@ -31,7 +31,7 @@ KEYWORDS = r'("%s": \{.*?"name": "keyword.other.morello",\s*"match": "\\\\b\(\?:
 ELSEWHERE = {
     "target": "and else if not or KiB MiB GiB target",
     "kernel": "and any accumulating between cost else emit if kernel match not on op or pointwise "
-    "reduction where KiB MiB GiB",
+    "reduction where x KiB MiB GiB",
 }
 """Declarations, and their words that have a colour of their own."""
 
