@@ -41,6 +41,11 @@ def instances(
     if node.lanes is None:
         yield from [node] if node.target in targets else []
         return
+    for dtype in dict(node.given).values():
+        if dtype not in DTYPES:
+            help = collector.suggestion(str(dtype), DTYPES)
+            collector.error("T047", f"unknown dtype '{dtype}'", node.name_span, help=help)
+            return
     made: set[tuple[str, int]] = set()
     lacking: list[tuple[Primitives, list[str]]] = []
     for target in targets.values():

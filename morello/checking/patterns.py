@@ -102,6 +102,13 @@ def _vector(
     registers = [level for level in known if not level.addressable]
     if along and not registers:
         registers = [level for level in target.levels if not level.addressable]
+    if isinstance(pattern.lanes, str):
+        message = f"'{pattern.lanes}' is no parameter of the kernel"
+        after = pattern.span.source.text.rfind("lanes", 0, pattern.span.end)
+        place = within(pattern.span, pattern.lanes, after=max(pattern.span.start, after + 5))
+        help = "say how many, or write 'for any x L' after the kernel's name"
+        collector.error("T048", message, place, help=help)
+        return
     if pattern.lanes is not None:
         _lanes(pattern, registers, along, collector)
         return

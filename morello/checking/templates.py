@@ -53,8 +53,11 @@ def check_template(
 
 @lru_cache(maxsize=4096)
 def attributes_used(template: str, name: str) -> frozenset[str]:
-    """What a template that parses uses of a value: ``load`` of ``{{ vector.load(p) }}``."""
-    tree = Environment(autoescape=False).parse(template)
+    """What a template uses of a value, as ``load`` in ``{{ vector.load(p) }}``; if it parses."""
+    try:
+        tree = Environment(autoescape=False).parse(template)
+    except (TemplateSyntaxError, ValueError, RecursionError):
+        return frozenset()
     uses = tree.find_all(nodes.Getattr)
     return frozenset(
         use.attr for use in uses if isinstance(use.node, nodes.Name) and use.node.name == name
