@@ -8,11 +8,17 @@ Locks end with the process, however it ends; the lock's file stays, empty.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from itertools import count
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows, which renames no file that another process has open
+    SHARED = ALONE = 0
+else:
+    SHARED, ALONE = fcntl.LOCK_SH, fcntl.LOCK_EX
 
 _JOURNALS = ("-wal", "-shm", "-journal")
 _WAIT_SECONDS = 2.0
@@ -35,11 +41,11 @@ class FileLock:
 
     def share(self) -> bool:
         """Hold it together with others; False where another has it alone, and keeps it."""
-        return self._hold(fcntl.LOCK_SH)
+        return self._hold(SHARED)
 
     def own(self) -> bool:
         """Hold it alone; False where others hold it, and keep it: then it is shared as before."""
-        if self._hold(fcntl.LOCK_EX):
+        if self._hold(ALONE):
             return True
         self.share()  # a change of kind that fails has given up the lock
         return False
@@ -50,7 +56,7 @@ class FileLock:
 
     def _hold(self, kind: int) -> bool:
         end = time.monotonic() + _WAIT_SECONDS
-        while True:
+        while kind:
             try:
                 fcntl.flock(self._file, kind | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -59,6 +65,7 @@ class FileLock:
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return True
+        return True
 
 
 def move_aside(path: Path) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -203,3 +205,22 @@ def test_a_file_that_another_process_replaced_is_used(path: Path, healthy: bytes
         path.write_bytes(healthy)
         found(store)
         assert list(range(FAMILIES)) == found(store)
+
+
+WITHOUT_LOCKS = """
+import sys
+sys.modules["fcntl"] = None  # as on Windows
+import morello
+spec = "spec s() { input x: f32[3] output y: f32[3] y = relu(x) }"
+for _ in range(2):
+    with morello.Memo.open(sys.argv[1]) as memo:
+        kernel = morello.compile(spec, target="x86.scalar", memo=memo)
+print(kernel.statistics.cells)
+"""
+
+
+def test_a_system_without_such_locks_has_memos(tmp_path: Path) -> None:
+    """The second compile finds what the first has solved."""
+    command = [sys.executable, "-c", WITHOUT_LOCKS, str(tmp_path / "memo")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "0\n"
