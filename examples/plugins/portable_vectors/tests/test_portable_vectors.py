@@ -49,7 +49,7 @@ def test_its_command_is_there_and_verifies_a_block() -> None:
 def test_the_block_is_made_of_its_kernels() -> None:
     """And of its types: nothing that only one processor has."""
     kernel = morello.compile(BLOCK)
-    assert "multiply_add_f32_x4" in kernel.plan.render()
+    assert "multiply_add_scalar_f32_x4" in kernel.plan.render()
     assert "reduce_x4" in kernel.plan.render()
     assert "vector_size(16)" in kernel.source
     assert "immintrin" not in kernel.source
