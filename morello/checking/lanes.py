@@ -35,11 +35,12 @@ def instances(
         node: A kernel on one of the targets.
         targets: Targets that could be built, each after its base, without kernels.
         primitives: Of each target, with those that it inherits.
-        collector: Takes the errors, T057: vectors of the type are there, but not what is asked of
-            them.
+        collector: Takes the errors, T047 (dtype) and T057: vectors of the type are there, but not
+            what is asked of them.
     """
     if node.lanes is None:
-        yield from [node] if node.target in targets else []
+        if node.target in targets:
+            yield node
         return
     for dtype in dict(node.given).values():
         if dtype not in DTYPES:
@@ -77,11 +78,10 @@ def _offered(
     node: target_ast.KernelDecl, target: Target, table: Table
 ) -> dict[int, list[Primitives]]:
     """By lanes, a target's vectors that fill a register and are of the kernel's type."""
-    dtype = dict(node.given).values() or DTYPES
-    widths = {width for level in target.levels for width in level.vectors}
+    dtypes = dict(node.given).values() or DTYPES
     found: dict[int, list[Primitives]] = {}
     for (own, lanes), vectors in sorted(table.items()):
-        if own in dtype and lanes > 1 and lanes * DTYPES[own].bytes in widths:
+        if own in dtypes and lanes > 1 and lanes * DTYPES[own].bytes in target.vector_widths:
             found.setdefault(lanes, []).append(vectors)
     return found
 

@@ -102,13 +102,6 @@ def _vector(
     registers = [level for level in known if not level.addressable]
     if along and not registers:
         registers = [level for level in target.levels if not level.addressable]
-    if isinstance(pattern.lanes, str):
-        message = f"'{pattern.lanes}' is no parameter of the kernel"
-        after = pattern.span.source.text.rfind("lanes", 0, pattern.span.end)
-        place = within(pattern.span, pattern.lanes, after=max(pattern.span.start, after + 5))
-        help = "say how many, or write 'for any x L' after the kernel's name"
-        collector.error("T048", message, place, help=help)
-        return
     if pattern.lanes is not None:
         _lanes(pattern, registers, along, collector)
         return
@@ -139,9 +132,13 @@ def _lanes(
     pattern: target_ast.KernelOperand, registers: Sequence[Level], along: bool, collector: Collector
 ) -> None:
     """Vectors of so many lanes: of each type of as many bytes as that takes."""
-    assert isinstance(pattern.lanes, int)
-    after = pattern.span.source.text.rfind("lanes", 0, pattern.span.end)
+    after = pattern.span.source.text.rfind("lanes", 0, pattern.span.end) + len("lanes")
     place = within(pattern.span, str(pattern.lanes), after=max(pattern.span.start, after))
+    if not isinstance(pattern.lanes, int):
+        message = f"'{pattern.lanes}' is no parameter of the kernel"
+        help = "say how many, or write 'for any x L' after the kernel's name"
+        collector.error("T048", message, place, help=help)
+        return
     if not along:
         message = "only rows have vectors of so many lanes"
         collector.error("T048", message, place, help="say how many bytes: 'vector 64'")

@@ -141,13 +141,13 @@ def _check_vectors(
     collector: Collector,
 ) -> None:
     """Refuse vectors without a C type, and numbers of lanes that no register has of any type."""
-    widths = {width for level in target.levels for width in level.vectors}
+    widths = target.vector_widths
     sizes = [(lanes, DTYPES[dtype].bytes) for dtype, lanes in table if dtype in DTYPES]
     held = {lanes for lanes, element in sizes if lanes * element in widths}
     for node in blocks:
         place = within(node.span, node.dtype, after=node.span.start + len("primitives"))
         what = f"primitives '{node.dtype} x {node.lanes}' on '{target.name}'"
-        if (node.dtype, node.lanes) in table and TYPE not in table[node.dtype, node.lanes].entries:
+        if TYPE not in table[node.dtype, node.lanes].entries:
             message = f"{what} have no type"
             collector.error("T036", message, place, help='such as: type "float"')
         elif node.dtype in DTYPES and node.lanes > 1 and node.lanes not in held:

@@ -51,14 +51,18 @@ def check_template(
         collector.error("T061", message, place, "unknown", help)
 
 
+@lru_cache(maxsize=256)
+def _parsed(template: str) -> nodes.Template:
+    return Environment(autoescape=False).parse(template)
+
+
 @lru_cache(maxsize=4096)
 def attributes_used(template: str, name: str) -> frozenset[str]:
     """What a template uses of a value, as ``load`` in ``{{ vector.load(p) }}``; if it parses."""
     try:
-        tree = Environment(autoescape=False).parse(template)
+        uses = _parsed(template).find_all(nodes.Getattr)
     except (TemplateSyntaxError, ValueError, RecursionError):
         return frozenset()
-    uses = tree.find_all(nodes.Getattr)
     return frozenset(
         use.attr for use in uses if isinstance(use.node, nodes.Name) and use.node.name == name
     )
@@ -74,7 +78,7 @@ class _Use(NamedTuple):
 @lru_cache(maxsize=4096)  # an editor checks all files at every change of one
 def _names(template: str) -> Mapping[str, Sequence[_Use]]:
     """Names that a template uses and does not set itself."""
-    tree = Environment(autoescape=False).parse(template)
+    tree = _parsed(template)
     names = meta.find_undeclared_variables(tree)
     called = {id(c.node) for c in tree.find_all(nodes.Call) if isinstance(c.node, nodes.Name)}
     found: dict[str, list[_Use]] = {name: [] for name in names}

@@ -84,23 +84,6 @@ STREAM, FENCE = "stream", "fence"
 PREFETCH = "prefetch"
 """Begins to fetch the line at an address, of which nothing is known. It may be missing."""
 
-_ARGUMENTS = {
-    **dict.fromkeys((TYPE, TRUTH, FENCE), 0),
-    **dict.fromkeys((CONSTANT, NEGATION, "not", LOAD, FIRST_LANE, PREFETCH), 1),
-    **dict.fromkeys((*PRIMITIVE_OF_OPERATOR.values(), STORE, LOAD_FIRST, STREAM), 2),
-    **dict.fromkeys(("shift_left", "shift_right"), 2),
-    **dict.fromkeys((SELECTION, MULTIPLY_ADD, STORE_FIRST, SELECT_FIRST), 3),
-    **{name: len(signature.arguments) for name, signature in ARITHMETIC.items()},
-}
-
-_CONVERSIONS = {*(f"cast_{dtype}" for dtype in DTYPES), "bits_f32", "bits_s32"}
-
-
-def arguments_by_primitive(lanes: int) -> dict[str, int]:
-    """All primitives of so many lanes, and how many arguments the text of each has."""
-    return {**_ARGUMENTS, **dict.fromkeys([*_CONVERSIONS, *exchanges(lanes)], 1)}
-
-
 ROW_PRIMITIVES = (LOAD, STORE, LOAD_FIRST, STORE_FIRST, SELECT_FIRST, FIRST_LANE, STREAM, FENCE)
 
 
@@ -127,6 +110,21 @@ def entry_of(primitive: str) -> str:
 
 BITS = {"bits_s32": ("s32", "f32"), "bits_f32": ("f32", "s32")}
 """Element types of the result and of the argument, whose bits it is."""
+
+_ARGUMENTS = {
+    **dict.fromkeys((TYPE, TRUTH, FENCE), 0),
+    **dict.fromkeys((CONSTANT, NEGATION, "not", LOAD, FIRST_LANE, PREFETCH), 1),
+    **dict.fromkeys((*PRIMITIVE_OF_OPERATOR.values(), *SHIFTS, STORE, LOAD_FIRST, STREAM), 2),
+    **dict.fromkeys((SELECTION, MULTIPLY_ADD, STORE_FIRST, SELECT_FIRST), 3),
+    **dict.fromkeys((*BITS, *(f"cast_{dtype}" for dtype in DTYPES)), 1),
+    **{name: len(signature.arguments) for name, signature in ARITHMETIC.items()},
+}
+
+
+def arguments_by_primitive(lanes: int) -> dict[str, int]:
+    """All primitives of so many lanes, and how many arguments the text of each has."""
+    return {**_ARGUMENTS, **dict.fromkeys(exchanges(lanes), 1)}
+
 
 FUNCTION_ULPS: Mapping[str, float] = {
     "exp": 1.0,

@@ -187,6 +187,11 @@ class Target:
         return {level.name: level for level in self.levels}
 
     @cached_property
+    def vector_widths(self) -> frozenset[int]:
+        """Bytes of all vectors that its registers offer."""
+        return frozenset(width for level in self.levels for width in level.vectors)
+
+    @cached_property
     def bounded(self) -> tuple[Level, ...]:
         """Levels with a capacity, nearest first: one coordinate of a Spec each."""
         return tuple(level for level in self.levels if level.capacity is not None)

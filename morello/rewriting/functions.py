@@ -351,8 +351,11 @@ def _traffic(scope: Scope, f: SpecRef, level: Level) -> Number:
 
 
 def _arithmetic(scope: Scope, f: SpecRef) -> float:
-    lanes = scope.match.lanes if scope.match else lanes_of(f.family)
-    return arithmetic_cycles(scope.target, f.family, lanes)
+    return arithmetic_cycles(scope.target, f.family, _lanes(scope, f))
+
+
+def _lanes(scope: Scope, f: SpecRef) -> int:
+    return scope.match.lanes if scope.match else lanes_of(f.family)
 
 
 def _row_operands(scope: Scope, f: SpecRef, along: bool) -> list[int]:
@@ -373,16 +376,13 @@ def _stores(scope: Scope, f: SpecRef) -> int:
 
 
 def _tails(scope: Scope, f: SpecRef) -> float:
-    family = f.family
-    lanes = scope.match.lanes if scope.match else lanes_of(family)
-    total = 0.0
-    for p in _row_operands(scope, f, True):
-        operand = family.operands[p]
-        if operand.addressable:
-            ways = {LOAD_FIRST: family.operation.reads(p), STORE_FIRST: family.operation.writes(p)}
-            used = (name for name, is_used in ways.items() if is_used)
-            total += sum(primitive_cycles(scope.target, operand.dtype, lanes, u) for u in used)
-    return total
+    operation, lanes = f.family.operation, _lanes(scope, f)
+    return sum(
+        primitive_cycles(scope.target, f.family.operands[p].dtype.name, lanes, primitive)
+        for p in _row_operands(scope, f, True)
+        for primitive, used in ((LOAD_FIRST, operation.reads), (STORE_FIRST, operation.writes))
+        if f.family.operands[p].addressable and used(p)
+    )
 
 
 def _capacity(_: Scope, level: Level) -> Number:

@@ -153,15 +153,11 @@ def arithmetic_cycles(target: Target, family: Family, lanes: int) -> float:
         needed[output, MULTIPLY] -= 1
         needed[output, ADD] -= 1
     for (dtype, name), count in sorted(needed.items()):
-        total += count * _cycles(target, dtype, lanes, name)
+        total += count * primitive_cycles(target, dtype, lanes, name)
     return total
 
 
-def primitive_cycles(target: Target, dtype: DType, lanes: int, primitive: str) -> float:
+def primitive_cycles(target: Target, dtype: str, lanes: int, primitive: str) -> float:
     """Cycles of a primitive; nothing if the target does not say what it costs."""
-    return _cycles(target, dtype.name, lanes, primitive)
-
-
-def _cycles(target: Target, dtype: str, lanes: int, primitive: str) -> float:
     _, coefficient = _entries(target, dtype, lanes).get(primitive, ("", None))
     return 0.0 if coefficient is None else target.coefficients[coefficient].value

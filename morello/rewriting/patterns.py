@@ -118,8 +118,8 @@ def operand_refusal(
         return f"it wants {name} as {pattern.dtype}, which is {_either(known.dtypes)}"
     if (lanes := pattern.lanes) is not None:
         dtypes = [dtype for dtype in dtypes if (dtype.name, lanes) in target.primitives]
-    if not dtypes:
-        return f"the target has no vectors of {lanes} lanes of {_either(known.dtypes)}"
+        if not dtypes:
+            return f"the target has no vectors of {lanes} lanes of {_either(known.dtypes)}"
     if known.level is not None and known.level.name not in pattern.levels:
         return f"it wants {name} at {_either(pattern.levels)}, which is at {known.level}"
     vectors = _vectors(pattern, target, known)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from morello.errors import MorelloError
 from morello.toolchain.build import build
-from morello.toolchain.compilers import try_program
+from morello.toolchain.compilers import Compiler, try_program
 from morello.toolchain.machine import Machine
 
 SANITIZER_OPTIONS = {
@@ -65,12 +66,9 @@ def build_checked(
     Raises:
         MorelloError: It does not build, or not in either way.
     """
-    try:
-        return build(files, machine.compiler, flags, output, sanitize=True, executable=True)
-    except MorelloError:
-        require_checks(machine)
-        if supports_sanitizers(machine):
-            raise
+    if machine.is_here or supports_sanitizers(machine):
+        return build_sanitized(files, machine, flags, output)
+    require_checks(machine)
     return build(files, machine.compiler, (*flags, *TRAPS), output, executable=True)
 
 
@@ -94,21 +92,21 @@ def require_checks(machine: Machine) -> None:
     Raises:
         MorelloError: Its compiler has no sanitizers, and no traps either where it is not this one.
     """
-    if machine.is_here or not _runs(machine, "int main(void) { return 0; }\n", TRAPS):
+    if machine.is_here or not _supports_traps(machine):
         require_sanitizers(machine)
 
 
 def supports_sanitizers(machine: Machine) -> bool:
     """Whether programs with the address and undefined-behaviour sanitizers are built and run."""
-    return _runs(machine, ASAN_PROGRAM, ("-fsanitize=address,undefined",))
+    return _runs(machine.compiler, machine.command, ASAN_PROGRAM, ("-fsanitize=address,undefined",))
 
 
-def _runs(machine: Machine, program: str, flags: Sequence[str]) -> bool:
-    done = try_program(
-        machine.compiler,
-        program,
-        flags,
-        runner=machine.command,
-        environment=SANITIZER_OPTIONS,
-    )
+def _supports_traps(machine: Machine) -> bool:
+    return _runs(machine.compiler, machine.command, "int main(void) { return 0; }\n", TRAPS)
+
+
+@cache
+def _runs(compiler: Compiler, runner: Sequence[str], program: str, flags: Sequence[str]) -> bool:
+    """Whether a program is built with these flags, and runs; asked once."""
+    done = try_program(compiler, program, flags, runner=runner, environment=SANITIZER_OPTIONS)
     return done is not None and done.status == 0

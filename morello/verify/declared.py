@@ -66,9 +66,6 @@ def verify_declared(
         definitions: All definitions in force, those of the texts among them.
         sources: Texts of ``.mrules`` and ``.mtarget`` files.
         asked: Where kernels are run; see `machine_for`.
-
-    Raises:
-        MorelloError: The C compiler has no sanitizers.
     """
     for rule in definitions.rules:
         if rule.declaration.span.source in sources:

@@ -99,7 +99,7 @@ def verify_kernels(
         target: Where the kernels are used.
         kernels: Kernels of the target.
         budget: The most instances of each kernel that are tried; none as `kernel_instances`.
-        machine: Where they are run; it must have the sanitizers. None is the target's.
+        machine: Where they are run; see `require_checks`. None is the target's.
 
     Returns:
         A report for each kernel, in order.

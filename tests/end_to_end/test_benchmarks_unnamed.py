@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 from benchmarks import unnamed
@@ -14,7 +15,6 @@ from benchmarks.unnamed import KINDS, draw
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_kind_gives_models(kind: unnamed.Kind, tmp_path: Path) -> None:
     """With the shapes that their words say, and others for other numbers."""
-    onnx = pytest.importorskip("onnx")
     words = []
     for number, (name, graph) in enumerate(draw(3, 11, [kind])):
         assert name == kind.__name__

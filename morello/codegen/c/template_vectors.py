@@ -31,5 +31,5 @@ def template_vectors(primitives: Primitives) -> SimpleNamespace:
         return written[ADD](summand, written[MULTIPLY](first, second))
 
     halves = [written[name] for name in exchanges(primitives.lanes) if name in written]
-    known = {**written, TYPE: primitives.entries[TYPE][0], EXCHANGES: halves}
-    return SimpleNamespace(**known, **{MULTIPLY_THEN_ADD: multiply_add})
+    found: dict[str, object] = {**written, MULTIPLY_THEN_ADD: multiply_add, EXCHANGES: halves}
+    return SimpleNamespace(**found | {TYPE: primitives.entries[TYPE][0]})
