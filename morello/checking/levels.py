@@ -17,19 +17,21 @@ TRANSFERS = (
     "fetch",
     "fetch_strided",
     "fetch_paged",
+    "fetch_short",
     "fetch_alone",
     "fetch_crowded",
     "store",
     "store_strided",
     "store_paged",
+    "store_short",
     "store_alone",
     "store_crowded",
 )
 """The coefficients that a level may have.
 
-Cycles for each line, for each row that is apart, for each line of a row that is read by itself (of
-several side by side, a share), and for each line where more rows are read side by side than there
-are streams.
+Cycles for each line, for each row that is apart (at most so many for each line of it), for each
+line of a row that is read by itself (of several side by side, a share), and for each line where
+more rows are read side by side than there are streams.
 """
 
 SOURCES = ("calibrated", "measured", "manual")

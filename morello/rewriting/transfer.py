@@ -29,6 +29,9 @@ def transfer_cycles(
 ) -> Number:
     """Lines times the cost of a line, and of rows that lie apart the cost of each.
 
+    A row that lies apart costs what it takes until its lines are fetched ahead. One that is shorter
+    does not come so far: it costs no more than its lines would, each by itself.
+
     Summed over every level on the way. A row that is all of a view lies apart from the next one if
     it is a part of something wider. A level with streams fetches so many rows ahead: one alone does
     not keep it busy, and more are not fetched ahead, which costs for each line.
@@ -42,14 +45,17 @@ def transfer_cycles(
         by_rows: Whether a row is itself read in parts side by side.
     """
     hops = target.between(level, tensor.operand.level)
-    together, strided, aliasing = (
-        sum(_coefficient(hop, name) for hop in hops)
-        for name in (kind, f"{kind}_strided", f"{kind}_paged")
-    )
     _, runs = inner_and_outer(tensor, sizes)
-    apart = runs * np.where(paged(tensor.packing), aliasing, strided)
     count = lines(tensor, sizes)
+    apart: Number = 0.0
+    for hop in hops:
+        strided, aliasing = (_coefficient(hop, f"{kind}_{n}") for n in ("strided", "paged"))
+        rows = runs * np.where(paged(tensor.packing), aliasing, strided)
+        if f"{kind}_short" in hop.coefficients:
+            rows = np.minimum(rows, count * _coefficient(hop, f"{kind}_short"))
+        apart = apart + rows
     whole = in_one_piece(tensor.packing, len(tensor.operand.order))
+    together = sum(_coefficient(hop, kind) for hop in hops)
     total = count * together + np.where(whole, 0.0, apart)
     for hop in (h for h in hops if h.streams):
         alone, crowded = (_coefficient(hop, f"{kind}_{n}") for n in ("alone", "crowded"))
