@@ -114,7 +114,7 @@ def entrants(case: Case, definitions: Definitions, options: Options) -> list[Ent
     writer = Writer(first.goal, target, definitions.emitters[target.emitter], EmitOptions(False))
     (goal,) = goal_specs(target, first.goal)
     solved = [(solution, goal)]
-    best = writer.distinct(solved, options.best)
+    best = writer.distinct(solved, writer.choices(solved), options.best)
     drawn = islice(draw(solution, goal, options.seed), DRAWS_A_PROGRAM * options.programs)
     others = writer.programs(solved, ([root] for root in drawn))
     longest = max(LONGEST, 2 * len(first.source))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from morello.checking.specs import check_spec
-from morello.codegen.generate import Writer
+from morello.codegen.generate import Solved, Writer
 from morello.codegen.goals import context_for, goal_specs
 from morello.definitions import Definitions, check_target_of, load_definitions
 from morello.errors import MorelloError, UsageError
@@ -36,10 +36,17 @@ from morello.search.search import UNLIMITED, Progress, solve_goal
 
 if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
+    from morello.ranking.model import Model
+    from morello.ranking.rank import Ranking
+    from morello.search.results.reconstruct import PlanNode
     from morello.toolchain.machine import Machine
 
 NATIVE = "native"
 """In the place of a target's name: the best one that this machine can run."""
+
+AFFINE = "affine"
+LEARNED = "learned"
+"""What ranks programs: the costs of the target, or this machine's model."""
 
 __all__ = [
     "Budget",
@@ -66,6 +73,7 @@ def compile_spec(
     budget: str | Budget | None = None,
     measure: int | None = None,
     pool: int | None = None,
+    rank: str | None = None,
     name: str | None = None,
     machine: Machine | None = None,
 ) -> Kernel:
@@ -94,6 +102,10 @@ def compile_spec(
         pool: From how many drawn plans the measured ones are taken, such as 256. They are of
             different kinds then: each plan is the best where all coefficients are other than the
             target says (see `morello.search.results.pool`). None measures the cheapest.
+        rank: What ranks programs: ``affine``, the costs of the target, as by default; or
+            ``learned``, this machine's model (see `morello.ranking`). Then plans are drawn without
+            measuring too, and the model chooses one where it is sure that it is faster. Where
+            programs are to be measured, they are the first choice and those that it ranks best.
         machine: Where it is built and run, when it is: another compiler, or a runner such as an
             emulator. What it leaves open is as ``MORELLO_CC`` and ``MORELLO_RUNNER`` say, or, where
             this machine cannot run the target's code, as the target says.
@@ -109,7 +121,9 @@ def compile_spec(
             measured: there is no C compiler, this machine cannot run them, or one is wrong.
     """
     started = time.perf_counter()
-    _check_kinds(spec, defines, target, definitions, progress, memo, budget, measure, pool, name)
+    _check_kinds(
+        spec, defines, target, definitions, progress, memo, budget, measure, pool, rank, name
+    )
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
     goal, chosen = _goal(_source(source), spec, defines or {}, target, definitions)
@@ -121,43 +135,119 @@ def compile_spec(
         from morello.runtime.machines import machine_for  # noqa: PLC0415
 
         check_contest(measure, pool, goal.name, chosen, machine_for(chosen, machine))
-    elif pool is not None:
+    elif pool is not None and rank != LEARNED:
         raise UsageError(f"pool={pool} without measuring", help="say how many: measure=8")
-    context = context_for(definitions, chosen)
-    wanted = goal_specs(chosen, goal)
+    model = _model(rank, chosen, definitions)
+    memo = memo if memo is not None else process_memo()
+    tables = measure is not None or model is not None
+    solved = _solve(definitions, goal, chosen, memo, allowed, progress, tables=tables)
+    note = "" if model is None else f", ranked by the model {model.digest}"
+    emitter = definitions.emitters[chosen.emitter]
+    writer = Writer(goal, chosen, emitter, EmitOptions(annotate), note)
+    ranking = None
+    if model is not None:
+        choices, ranking = _ranked(writer, solved, model, pool)
+        if measure is None:
+            found = [next(writer.programs(solved, [choices[ranking.chosen]]))]
+        else:
+            best = (choices[place] for place in ranking.promising)
+            found = writer.distinct(solved, best, measure)
+    elif measure is not None:
+        found = writer.distinct(solved, writer.choices(solved, pool), measure)
+    else:
+        found = [writer.best(solved)]
+    _check_name(name, found[0][2].name)
+    statistics = _statistics(solved, time.perf_counter() - started)
+    kernels = [Kernel(goal, *written, statistics, machine) for written in found]
+    kernel = kernels[0]
+    if measure is not None:
+        kernel, measurements = hold_contest(kernels, progress or _silent)
+        kernel.measurements = measurements
+    kernel.ranking = ranking
+    return kernel
+
+
+def compile_programs(
+    source: Source,
+    spec: str,
+    defines: Mapping[str, int],
+    target: Target,
+    count: int,
+    pool: int,
+    *,
+    definitions: Definitions,
+    memo: Memo,
+    progress: Callable[[Progress], None] | None = None,
+    budget: Budget = UNLIMITED,
+) -> list[Kernel]:
+    """So many programs for one spec that differ, the choice of the search first.
+
+    They are what ``measure=count, pool=pool`` of `compile_spec` would measure.
+
+    Raises:
+        MorelloError: As `compile_spec`.
+    """
+    started = time.perf_counter()
+    goal, chosen = _goal(source, spec, defines, target.name, definitions)
+    solved = _solve(definitions, goal, chosen, memo, budget, progress, tables=True)
+    writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions())
+    found = writer.distinct(solved, writer.choices(solved, pool), count)
+    statistics = _statistics(solved, time.perf_counter() - started)
+    return [Kernel(goal, *written, statistics) for written in found]
+
+
+def _model(rank: str | None, target: Target, definitions: Definitions) -> Model | None:
+    """What ranks plans, where it is not the costs of the target."""
+    if rank not in (None, AFFINE, LEARNED):
+        raise UsageError(f"nothing ranks by {rank!r}", help=f"'{AFFINE}' or '{LEARNED}'")
+    if rank != LEARNED:
+        return None
+    from morello.ranking.models import model_for  # noqa: PLC0415
+
+    return model_for(target.name, definitions.learning)
+
+
+def _ranked(
+    writer: Writer, solved: Solved, model: Model, pool: int | None
+) -> tuple[list[list[PlanNode]], Ranking]:
+    """Plans of a pool, and what a model says of them."""
+    from morello.ranking.rank import DRAWN, rank  # noqa: PLC0415
+
+    choices = list(writer.choices(solved, DRAWN if pool is None else pool))
+    return choices, rank(model, [writer.plan(solved, roots) for roots in choices])
+
+
+def _solve(
+    definitions: Definitions,
+    goal: Goal,
+    target: Target,
+    memo: Memo,
+    budget: Budget,
+    progress: Callable[[Progress], None] | None,
+    *,
+    tables: bool,
+) -> list[tuple[SolvedView, Spec]]:
+    """What the memo knows of each computation, or a search finds; if asked for, all ``tables``."""
+    context = context_for(definitions, target)
+    wanted = goal_specs(target, goal)
     # A chain of statements may have thousands that are equal, but for values of scalars.
     searched = [context.searched_spec(spec) for spec in wanted]
-    shared = replace(allowed, searches=len(set(searched)))
-    memo = memo if memo is not None else process_memo()
-
-    def answers(spec: Spec) -> SolvedView:
-        """What the memo knows, or a search finds: all tables if programs are to be measured."""
-        solve = partial(solve_goal, context, spec, progress=progress, budget=shared)
-        ask = memo.answers if measure is None else memo.solution
-        return ask(context, spec, solve, full=allowed == UNLIMITED)
-
+    shared = replace(budget, searches=len(set(searched)))
+    ask = memo.solution if tables else memo.answers
     answered: dict[Spec, SolvedView] = {}
     for key, one in zip(searched, wanted, strict=True):
         if key not in answered:
-            answered[key] = answers(one)
-    solved = [(answered[key], spec) for key, spec in zip(searched, wanted, strict=True)]
-    writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions(annotate))
-    found = [writer.best(solved)] if measure is None else writer.distinct(solved, measure, pool)
-    _check_name(name, found[0][2].name)
-    counts = sum((view.counts for view in answered.values()), Counts())
-    statistics = SearchStatistics(
-        counts.families,
-        counts.cells,
-        time.perf_counter() - started,
-        merge(known.coarsening for known, _ in solved),
-        counts.recalled,
-    )
-    kernels = [Kernel(goal, *written, statistics, machine) for written in found]
-    if measure is None:
-        return kernels[0]
-    kernel, measurements = hold_contest(kernels, progress or _silent)
-    kernel.measurements = measurements
-    return kernel
+            solve = partial(solve_goal, context, one, progress=progress, budget=shared)
+            answered[key] = ask(context, one, solve, full=budget == UNLIMITED)
+    return [(answered[key], one) for key, one in zip(searched, wanted, strict=True)]
+
+
+def _statistics(solved: Solved, seconds: float) -> SearchStatistics:
+    """What the searches did; where several computations have one, it counts once."""
+    views = {id(view): view for view, _ in solved}
+    counts = sum((view.counts for view in views.values()), Counts())
+    coarsening = merge(view.coarsening for view in views.values())
+    return SearchStatistics(counts.families, counts.cells, seconds, coarsening, counts.recalled)
 
 
 def compile_for(
@@ -189,7 +279,7 @@ def compile_for(
         UsageError: As `compile_spec`; or the targets cannot share a file, with the reason.
         MorelloError: As `compile_spec`.
     """
-    for option in sorted({"measure", "pool", "target"} & {*options}):
+    for option in sorted({"measure", "pool", "rank", "target"} & {*options}):
         raise UsageError(f"{option}= is for one target", help="morello.compile takes it")
     if isinstance(targets, str) or not isinstance(targets, Sequence) or not targets:
         raise UsageError(
@@ -232,6 +322,7 @@ def _check_kinds(
     budget: object,
     measure: object,
     pool: object,
+    rank: object,
     name: object,
 ) -> None:
     """Refuse arguments of other types than `compile_spec` says."""
@@ -245,6 +336,7 @@ def _check_kinds(
         ("budget", budget, (str, Budget), "a text such as '10 s'"),
         ("measure", measure, int, "how many programs"),
         ("pool", pool, int, "how many plans"),
+        ("rank", rank, str, f"'{AFFINE}' or '{LEARNED}'"),
         ("name", name, str, "that of the C function"),
     ]
     for option, value, kinds, expected in wanted:

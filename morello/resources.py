@@ -49,6 +49,19 @@ def processor(root: Path = Path("/")) -> str | None:
     return told.get("model name") or ", ".join(numbers) or None
 
 
+def processor_model(root: Path = Path("/")) -> str | None:
+    """The processor's design, which processors of many names have, if the system tells."""
+    text = _text(root / "proc/cpuinfo")
+    names = ("vendor_id", "cpu family", "model", "CPU implementer", "CPU part")
+    found = [re.search(rf"^{name}\s*:(.*)$", text, re.MULTILINE) for name in names]
+    told = [
+        name.removeprefix("cpu ") + " " + f[1].strip()
+        for name, f in zip(names, found, strict=True)
+        if f
+    ]
+    return ", ".join(told).removeprefix("vendor_id ") or None
+
+
 def features(root: Path = Path("/")) -> frozenset[str]:
     """The processor's features as the operating system names them; empty if it tells none."""
     text = _text(root / "proc/cpuinfo")

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 
 from morello.plugins import definitions_in, hookimpl
 
-MORELLO_API = 2
+MORELLO_API = 3
 
 
 @hookimpl
@@ -25,3 +25,9 @@ def morello_definition_files() -> Sequence[Traversable]:
 def morello_calibration_files() -> Sequence[Traversable]:
     """Specs that spend their time in the operators of this package."""
     return [files(__name__) / "calibration.mspec"]
+
+
+@hookimpl
+def morello_learning_files() -> Sequence[Traversable]:
+    """Goals of the operators of this package, to learn from."""
+    return [files(__name__) / "goals.toml"]

@@ -42,7 +42,7 @@ SOLVING = {*PLANNING, "morello.search.solving", "morello.resources", "morello.to
 SEARCH = {*SOLVING, "morello.search.results", "morello.search"}
 REPORT = {*SEARCH, "morello.memo", "morello.report"}
 CODE = {*REPORT, *LOADED, "morello.codegen"}
-RUN = {*CODE, "morello.reference", "morello.runtime"}
+RUN = {*CODE, "morello.ranking", "morello.reference", "morello.runtime"}
 VERIFIED = {*RUN, "morello.verify"}
 API = {*VERIFIED, "morello.building", "morello.compiler", "morello.kernel"}
 
@@ -69,6 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello.memo": SEARCH,
     "morello.report": REPORT - {"morello.report"},  # plans, alternatives, usage
     "morello.codegen": CODE - {"morello.codegen"},
+    "morello.ranking": {*REPORT, "morello.plugins", "morello.resources"},  # plans, by a model
     "morello.reference": DEFINED,
     "morello.runtime": RUN - {"morello.runtime"},
     "morello.verify": RUN,
@@ -77,11 +78,13 @@ ALLOWED: dict[str, set[str]] = {
     "morello.networks": API,  # model files to libraries of kernels
     "morello": {*API, "morello.networks"},  # __init__ exports the Python API
     "morello.calibration": {*API, "morello"},
+    "morello.learning": {*API, "morello.calibration"},
     "morello.cli": {
         *API,
         "morello",
         "morello.calibration",
         "morello.editor",
+        "morello.learning",
         "morello.networks",
     },
     "morello.__main__": {"morello.cli", "morello.startup"},
@@ -95,6 +98,7 @@ ALLOWED: dict[str, set[str]] = {
 
 EXTRAS = {
     "morello.calibration.fitting": "calibrate",
+    "morello.learning.training": "learn",
     "morello.editor.server": "lsp",
     "morello.memo.drawing": "pictures",
     "morello.networks.onnx.file": "onnx",

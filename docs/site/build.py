@@ -50,6 +50,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
         "docs/generated-c.md",
         "docs/verification.md",
         "docs/calibration.md",
+        "docs/learned.md",
         "docs/editors.md",
         "catalogues/commands.md",
     ),

@@ -33,7 +33,7 @@ from morello.cli.request import (
 )
 from morello.cli.session import Session
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
-from morello.compiler import Kernel, MultiTargetKernel
+from morello.compiler import AFFINE, LEARNED, Kernel, MultiTargetKernel
 from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 
@@ -89,6 +89,11 @@ UNNAMED = ".morello-unnamed"
     help="Measure programs of different kinds, taken from this many plans that are drawn: what "
     "would be best if the costs of the target were wrong.",
 )
+@click.option(
+    "--rank",
+    type=click.Choice([AFFINE, LEARNED]),
+    help="What ranks programs: the costs of the target, or what was learned on this machine.",
+)
 @machine_options
 @time_under_runner_option
 @click.option("--annotate", is_flag=True, help="Name the file and line of each rule in the C code.")
@@ -103,6 +108,7 @@ def compile_(
     verify: bool,
     measure: int | None,
     pool: int | None,
+    rank: str | None,
     annotate: bool,
     force: bool,
     **request: Any,
@@ -115,7 +121,7 @@ def compile_(
     Several targets, with commas between them, give one function, which looks once at the processor
     and calls the best of them.
     """
-    if pool is not None and measure is None:
+    if pool is not None and measure is None and rank != LEARNED:
         raise UsageError("--from needs --measure", help="say how many to time: --measure 8")
 
     def check_places(expected: str | None) -> list[Path]:
@@ -131,6 +137,8 @@ def compile_(
     if len(targets) > 1:
         if measure is not None:
             raise UsageError("--measure is for one target", help="name one: -t native")
+        if rank is not None:
+            raise UsageError("--rank is for one target", help="name one: -t native")
         several = compile_request_for(
             session, asked, targets, annotate=annotate, name=name, before=check_places
         )
@@ -142,6 +150,7 @@ def compile_(
         annotate=annotate,
         measure=measure,
         pool=pool,
+        rank=rank,
         name=name,
         before=check_places,
     )
@@ -213,7 +222,7 @@ def _document(
     known: _Known,
     measured: Document | None,
 ) -> None:
-    document = {
+    document: Document = {
         "name": kernel.name,
         "target": kernel.program.target.name,
         "files": [str(path) for path in paths],
@@ -221,6 +230,8 @@ def _document(
         **known.to_json(),
         **statistics_json(kernel),
     }
+    if kernel.ranking is not None:
+        document["ranking"] = kernel.ranking.to_json()
     session.document(document if measured is None else {**document, "measured": measured})
 
 
@@ -229,6 +240,8 @@ def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], known: _Kn
     session.say(f"wrote {', '.join(first)} and {last}")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
     session.say(statistics_text(kernel))
+    if kernel.ranking is not None:
+        session.say(f"the model {kernel.ranking.digest}: {kernel.ranking}")
     session.say(str(known))
 
 

@@ -89,6 +89,7 @@ def compile_request(
     annotate: bool = False,
     measure: int | None = None,
     pool: int | None = None,
+    rank: str | None = None,
     name: str | None = None,
     memo: Memo | None = None,
     before: Callable[[str | None], object] | None = None,
@@ -100,7 +101,8 @@ def compile_request(
     the function will have, or none where the text leaves that open.
     """
     with _compiling(session, request, annotate, name, memo, before) as (source, options):
-        kernel = compile_spec(source, target=request.target, measure=measure, pool=pool, **options)
+        options |= {"measure": measure, "pool": pool, "rank": rank}
+        kernel = compile_spec(source, target=request.target, **options)
     _warn_if_coarse(session, kernel)
     return kernel
 

@@ -36,12 +36,13 @@ Solved = Sequence[tuple[SolvedView, Spec]]
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes the programs of a goal's plans."""
+    """Writes the programs of a goal's plans. ``note``: what else their first lines are to say."""
 
     goal: Goal
     target: Target
     emitter: Emitter
     options: EmitOptions
+    note: str = ""
 
     def best(self, solved: Solved) -> Written:
         """The program of the best plans."""
@@ -50,8 +51,8 @@ class Writer:
 
     def programs(self, solved: Solved, plans: Iterable[Sequence[PlanNode]]) -> Iterator[Written]:
         """A program for each choice of a plan for every computation."""
-        arguments, outputs = arguments_of(self.target, self.goal), self.goal.computations
-        heading, threads = title(self.goal), self.goal.threads
+        arguments = arguments_of(self.target, self.goal)
+        heading, threads = f"{title(self.goal)}{self.note}", self.goal.threads
         for roots in plans:
             lowered = lower_goal(self.target, self.goal, tuple(roots))
             verify_tree(lowered, arguments)
@@ -64,24 +65,22 @@ class Writer:
             )
             if packings:
                 verify_program(program)
-            trees = tuple(
-                Tree(computation.output.name, root, answers)
-                for computation, root, (answers, _) in zip(outputs, roots, solved, strict=True)
-            )
-            yield program, Plan(trees), self.emitter.emit(program, self.options)
+            plan = self.plan(solved, roots)
+            yield program, plan, self.emitter.emit(program, self.options)
 
-    def distinct(self, solved: Solved, count: int, drawn: int | None = None) -> list[Written]:
-        """So many programs whose texts differ, the best one first, then the cheapest.
+    def plan(self, solved: Solved, roots: Sequence[PlanNode]) -> Plan:
+        """The plan with these choices, one for each computation."""
+        rows = zip(self.goal.computations, roots, solved, strict=True)
+        return Plan(tuple(Tree(c.output.name, root, answers) for c, root, (answers, _) in rows))
 
-        They are of the cheapest plans, or, where plans are ``drawn``, those that promise most of a
-        pool from so many. The n-th one that is looked at has the n-th such plan of each
-        computation, or its best one where it has fewer plans: so all of them are varied, the
-        dearest too.
+    def distinct(
+        self, solved: Solved, choices: Iterable[Sequence[PlanNode]], count: int
+    ) -> list[Written]:
+        """So many programs whose texts differ: that of the first choice first, then the cheapest.
+
+        ``choices``: those of `choices`, or others; few more than are wanted are looked at.
         """
-        best = [reconstruct(answers, spec) for answers, spec in solved]
-        ranked = [_ranked(answers, spec, drawn) for answers, spec in solved]
-        rows = islice(zip_longest(*ranked), count * PLANS_PER_PROGRAM)
-        plans = ([p or b for p, b in zip(row, best, strict=True)] for row in rows)
+        plans = islice(choices, count * PLANS_PER_PROGRAM)
         found: dict[str, Written] = {}
         for written in self.programs(solved, plans):
             found.setdefault(written[2].source, written)
@@ -89,6 +88,18 @@ class Writer:
                 break
         first, *others = found.values()
         return [first, *sorted(others, key=lambda written: written[1].cycles)]
+
+    def choices(self, solved: Solved, drawn: int | None = None) -> Iterator[list[PlanNode]]:
+        """What may be worth measuring, the best plans first: a plan for each computation.
+
+        They are of the cheapest plans, or, where plans are ``drawn``, those that promise most of a
+        pool from so many. The n-th one has the n-th such plan of each computation, or its best one
+        where it has fewer plans: so all of them are varied, the dearest too.
+        """
+        best = [reconstruct(answers, spec) for answers, spec in solved]
+        ranked = [_ranked(answers, spec, drawn) for answers, spec in solved]
+        for row in zip_longest(*ranked):
+            yield [p or b for p, b in zip(row, best, strict=True)]
 
 
 def _ranked(answers: SolvedView, spec: Spec, drawn: int | None) -> Iterator[PlanNode]:

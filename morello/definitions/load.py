@@ -39,8 +39,8 @@ _LOADING = threading.RLock()
 class Definitions:
     """Everything that a compile may use. ``broken`` plugins have given no definitions to it.
 
-    ``calibration``: the files of specs to fit coefficients with. ``warnings``: what the next
-    version will not read.
+    ``calibration``: the files of specs to fit coefficients with; ``learning``: the lists of goals
+    and the models of plugins. ``warnings``: what the next version will not read.
     """
 
     operators: Mapping[str, Operator]
@@ -50,6 +50,7 @@ class Definitions:
     broken: tuple[BrokenPlugin, ...]
     calibration: tuple[DefinitionFile, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    learning: tuple[DefinitionFile, ...] = ()
 
 
 def load_definitions(
@@ -157,6 +158,7 @@ def _load(extra: Sequence[Source], plugins: PluginSet, check: Check | None = Non
         broken,
         used.calibration,
         found.warnings,
+        used.learning,
     )
 
 

@@ -52,6 +52,17 @@ def morello_calibration_files() -> Sequence[Traversable]:
 
 
 @hookspec
+def morello_learning_files() -> Sequence[Traversable]:
+    """Files to learn performance with. Since version 3 of the interface.
+
+    A list of goals (``.toml``, see `morello.checking.goal_list`) says what is measured where nobody
+    names one. A model (``.npz``, what ``morello learn train`` writes) ranks programs for its target
+    on processors of the model that it was trained on.
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def morello_emitters() -> Mapping[str, Emitter]:
     """Emitters by name: what the ``emitter NAME`` of a target refers to.
 

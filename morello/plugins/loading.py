@@ -21,7 +21,12 @@ from morello.ir.programs.emitted import Emitter
 from morello.plugins import hookspecs
 from morello.plugins.markers import API_VERSION
 from morello.plugins.records import BrokenPlugin, DefinitionFile, Owner, Plugin, PluginSet
-from morello.plugins.resources import DEFINITION_SUFFIXES, SPEC_SUFFIX
+from morello.plugins.resources import (
+    DEFINITION_SUFFIXES,
+    GOALS_SUFFIX,
+    MODEL_SUFFIX,
+    SPEC_SUFFIX,
+)
 from morello.plugins.versions import STATED, mismatch, version_in_source
 from morello.startup.commands import SUMMARIES
 from morello.startup.entry_points import PROJECT, installed_points
@@ -92,6 +97,7 @@ def _load(owner: Owner, point: EntryPoint) -> Plugin:
         owner,
         _files(owner, hook.morello_definition_files, DEFINITION_SUFFIXES),
         _files(owner, hook.morello_calibration_files, (SPEC_SUFFIX,)),
+        _files(owner, hook.morello_learning_files, (GOALS_SUFFIX, MODEL_SUFFIX)),
         {n: e for result in hook.morello_emitters() for n, e in _emitters(result)},
         {n: c for result in hook.morello_commands() for n, c in _commands(result)},
     )

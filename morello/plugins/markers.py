@@ -11,11 +11,14 @@ import pluggy
 
 from morello.startup.entry_points import PROJECT
 
-API_VERSION: Final = 2
-"""The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 2``."""
+API_VERSION: Final = 3
+"""The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 3``."""
 
 OLDEST_API: Final = 1
-"""The oldest version that plugins may be written for. Version 2 added ``morello_commands``."""
+"""The oldest version that plugins may be written for.
+
+Version 2 added ``morello_commands``, version 3 ``morello_learning_files``.
+"""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)

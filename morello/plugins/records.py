@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from morello.ir.programs.emitted import Emitter
 
@@ -48,7 +48,7 @@ class BrokenPlugin:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionFile:
-    """A file of definitions or specs. ``name`` is what diagnostics print: ``module/file``."""
+    """A file that a plugin gives. ``name`` is what diagnostics print: ``module/file``."""
 
     owner: Owner
     name: str
@@ -62,6 +62,7 @@ class Plugin:
     owner: Owner
     files: tuple[DefinitionFile, ...] = ()
     calibration: tuple[DefinitionFile, ...] = ()
+    learning: tuple[DefinitionFile, ...] = ()
     emitters: Mapping[str, Emitter] = field(default_factory=dict)
     commands: Mapping[str, click.Command] = field(default_factory=dict)
 
@@ -88,6 +89,11 @@ class PluginSet:
         return tuple(file for plugin in self.plugins for file in plugin.calibration)
 
     @property
+    def learning(self) -> tuple[DefinitionFile, ...]:
+        """Lists of goals, and models, by plugin."""
+        return tuple(file for plugin in self.plugins for file in plugin.learning)
+
+    @property
     def emitters(self) -> dict[str, Emitter]:
         """Emitters, sorted by name."""
         return dict(sorted(item for plugin in self.plugins for item in plugin.emitters.items()))
@@ -99,8 +105,9 @@ class PluginSet:
 
     def without_definitions(self, owners: Collection[Owner]) -> PluginSet:
         """The same, but for the files of some plugins; their emitters and commands stay."""
+        nothing: dict[str, Any] = {"files": (), "calibration": (), "learning": ()}
         plugins = tuple(
-            replace(plugin, files=(), calibration=()) if plugin.owner in owners else plugin
+            replace(plugin, **nothing) if plugin.owner in owners else plugin
             for plugin in self.plugins
         )
         return replace(self, plugins=plugins)

@@ -16,6 +16,8 @@ from morello.language.source import Source
 RULES_SUFFIX = ".mrules"
 TARGET_SUFFIX = ".mtarget"
 SPEC_SUFFIX = ".mspec"
+GOALS_SUFFIX = ".toml"
+MODEL_SUFFIX = ".npz"
 DEFINITION_SUFFIXES = (RULES_SUFFIX, TARGET_SUFFIX)
 
 

@@ -50,7 +50,7 @@ def transfer_cycles(
     apart: Number = 0.0
     for hop in hops:
         strided, aliasing = (_coefficient(hop, f"{kind}_{n}") for n in ("strided", "paged"))
-        rows = runs * np.where(paged(tensor.packing), aliasing, strided)
+        rows: Number = runs * np.where(paged(tensor.packing), aliasing, strided)
         if f"{kind}_short" in hop.coefficients:
             rows = np.minimum(rows, count * _coefficient(hop, f"{kind}_short"))
         apart = apart + rows

@@ -10,6 +10,7 @@ SUMMARIES = {
     "explain": "Show the plan of a spec, its costs and its alternatives.",
     "import": "Compile a whole network to a C library.",
     "kernels": "List the microkernels.",
+    "learn": "Learn from measured programs which are fast.",
     "lsp": "Serve an editor: errors, completion, meanings, definitions.",
     "memo": "Look at the memo: what was solved and is kept.",
     "new": "Write a skeleton of a rule, kernel, target or plugin.",

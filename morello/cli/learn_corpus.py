@@ -1,0 +1,236 @@
+"""``morello learn collect``, ``merge`` and ``check``: a corpus is filled, united, tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+from platformdirs import user_data_path
+
+from morello.checking.goal_list import ListedGoal, read_goal_list
+from morello.cli.options import examples, json_option, local_options
+from morello.cli.progress import ProgressBar
+from morello.cli.request import definitions_for
+from morello.cli.session import Session
+from morello.cli.tables import require_known
+from morello.compiler import NATIVE, native_target
+from morello.definitions import Definitions
+from morello.errors import MorelloError
+from morello.ir.target import Target
+from morello.language.load import load_source
+from morello.learning.collect import PROGRAMS, Collected
+from morello.learning.collect import collect as collect_programs
+from morello.learning.corpus import Group, groups_in, write_group
+from morello.learning.merging import Replayed, refreshed, replayed
+from morello.learning.merging import merge as merge_corpora
+from morello.plugins.resources import GOALS_SUFFIX, load_resource
+from morello.search.search import Progress
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+target_option = click.option(
+    "-t", "--target", default=NATIVE, metavar="NAME", help="Target; default: this machine's best."
+)
+
+
+def default_corpus() -> Path:
+    """Where a user's own corpus is."""
+    return user_data_path("morello", appauthor=False) / "corpus"
+
+
+def corpus_option(described: str) -> Callable[[Command], Command]:
+    """The directory of a corpus."""
+    return click.option(
+        "-o",
+        "--output",
+        "directory",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        default=default_corpus,
+        help=f"{described}; default: a directory of yours.",
+    )
+
+
+def chosen_target(definitions: Definitions, name: str) -> Target:
+    """A target by name, or this machine's best.
+
+    Raises:
+        MorelloError: There is none of the name.
+    """
+    if name == NATIVE:
+        return native_target(definitions)
+    require_known("target", name, definitions.targets)
+    return definitions.targets[name]
+
+
+@click.command(
+    epilog=examples(
+        "morello learn collect --minutes 60",
+        "morello learn collect goals.toml -t NAME -o corpus/",
+    )
+)
+@click.argument("lists", metavar="[GOALS.toml]...", nargs=-1)
+@target_option
+@corpus_option("Where the corpus is kept")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0),
+    help="Begin no other goal after so long; default: all.",
+)
+@click.option(
+    "--programs",
+    type=click.IntRange(2, 1000),
+    default=PROGRAMS,
+    show_default=True,
+    help="How many of a goal to measure, at most.",
+)
+@click.option("--busy", is_flag=True, help="Measure even while the machine does other work.")
+@click.option(
+    "--no-verify",
+    "verify",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Measure programs without comparing them with the reference.",
+)
+@local_options
+@json_option
+@click.pass_obj
+def collect(
+    session: Session,
+    /,
+    lists: Sequence[str],
+    target: str,
+    directory: Path,
+    minutes: float | None,
+    programs: int,
+    busy: bool,
+    verify: bool,
+) -> None:
+    """Measure programs of many goals, and keep them.
+
+    Goals are those of lists, or of the plugins where none is named. Each takes some ten seconds.
+    What is there already is passed over, so that this can be interrupted and goes on later. Let the
+    machine rest meanwhile.
+    """
+    definitions = definitions_for(session)
+    chosen = chosen_target(definitions, target)
+    goals = [g for g in _goals(definitions, lists) if not g.targets or chosen.name in g.targets]
+    if not goals:
+        raise MorelloError(f"there are no goals for '{chosen.name}'", help="name a list of goals")
+    directory.mkdir(parents=True, exist_ok=True)
+    kept = refused = measured = 0
+    with ProgressBar(lambda: session.err) as progress:
+        for found in collect_programs(
+            definitions,
+            chosen,
+            goals,
+            directory,
+            progress,
+            programs=programs,
+            seconds=None if minutes is None else 60 * minutes,
+            busy=busy,
+            verify=verify,
+        ):
+            if found.group is None:
+                refused += 1
+                session.warn(f"{found.goal} is left out: {found.refused}")
+            else:
+                kept += 1
+                measured += len(found.group.programs)
+                session.say(_line(found))
+    if session.json:
+        session.document(
+            {"corpus": str(directory), "goals": kept, "programs": measured, "left_out": refused}
+        )
+    session.say(f"{measured} programs of {kept} goals are new in {directory}")
+
+
+def _goals(definitions: Definitions, lists: Sequence[str]) -> list[ListedGoal]:
+    """The goals of lists that are named, else of those of the plugins."""
+    operators = definitions.operators
+    if lists:
+        sources = [(load_source(name), Path(name).parent) for name in lists]
+        return [g for s, near in sources for g in read_goal_list(s.name, s.text, operators, near)]
+    files = [file for file in definitions.learning if file.name.endswith(GOALS_SUFFIX)]
+    texts = [(file.name, load_resource(file.resource, file.name).text) for file in files]
+    return [goal for name, text in texts for goal in read_goal_list(name, text, operators)]
+
+
+def _line(found: Collected) -> str:
+    """A goal in one line: how much faster than the search's choice its fastest program is."""
+    assert found.group is not None
+    cycles = [program.cycles for program in found.group.programs]
+    gain = cycles[0] / min(cycles) - 1
+    return f"{found.goal}: {len(cycles)} programs, the fastest {gain:.1%} faster than the choice"
+
+
+@click.command(epilog=examples("morello learn merge laptop/ server/ -o all/"))
+@click.argument(
+    "corpora", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@corpus_option("Where they are put together")
+@json_option
+@click.pass_obj
+def merge(session: Session, /, corpora: Sequence[Path], directory: Path) -> None:
+    """Put several corpora together.
+
+    A goal that was measured in both, on the same machine, has the runs of both.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    found = merge_corpora(corpora, directory)
+    if session.json:
+        session.document({"new": found.new, "longer": found.longer, "left_out": found.left_out})
+    session.say(f"{found.new} goals are new, {found.longer} have more runs")
+    if found.left_out:
+        session.warn(f"{found.left_out} goals were left out: their programs are others")
+
+
+@click.command(epilog=examples("morello learn check", "morello learn check corpus/"))
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Keep predictions and features as they are now; leave out programs that are not the same.",
+)
+@local_options
+@json_option
+@click.pass_obj
+def check(session: Session, /, directory: Path | None, update: bool) -> None:
+    """Make every program of a corpus again, and compare.
+
+    Programs that are not the same any more were written with other rules, kernels or costs. What
+    they took is still true.
+    """
+    definitions = definitions_for(session)
+    place = directory or default_corpus()
+    groups = list(groups_in(place))
+    counts: Counter[str] = Counter()
+    with ProgressBar(lambda: session.err) as progress:
+        for number, group in enumerate(groups):
+            progress(Progress(number, len(groups), str(group)))
+            found = list(replayed(definitions, group))
+            counts += _counted(session, group, found)
+            if update:
+                target = definitions.targets[group.target]
+                coefficients = {n: c.value for n, c in target.every_coefficient.items()}
+                write_group(place, refreshed(group, found, coefficients))
+    same, total = counts["same"], counts.total()
+    if session.json:
+        session.document({"goals": len(groups), "programs": total, "same": same})
+    session.say(f"{same} of {total} programs of {len(groups)} goals are made again, the same")
+    if same < total and not update:
+        raise click.exceptions.Exit(1)
+
+
+def _counted(session: Session, group: Group, found: Sequence[Replayed]) -> Counter[str]:
+    refused = next((one.refused for one in found if one.refused is not None), None)
+    others = sum(not one.same for one in found)
+    if refused is not None:
+        session.warn(f"{group}: {others} of {len(found)} programs differ: {refused}")
+    elif others:
+        session.warn(f"{group}: {others} of {len(found)} programs have other C code")
+    return Counter(same=len(found) - others, other=others)

@@ -1,0 +1,172 @@
+"""``morello learn train`` and ``evaluate``: a model of a corpus, and what it is worth."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from morello.cli.learn_corpus import default_corpus
+from morello.cli.options import examples, json_option
+from morello.cli.session import Session
+from morello.cli.tables import show_table
+from morello.errors import MorelloError, UsageError
+from morello.learning.corpus import Group, groups_in
+from morello.learning.evaluation import METHODS, SPLITS, Evaluation
+from morello.learning.evaluation import evaluate as evaluate_splits
+from morello.learning.training import train as train_model
+from morello.ranking.models import model_path
+
+COLUMNS = ("method", "tau", "first", "median", "worst", "five", "error", "worse", "better")
+
+corpus_argument = click.argument(
+    "directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path)
+)
+target_option = click.option(
+    "-t", "--target", metavar="NAME", help="Of which target; default: that with the most goals."
+)
+
+
+@click.command(epilog=examples("morello learn train", "morello learn train corpus/ -o mine.npz"))
+@corpus_argument
+@target_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Where to keep it, instead of your own place.",
+)
+@click.option("--force", is_flag=True, help="Keep it even if it is no better than the cost model.")
+@json_option
+@click.pass_obj
+def train(
+    session: Session,
+    /,
+    directory: Path | None,
+    target: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Train a model of a corpus.
+
+    It is judged first: trained on some goals, it chooses among the programs of the others. What is
+    not better than the cost model for sure is not kept.
+    """
+    groups = _groups(directory or default_corpus(), target)
+    path = output or model_path(groups[0].target)
+    if path is None:
+        raise UsageError("models are switched off", help="name a file with -o")
+    found = evaluate_splits(groups, "goal")
+    low, high = found.gained("policy")
+    if low <= 0 and not force:
+        raise MorelloError(
+            f"the model is not better than the cost model for sure: by {low:.1%} to {high:.1%}, on "
+            f"{len(found.goals)} goals that it had not seen",
+            help="collect more goals with 'morello learn collect', or keep it anyway with --force",
+        )
+    model = train_model(groups)
+    policy = {name: round(value, 4) for name, value in found.row("policy").items()}
+    model = replace(model, about=replace(model.about, evaluation=policy))
+    _write(path, model.bytes)
+    if session.json:
+        session.document({"path": str(path), "model": model.digest, "evaluation": policy})
+    session.say(
+        f"{model.about.programs} programs of {model.about.goals} goals: what it chooses is faster "
+        f"by {low:.1%} to {high:.1%} of the fastest program's time"
+    )
+    session.say(f"wrote {path}")
+
+
+def _write(path: Path, contents: bytes) -> None:
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(contents)
+        temporary.replace(path)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise MorelloError(
+            f"cannot write '{path}': {reason}", help="name another with -o"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@click.command(
+    epilog=examples("morello learn evaluate", "morello learn evaluate corpus/ --split operator")
+)
+@corpus_argument
+@target_option
+@click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    type=click.Choice(list(SPLITS)),
+    default=["goal"],
+    show_default=True,
+    help="What a model does not know: goals that are held out, goals at random, whole operators, "
+    "the larger half, a machine. May be repeated.",
+)
+@json_option
+@click.pass_obj
+def evaluate(
+    session: Session, /, directory: Path | None, target: str | None, splits: tuple[str, ...]
+) -> None:
+    """Say how well a model ranks what it has not seen.
+
+    Beside it: the cost model as it is (affine) and with its coefficients fitted anew (refit), the
+    model where it is sure (policy), and one run of the measurement (ceiling). "first" is how much
+    slower the first choice is than the fastest program, in the mean; "five" the best of the first
+    five; "worse" and "better" are the shares of goals whose choice is 2% slower or faster than the
+    cost model's.
+    """
+    groups = _groups(directory or default_corpus(), target, every="machine" in splits)
+    found = [evaluate_splits(groups, split) for split in splits]
+    if session.json:
+        session.document({"splits": [_document(one) for one in found]})
+        return
+    for one in found:
+        session.say(f"by {one.split}: {len(one.goals)} goals")
+        show_table(session, "methods", COLUMNS, [_row(one, method) for method in METHODS])
+
+
+def _row(found: Evaluation, method: str) -> dict[str, object]:
+    row = found.row(method)
+    shown: dict[str, object] = {"method": method, "tau": f"{row['tau']:.2f}"}
+    return shown | {name: f"{value:.1%}" for name, value in row.items() if name != "tau"}
+
+
+def _document(found: Evaluation) -> dict[str, object]:
+    fields = ("tau", "first", "five", "error")
+    methods = {
+        m: {
+            **found.row(m),
+            "intervals": {what: list(found.interval(m, what)) for what in fields},
+            "gained": list(found.gained(m)),
+        }
+        for m in METHODS
+    }
+    return {"split": found.split, "goals": len(found.goals), "methods": methods}
+
+
+def _groups(directory: Path, target: str | None, *, every: bool = False) -> list[Group]:
+    """The groups of one target and the processor that most are of."""
+    groups = list(groups_in(directory))
+    if not groups:
+        raise MorelloError(
+            f"there is nothing in '{directory}'", help="'morello learn collect' fills it"
+        )
+    known = Counter(group.target for group in groups)
+    chosen = target or known.most_common(1)[0][0]
+    if chosen not in known:
+        told = ", ".join(sorted(known))
+        raise MorelloError(f"'{directory}' has no goals for '{chosen}'", help=f"it has: {told}")
+    groups = [group for group in groups if group.target == chosen]
+    if every:
+        return groups
+    processor = Counter(group.processor for group in groups).most_common(1)[0][0]
+    return [group for group in groups if group.processor == processor]

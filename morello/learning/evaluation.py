@@ -1,0 +1,215 @@
+"""How well programs are ranked that a model has not seen.
+
+A corpus is split; a model is trained on one part and ranks the goals of the other, until all goals
+were ranked. What counts is how well the order is that of the measurements (Kendall's tau), and
+*regret*: by how much the program that is ranked first, or the best of the first five, is slower
+than the fastest of the goal. Beside the model stand the cost model as it is (``affine``), its
+coefficients refitted to the other goals (``refit``), what the model's policy chooses (``policy``:
+the search's choice, unless it is sure), and what one run of the measurement says about all of them
+(``ceiling``): nothing that is learned can be better than that for sure.
+
+Goals whose two runs do not agree are left out: what would be ranked is noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from morello.ir.numeric import Array
+from morello.learning.corpus import Group
+from morello.learning.dataset import Dataset, Goal, dataset, tau
+from morello.learning.refitting import refit, refitted
+from morello.learning.training import GAIN, LearningError, train_on
+from morello.ranking.rank import ranking
+
+FOLDS = 5
+SAMPLES = 1_000
+INTERVAL = (0.05, 0.95)
+"""Of means, by the bootstrap over goals: B. Efron, Annals of Statistics 7, 1979."""
+
+WORSE = 0.02
+"""A goal is worse, or better, than with the affine model if the choice is by so much."""
+
+METHODS = ("affine", "refit", "learned", "policy", "ceiling")
+
+Fold = tuple[list[int], list[int]]
+"""Places of goals to train on, and of those to judge by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How one method ranks one goal. ``first`` and ``five``: regrets.
+
+    ``error``: by how much its ratios of times are off, of each program to the search's choice, in
+    the mean. ``chosen``: the cycles of what is ranked first.
+    """
+
+    tau: float
+    first: float
+    five: float
+    error: float
+    chosen: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What each method was worth on each goal, in the same order."""
+
+    split: str
+    goals: tuple[Goal, ...] = field(repr=False)
+    judged: Mapping[str, tuple[Judged, ...]] = field(repr=False)
+
+    def mean(self, method: str, what: str) -> float:
+        """The mean over goals of a field of `Judged`."""
+        return float(np.mean([getattr(one, what) for one in self.judged[method]]))
+
+    def interval(self, method: str, what: str) -> tuple[float, float]:
+        """Where it lies with 90%."""
+        return _interval([getattr(one, what) for one in self.judged[method]])
+
+    def gained(self, method: str) -> tuple[float, float]:
+        """By how much regret is lower than the affine model's in the mean: where that lies."""
+        pairs = zip(self.judged["affine"], self.judged[method], strict=True)
+        return _interval([affine.first - one.first for affine, one in pairs])
+
+    def share(self, method: str, sign: int) -> float:
+        """Of goals whose choice is worse than affine's (1), or better (-1), by over `WORSE`."""
+        pairs = zip(self.judged["affine"], self.judged[method], strict=True)
+        return float(np.mean([sign * (m.chosen / a.chosen - 1) > WORSE for a, m in pairs]))
+
+    def row(self, method: str) -> dict[str, float]:
+        """All of one method."""
+        regrets = [one.first for one in self.judged[method]]
+        return {
+            "tau": self.mean(method, "tau"),
+            "first": self.mean(method, "first"),
+            "median": float(np.median(regrets)),
+            "worst": max(regrets),
+            "five": self.mean(method, "five"),
+            "error": self.mean(method, "error"),
+            "worse": self.share(method, 1),
+            "better": self.share(method, -1),
+        }
+
+
+def evaluate(groups: Sequence[Group], split: str, gain: float = GAIN) -> Evaluation:
+    """Train and judge on the parts of a split.
+
+    Args:
+        groups: Of one target and one processor, but for the split by machine.
+        split: One of `SPLITS`.
+        gain: For `About.gain`.
+
+    Raises:
+        LearningError: There are too few goals for it.
+        MorelloError: A library is not installed.
+    """
+    data = dataset(groups)
+    goals: list[Goal] = []
+    judged: dict[str, list[Judged]] = {method: [] for method in METHODS}
+    for known, others in SPLITS[split](data):
+        asked = [data.goals[place] for place in others if data.goals[place].rankable]
+        if not asked or len(known) < 2:
+            continue
+        part = Dataset(data.columns, tuple(data.goals[place] for place in known))
+        for goal, found in zip(asked, _judge(part, asked, gain), strict=True):
+            goals.append(goal)
+            for method, one in found.items():
+                judged[method].append(one)
+    if not goals:
+        raise LearningError(
+            f"there are no two parts to split by {split}, with goals whose runs agree",
+            help="'morello learn collect' measures more",
+        )
+    return Evaluation(split, tuple(goals), {m: tuple(found) for m, found in judged.items()})
+
+
+def _judge(part: Dataset, asked: Sequence[Goal], gain: float) -> Iterator[dict[str, Judged]]:
+    model = train_on(part, gain)
+    ratios = refit(part)
+    for goal in asked:
+        described = [dict(zip(part.columns, row, strict=True)) for row in goal.rows.tolist()]
+        affine = np.log(goal.predicted)
+        fitted = affine + refitted(goal.rows, ratios)
+        learned = affine + model.corrections(described).mean(axis=0)
+        chosen = ranking(model, described, goal.predicted.tolist()).chosen
+        policy = learned.copy()
+        policy[chosen] = learned.min() - 1
+        yield {
+            "affine": _judged(goal, affine),
+            "refit": _judged(goal, fitted),
+            "learned": _judged(goal, learned),
+            "policy": _judged(goal, policy),
+            "ceiling": _judged(goal, np.log(goal.first)),
+        }
+
+
+def _judged(goal: Goal, scores: Array) -> Judged:
+    """``scores``: logarithms of cycles, but for an offset."""
+    order = np.argsort(scores, kind="stable")
+    times, best = goal.cycles[order], goal.cycles.min()
+    error = np.abs(np.exp(scores - scores[0]) * goal.cycles[0] / goal.cycles - 1)
+    return Judged(
+        tau(scores, goal.cycles),
+        float(times[0] / best - 1),
+        float(times[:5].min() / best - 1),
+        float(np.mean(error)),
+        float(times[0]),
+    )
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    random = np.random.default_rng(0)
+    drawn = random.choice(np.asarray(values), (SAMPLES, len(values)))
+    low, high = np.quantile(drawn.mean(axis=1), INTERVAL)
+    return float(low), float(high)
+
+
+# ------------------------------------------------------------------------- splits
+
+
+def _by_goal(data: Dataset) -> Iterator[Fold]:
+    """Goals at random."""
+    places = np.random.default_rng(0).permutation(len(data.goals))
+    for fold in range(FOLDS):
+        yield _fold(data, places[fold::FOLDS].tolist())
+
+
+def _held_out(data: Dataset) -> Iterator[Fold]:
+    """Those that are held out."""
+    yield _fold(data, [place for place, goal in enumerate(data.goals) if goal.group.held_out])
+
+
+def _by_operator(data: Dataset) -> Iterator[Fold]:
+    """All goals of one spec at once: nothing was learned about it."""
+    for name in sorted({goal.group.name for goal in data.goals}):
+        yield _fold(data, [p for p, goal in enumerate(data.goals) if goal.group.name == name])
+
+
+def _by_size(data: Dataset) -> Iterator[Fold]:
+    """The large half, from the small one."""
+    order = sorted(range(len(data.goals)), key=lambda place: data.goals[place].predicted.min())
+    yield _fold(data, order[len(order) // 2 :])
+
+
+def _by_machine(data: Dataset) -> Iterator[Fold]:
+    """All goals of one processor, from the others."""
+    for name in sorted({goal.group.processor for goal in data.goals}):
+        yield _fold(data, [p for p, goal in enumerate(data.goals) if goal.group.processor == name])
+
+
+def _fold(data: Dataset, asked: Sequence[int]) -> Fold:
+    kept = {*asked}
+    return [place for place in range(len(data.goals)) if place not in kept], sorted(kept)
+
+
+SPLITS: Mapping[str, Callable[[Dataset], Iterator[Fold]]] = {
+    "held-out": _held_out,
+    "goal": _by_goal,
+    "operator": _by_operator,
+    "size": _by_size,
+    "machine": _by_machine,
+}

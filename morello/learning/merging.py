@@ -1,0 +1,133 @@
+"""Several corpora in one, and whether a corpus is what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from morello.checking.specs import check_spec
+from morello.codegen.generate import Writer
+from morello.codegen.goals import context_for, goal_specs
+from morello.definitions import Definitions
+from morello.errors import MorelloError
+from morello.ir.programs.emitted import EmitOptions
+from morello.language.diagnostics import Collector
+from morello.language.parse import parse_spec
+from morello.language.source import Source
+from morello.learning.corpus import Group, MeasuredProgram, groups_in, kept_features, write_group
+from morello.learning.recipe import Made, plans_of
+from morello.ranking.features import SCHEMA, PlanFeatures
+from morello.report.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What was written: groups that were new, that have more runs now, and that were left out.
+
+    A group is left out where one of its goal is there that has other programs: what they took at
+    different times does not compare.
+    """
+
+    new: int = 0
+    longer: int = 0
+    left_out: int = 0
+
+
+def merge(sources: Sequence[Path], directory: Path) -> Merged:
+    """Add the groups of some corpora to one.
+
+    Raises:
+        CorpusError: A file is no group.
+    """
+    found = Merged()
+    for group in (group for source in sources for group in groups_in(source)):
+        path = directory / group.file
+        if not path.exists():
+            write_group(directory, group)
+            found = replace(found, new=found.new + 1)
+            continue
+        united = _united(next(g for g in groups_in(directory) if g.file == group.file), group)
+        if united is None:
+            found = replace(found, left_out=found.left_out + 1)
+        else:
+            write_group(directory, united)
+            found = replace(found, longer=found.longer + 1)
+    return found
+
+
+def _united(one: Group, other: Group) -> Group | None:
+    """A group with the runs of both, each once; none where their programs differ."""
+    theirs = {program.text: program for program in other.programs}
+    if theirs.keys() != {program.text for program in one.programs}:
+        return None
+    programs = tuple(
+        replace(p, runs=(*p.runs, *(run for run in theirs[p.text].runs if run not in p.runs)))
+        for p in one.programs
+    )
+    return replace(one, programs=programs)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A program made again from its recipe: its plan, and whether its C is what was measured."""
+
+    program: MeasuredProgram
+    plan: Plan | None
+    same: bool
+    refused: MorelloError | None = None
+
+
+def replayed(definitions: Definitions, group: Group) -> Iterator[Replayed]:
+    """The programs of a group, made again with these definitions.
+
+    Raises:
+        MorelloError: The target is unknown, or the spec is wrong.
+    """
+    target = definitions.targets.get(group.target)
+    if target is None:
+        raise MorelloError(f"there is no target '{group.target}', which '{group}' is for")
+    collector = Collector()
+    tree = parse_spec(Source(group.name, group.spec))
+    goal = check_spec(tree, group.name, group.defines, definitions.operators, collector)
+    collector.raise_if_any()
+    context = context_for(definitions, target)
+    specs = goal_specs(target, goal)
+    writer = Writer(goal, target, definitions.emitters[target.emitter], EmitOptions())
+    solved = [(Made(context), spec) for spec in specs]
+    for program in group.programs:
+        try:
+            roots = plans_of(program.recipe, context, specs)
+            _, plan, source = next(writer.programs(solved, [roots]))
+        except MorelloError as error:
+            yield Replayed(program, None, same=False, refused=error)
+        else:
+            text = sha256(source.source.encode()).hexdigest()
+            yield Replayed(program, plan, text == program.text)
+
+
+def refreshed(group: Group, found: Sequence[Replayed], coefficients: Mapping[str, float]) -> Group:
+    """A group as these definitions have it: predictions and features anew.
+
+    Programs whose C code is another one are left out: it is not what was measured. The first one is
+    that of the lowest cost.
+
+    Args:
+        group: As it is kept.
+        found: Its programs, `replayed`.
+        coefficients: Those of its target, by full name.
+    """
+    described = PlanFeatures()
+    programs = [
+        replace(
+            one.program,
+            predicted=one.plan.cycles,
+            features=kept_features(described, one.plan),
+        )
+        for one in found
+        if one.same and one.plan is not None
+    ]
+    programs.sort(key=lambda program: program.predicted)
+    kept = tuple(programs)
+    return replace(group, programs=kept, coefficients=dict(coefficients), schema=SCHEMA)

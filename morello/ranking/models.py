@@ -1,0 +1,64 @@
+"""Which model ranks for a target on this machine.
+
+The user's own is one file for each processor and target, in the user's data directory; the
+environment variable `VARIABLE` names another, or ``off``. Where there is none, a plugin may bring
+one that was trained on processors of this model.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from morello.errors import MorelloError
+from morello.plugins.records import DefinitionFile
+from morello.plugins.resources import MODEL_SUFFIX
+from morello.ranking.model import Model, ModelError, model_of, read_model
+from morello.resources import path_in, processor_model
+
+VARIABLE = "MORELLO_MODEL"
+OFF = "off"
+
+
+def model_path(target: str) -> Path | None:
+    """Where this machine's model for a target is, whether it exists or not; none if off."""
+    if os.environ.get(VARIABLE) == OFF:
+        return None
+    named = path_in(VARIABLE)
+    if named is not None:
+        return named
+    word = re.sub(r"\W+", "-", processor_model() or "unknown processor").strip("-").lower()
+    return user_data_path("morello", appauthor=False) / "models" / f"{word}-{target}{MODEL_SUFFIX}"
+
+
+def model_for(target: str, shipped: Sequence[DefinitionFile]) -> Model:
+    """The model that ranks for a target here: the user's own, or a plugin's.
+
+    Args:
+        target: Its name.
+        shipped: What plugins bring: `Definitions.learning`.
+
+    Raises:
+        MorelloError: There is none, or it cannot be used.
+    """
+    path = model_path(target)
+    if path is None:
+        raise MorelloError(f"models are switched off: {VARIABLE} is '{OFF}'")
+    if path.exists():
+        model = read_model(path)
+        if model.about.target != target:
+            raise ModelError(f"'{path}' is a model for '{model.about.target}', not for '{target}'")
+        return model
+    for file in shipped:
+        if file.name.endswith(MODEL_SUFFIX):
+            model = model_of(file.resource.read_bytes(), file.name)
+            if (model.about.target, model.about.processor) == (target, processor_model()):
+                return model
+    raise MorelloError(
+        f"there is no model for '{target}' on this processor",
+        help="'morello learn collect' measures programs, 'morello learn train' makes one of them",
+    )

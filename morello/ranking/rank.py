@@ -1,0 +1,101 @@
+"""Choosing among plans with a model: only where it is sure that it gains.
+
+The affine choice stays unless another plan is faster by more than the model's ``gain``, in the view
+of nearly all of its ensembles. So what the model does not know changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any
+
+import numpy as np
+
+from morello.ir.numeric import Array
+from morello.ranking.features import PlanFeatures
+from morello.ranking.model import Model
+from morello.report.documents import Document
+from morello.report.plan import Plan
+
+DRAWN = 64
+"""Plans that a pool is taken from, unless the caller says otherwise."""
+
+DEVIATIONS = 1.0
+"""A bound on a ratio of times lies so many deviations of the ensembles from their mean."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What a model says of some plans, the search's choice first.
+
+    ``ratios``: of each plan, its time over that of the first, as the model expects; ``bounds``:
+    what that is below, as far as the ensembles agree. ``chosen``: a place among them.
+    """
+
+    ratios: tuple[float, ...]
+    bounds: tuple[float, ...]
+    chosen: int
+    digest: str
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Places by what the model expects, the fastest first."""
+        return tuple(sorted(range(len(self.ratios)), key=lambda place: self.ratios[place]))
+
+    @property
+    def promising(self) -> tuple[int, ...]:
+        """Places by what may be worth measuring: the search's choice, then the lowest bounds."""
+        others = sorted(range(1, len(self.bounds)), key=lambda place: self.bounds[place])
+        return (0, *others)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether it expects another plan to be faster, and does not know it well enough."""
+        return self.chosen == 0 and self.order[0] != 0
+
+    def to_json(self) -> Document:
+        """For tools: of each plan its expected time over that of the search's choice."""
+        return {
+            "model": self.digest,
+            "ratios": list(self.ratios),
+            "bounds": list(self.bounds),
+            "chosen": self.chosen,
+            "unsure": self.unsure,
+        }
+
+    def __str__(self) -> str:
+        place = self.order[0]
+        told = f"of {len(self.ratios)} plans"
+        if self.chosen:
+            gained = 1 / self.ratios[self.chosen] - 1
+            return f"{told} it chose another one, for {gained:.0%}"
+        if self.unsure:
+            return f"{told} it is unsure: another may be {1 / self.ratios[place] - 1:.1%} faster"
+        return f"{told} it expects the search's choice to be the fastest"
+
+
+def rank(model: Model, plans: Sequence[Plan]) -> Ranking:
+    """Rank plans for one goal; the first is the search's choice."""
+    described = PlanFeatures()
+    return ranking(model, [described.of(plan) for plan in plans], [p.cycles for p in plans])
+
+
+def ranking(
+    model: Model, described: Sequence[Mapping[str, float]], predicted: Sequence[float]
+) -> Ranking:
+    """The same of plans whose features and predicted cycles are known."""
+    scores = np.log(np.asarray(predicted)) + model.corrections(described)
+    mean, deviation = compared(scores)
+    bounds = mean + DEVIATIONS * deviation
+    best = int(np.argmin(bounds))
+    chosen = best if bounds[best] < log(1 - model.about.gain) else 0
+    ratios, below = (tuple(map(exp, values.tolist())) for values in (mean, bounds))
+    return Ranking(ratios, below, chosen, model.digest)
+
+
+def compared(scores: Array) -> tuple[Any, Any]:
+    """Of scores by ensemble and plan: how plans compare with the first, mean and deviation."""
+    differences = scores - scores[:, :1]
+    return differences.mean(axis=0), differences.std(axis=0)

@@ -1,0 +1,146 @@
+"""``morello learn``: from goals to a corpus, to a model, to a program that it chose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from morello.learning.corpus import write_group
+from morello.ranking.model import read_model
+from tests.cli.conftest import Run
+from tests.learning.groups import group
+
+Arguments = list[str | Path]
+
+LIST = """
+[[goal]]
+spec = '''
+spec product(M = 9) {
+  input a: f32[M, 7]
+  input b: f32[7, 8]
+  output c: f32[M, 8]
+  c = matmul(a, b)
+}
+'''
+sizes = { M = [9, 10, 12] }
+"""
+
+
+def test_from_goals_to_a_ranked_program(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_spec: Path
+) -> None:
+    """What is collected is checked, merged, learned from, and ranks the programs of a compile."""
+    goals, corpus, model = (tmp_path / name for name in ("goals.toml", "corpus", "model.npz"))
+    goals.write_text(LIST)
+    options: Arguments = ["--programs", "4", "--busy", "-t", "x86.scalar", "-o", corpus]
+    collected = run("learn", "collect", goals, *options)
+    assert (collected.exit_code, collected.stderr) == (0, "")
+    assert "of 3 goals are new in" in collected.stdout
+    again = json.loads(run("learn", "collect", goals, *options, "--json").stdout)
+    assert (again["goals"], again["left_out"]) == (0, 0)
+    checked = run("learn", "check", corpus)
+    assert (checked.exit_code, checked.stderr) == (0, "")
+    assert run("learn", "merge", corpus, "-o", tmp_path / "all", "--json").exit_code == 0
+    for number in range(8):  # of a made-up processor, so that there is enough to learn from
+        write_group(tmp_path / "all", group(number, noise=0.01))
+    trained = run("learn", "train", tmp_path / "all", "-o", model)
+    assert (trained.exit_code, trained.stderr) == (0, "")
+    assert "96 programs of 8 goals" in trained.stdout
+    digest = read_model(model).digest
+    monkeypatch.setenv("MORELLO_MODEL", str(model))
+    out: Arguments = ["-o", tmp_path / "ranked", "--rank", "learned", "--from", "8"]
+    ranked = run("compile", small_spec, "-t", "x86.scalar", *out)
+    assert (ranked.exit_code, ranked.stderr) == (0, "")
+    assert f"the model {digest}: of " in ranked.stdout
+    assert f"ranked by the model {digest}" in (tmp_path / "ranked.c").read_text()
+    out = [
+        "-o",
+        tmp_path / "fast",
+        "--rank",
+        "learned",
+        "--from",
+        "128",
+        "--measure",
+        "2",
+        "--json",
+    ]
+    document = json.loads(run("compile", small_spec, "-t", "x86.scalar", *out).stdout)
+    assert document["ranking"]["model"] == digest
+    assert len(document["measured"]["programs"]) == 2
+    plain = run("compile", small_spec, "-t", "x86.scalar", "-o", tmp_path / "plain")
+    assert plain.exit_code == 0
+    assert "model" not in (tmp_path / "plain.c").read_text()
+
+
+def test_an_evaluation_is_shown(run: Run, tmp_path: Path) -> None:
+    for number in range(8):
+        write_group(tmp_path, group(number, noise=0.01))
+    shown = run("learn", "evaluate", tmp_path)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert "by goal: 8 goals" in shown.stdout
+    assert "ceiling" in shown.stdout
+    options = ["--split", "held-out", "--split", "size", "--json"]
+    splits = json.loads(run("learn", "evaluate", tmp_path, *options).stdout)["splits"]
+    assert [(one["split"], one["goals"]) for one in splits] == [("held-out", 2), ("size", 4)]
+    assert splits[0]["methods"]["policy"]["better"] == 1
+
+
+def test_a_model_that_is_not_better_is_not_kept(run: Run, tmp_path: Path) -> None:
+    """Where all programs take what is predicted, there is nothing to gain."""
+    for number in range(8):
+        write_group(tmp_path, group(number, noise=0.001, slow=0.0))
+    model = tmp_path / "model.npz"
+    refused = run("learn", "train", tmp_path, "-o", model)
+    assert refused.exit_code == 1
+    assert "not better than the cost model for sure" in refused.stderr
+    assert not model.exists()
+    assert run("learn", "train", tmp_path, "-o", model, "--force").exit_code == 0
+    assert model.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["learn", "train", "nowhere"], "there is no corpus 'nowhere'"),
+        (["learn", "evaluate", "."], "there is nothing in '.'"),
+        (["learn", "collect", "no.toml"], "there is no file 'no.toml'"),
+        (["learn", "collect", "-t", "x87"], "there is no target 'x87'"),
+        (["learn", "check", "nowhere"], "there is no corpus 'nowhere'"),
+        (["learn", "merge", "nowhere", "-o", "all"], "there is no corpus 'nowhere'"),
+        (["learn", "collect", "--minutes", "-1"], "-1"),
+    ],
+)
+def test_wrong_uses_are_said(
+    arguments: list[str], message: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    result = run(*arguments)
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr
+
+
+def test_ranking_needs_a_model(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_spec: Path
+) -> None:
+    """None, one that is switched off, one that is damaged, one for another target."""
+    out: Arguments = ["-t", "x86.scalar", "--rank", "learned", "-o", tmp_path / "x"]
+    monkeypatch.setenv("MORELLO_MODEL", str(tmp_path / "missing.npz"))
+    missing = run("compile", small_spec, *out)
+    assert missing.exit_code == 1
+    assert "there is no model for 'x86.scalar' on this processor" in missing.stderr
+    monkeypatch.setenv("MORELLO_MODEL", "off")
+    assert "models are switched off" in run("compile", small_spec, *out).stderr
+    damaged = tmp_path / "damaged.npz"
+    damaged.write_bytes(b"PK")
+    monkeypatch.setenv("MORELLO_MODEL", str(damaged))
+    assert "is no model that can be used" in run("compile", small_spec, *out).stderr
+    for number in range(4):
+        write_group(tmp_path, group(number, noise=0.01))
+    assert run("learn", "train", tmp_path, "-o", damaged, "--force").exit_code == 0
+    other: Arguments = ["-t", "c.scalar", *out[2:]]
+    assert "is a model for 'x86.scalar'" in run("compile", small_spec, *other).stderr
+    several: Arguments = ["-t", "x86.scalar,x86.avx2", *out[2:]]
+    assert "--rank is for one target" in run("compile", small_spec, *several).stderr

@@ -1,0 +1,143 @@
+"""Models learn what is there to be learned, and nothing where there is nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from morello.learning.corpus import CorpusError, Group
+from morello.learning.dataset import Dataset, dataset, tau
+from morello.learning.evaluation import METHODS, SPLITS, evaluate
+from morello.learning.refitting import refit, refitted
+from morello.learning.training import LearningError, train
+from morello.ranking.features import SCHEMA
+from morello.ranking.model import model_of, rows_of
+from morello.ranking.rank import ranking
+
+
+@pytest.fixture(scope="module")
+def groups() -> list[Group]:
+    from tests.learning.groups import group  # noqa: PLC0415
+
+    return [group(number, noise=0.005) for number in range(16)]
+
+
+def test_a_model_finds_what_makes_programs_slow(groups: list[Group]) -> None:
+    """Half of the programs are slower by a factor; the model says which, and by how much."""
+    model = train(groups[:12])
+    for group in groups[12:]:
+        described = [program.features for program in group.programs]
+        found = ranking(model, described, [p.predicted for p in group.programs])
+        assert group.programs[found.chosen].features["slow"] == 0
+        expected = [p.cycles / group.programs[0].cycles for p in group.programs]
+        assert np.allclose(found.ratios, expected, rtol=0.1)
+    assert (model.about.target, model.about.goals, model.about.programs) == ("x86.scalar", 12, 144)
+    assert train(groups[:12]).digest == model.digest
+    assert model_of(model.bytes, "it").digest == model.digest
+
+
+def test_trees_are_evaluated_as_the_library_does(groups: list[Group]) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    from morello.learning import training  # noqa: PLC0415
+
+    kept = []
+
+    original = lightgbm.train
+
+    def keep(*arguments: object) -> object:
+        kept.append(original(*arguments))
+        return kept[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lightgbm, "train", keep)
+        model = training.train(groups)
+    data = dataset(groups)
+    goal = data.goals[3]
+    rows = np.hstack([goal.rows, goal.rows - goal.rows[:1]])
+    described = [dict(zip(data.columns, row, strict=True)) for row in goal.rows.tolist()]
+    ours = model.corrections(described)
+    theirs = np.array([booster.predict(rows) for booster in kept])
+    assert np.allclose(ours, theirs, atol=1e-5)
+    assert set(model.columns) <= {*data.columns, *(f"less first: {c}" for c in data.columns)}
+    assert rows_of(described, model.columns).shape == (12, len(model.columns))
+
+
+def test_a_corpus_that_says_nothing_is_refused(groups: list[Group]) -> None:
+    with pytest.raises(LearningError, match="cannot learn from 1 goals"):
+        train(groups[:1])
+    other = replace(groups[1], processor="another")
+    with pytest.raises(LearningError, match="one model is for one target and processor"):
+        train([groups[0], other])
+    with pytest.raises(CorpusError, match="features of another version"):
+        train([replace(groups[0], schema=SCHEMA + 1), groups[1]])
+
+
+@pytest.mark.parametrize("split", ["goal", "held-out", "operator", "size"])
+def test_evaluation_ranks_methods_as_they_are(split: str, groups: list[Group]) -> None:
+    """What is to be learned is, and what is known of the measurement is the best."""
+    if split == "operator":
+        groups = [replace(g, name=f"some{n % 4}") for n, g in enumerate(groups)]
+    found = evaluate(groups, split)
+    rows = {method: found.row(method) for method in METHODS}
+    assert rows["affine"]["first"] > 0.5
+    assert rows["policy"]["first"] < 0.03
+    assert rows["learned"]["tau"] > rows["affine"]["tau"] + 0.2
+    assert rows["ceiling"]["tau"] >= rows["learned"]["tau"] - 0.1
+    assert rows["policy"]["worse"] == 0
+    assert rows["policy"]["better"] == 1
+    low, high = found.gained("policy")
+    assert 0.5 < low <= high < 0.8
+    assert len(found.goals) == {"held-out": 4, "size": 8}.get(split, 16)
+
+
+def test_shuffled_times_teach_nothing(groups: list[Group]) -> None:
+    """Where times belong to other programs, nothing is gained for sure."""
+    random = np.random.default_rng(1)
+    shuffled = []
+    for group in groups:
+        order = random.permutation(len(group.programs))
+        programs = [
+            replace(program, runs=group.programs[other].runs)
+            for program, other in zip(group.programs, order, strict=True)
+        ]
+        shuffled.append(replace(group, programs=tuple(programs)))
+    low, _ = evaluate(shuffled, "goal").gained("policy")
+    assert low <= 0
+
+
+def test_a_split_without_two_parts_is_refused(groups: list[Group]) -> None:
+    with pytest.raises(LearningError, match="no two parts to split by machine"):
+        evaluate(groups, "machine")
+    from tests.learning.groups import group  # noqa: PLC0415
+
+    noise = [group(number, noise=0.5, slow=0.0) for number in range(6)]
+    kept = [g for g in dataset(noise).goals if not g.rankable]
+    with pytest.raises(LearningError, match="whose runs agree"):
+        evaluate([goal.group for goal in kept], "goal")
+    assert len(SPLITS) == 5
+
+
+def test_coefficients_are_refitted(groups: list[Group]) -> None:
+    """All programs take twice what one coefficient says: it is doubled."""
+    twice = [
+        replace(
+            g, programs=tuple(replace(p, runs=((2 * p.predicted,) * 3,) * 2) for p in g.programs)
+        )
+        for g in groups
+    ]
+    data = dataset(twice)
+    ratios = refit(Dataset(data.columns, data.goals))
+    assert ratios[data.columns.index("coefficient:a")] == pytest.approx(2, rel=0.01)
+    assert np.count_nonzero(ratios) == 1
+    assert np.allclose(refitted(data.goals[0].rows, ratios), np.log(2), atol=0.01)
+
+
+def test_tau_is_kendalls() -> None:
+    """By hand: with ties as tau-b has them."""
+    assert tau(np.array([1, 2, 3, 4.0]), np.array([10, 20, 30, 40.0])) == 1
+    assert tau(np.array([1, 2, 3, 4.0]), np.array([4, 3, 2, 1.0])) == -1
+    assert tau(np.array([1, 2, 3.0]), np.array([1, 3, 2.0])) == pytest.approx(1 / 3)
+    assert tau(np.array([1, 1, 2.0]), np.array([1, 2, 3.0])) == pytest.approx(2 / np.sqrt(6))
+    assert tau(np.array([1, 1, 1.0]), np.array([1, 2, 3.0])) == 0
