@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from morello.ir.layout import Order
+from morello.networks.joining import Forms, joined
 from morello.networks.kinds import TYPES, UnsupportedNodeError, number
 from morello.networks.network import Network, Node, without_ones
 from morello.networks.partition import Part
@@ -75,7 +76,9 @@ class _Scribe:
     forms: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Sizes of the dimensions that a tensor is declared with."""
 
-    declared: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Roles and element types."""
+
     lines: list[str] = field(default_factory=list)
     _counts: dict[str, int] = field(default_factory=dict)
     _same: dict[str, str] = field(default_factory=dict)
@@ -139,10 +142,7 @@ class _Scribe:
         count = self._counts[letter] = self._counts.get(letter, 0) + 1
         self.names[name] = f"{letter}{count}" if role != "output" else letter
         self.forms[name] = tuple(form)
-        shape = ", ".join(map(str, form))
-        order = self.layouts.get(name)
-        layout = "" if order is None else f" layout ({', '.join(map(str, order))})"
-        self.declared[name] = f"{role} {self.names[name]}: {TYPES[value.dtype]}[{shape}]{layout}"
+        self.declared[name] = (role, TYPES[value.dtype])
 
     def _subscripts(self, base: str, slots: Slots) -> Iterator[str]:
         """Those of a tensor as it is declared: a dimension of size 1 that is not given is 0."""
@@ -164,12 +164,22 @@ class _Scribe:
     def finished(self, threads: int) -> PartSpec:
         """The spec of all that was written."""
         roles = ("input", "weight", "local", "output")
-        ordered = sorted(self.declared, key=lambda n: roles.index(self.declared[n].split()[0]))
+        ordered = sorted(self.declared, key=lambda name: roles.index(self.declared[name][0]))
         head = f") threads {threads} {{" if threads > 1 else ") {"
-        lines = [*(self.declared[name] for name in ordered), *self.lines]
+        fixed = {self.names[name] for name in ordered if name in self.layouts}
+        forms, statements = joined(
+            {self.names[name]: self.forms[name] for name in ordered}, self.lines, fixed
+        )
+        lines = [*(self._declaration(name, forms) for name in ordered), *statements]
         body = "\n".join([head, *(f"  {line}" for line in lines), "}"])
-        passed = (name for name in ordered if not self.declared[name].startswith("local"))
+        passed = (name for name in ordered if self.declared[name][0] != "local")
         return PartSpec(body, tuple(passed))
+
+    def _declaration(self, name: str, forms: Forms) -> str:
+        own, (role, dtype) = self.names[name], self.declared[name]
+        shape, order = ", ".join(map(str, forms[own])), self.layouts.get(name)
+        layout = "" if order is None else f" layout ({', '.join(map(str, order))})"
+        return f"{role} {own}: {dtype}[{shape}]{layout}"
 
 
 # --------------------------------------------------------------------------- nodes
