@@ -20,7 +20,18 @@ from morello.learning.evaluation import evaluate as evaluate_splits
 from morello.learning.training import train as train_model
 from morello.ranking.models import model_path
 
-COLUMNS = ("method", "tau", "first", "median", "worst", "five", "error", "worse", "better")
+COLUMNS = (
+    "method",
+    "tau",
+    "first",
+    "median",
+    "worst",
+    "five",
+    "error",
+    "worse",
+    "better",
+    "fusion",
+)
 
 corpus_argument = click.argument(
     "directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path)
@@ -122,7 +133,8 @@ def evaluate(
     model where it is sure (policy), and one run of the measurement (ceiling). "first" is how much
     slower the first choice is than the fastest program, in the mean; "five" the best of the first
     five; "worse" and "better" are the shares of goals whose choice is 2% slower or faster than the
-    cost model's.
+    cost model's; "fusion" is how often it is right about which of two programs is faster that fuse
+    more and less, where that is 5%.
     """
     groups = _groups(directory or default_corpus(), target, every="machine" in splits)
     found = [evaluate_splits(groups, split) for split in splits]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from morello.learning.corpus import Group
 from morello.learning.dataset import Dataset, Goal, dataset, tau
 from morello.learning.refitting import refit, refitted
 from morello.learning.training import GAIN, LearningError, train_on
+from morello.ranking.features import INTERMEDIATES
 from morello.ranking.rank import ranking
 
 FOLDS = 5
@@ -32,6 +34,9 @@ INTERVAL = (0.05, 0.95)
 
 WORSE = 0.02
 """A goal is worse, or better, than with the affine model if the choice is by so much."""
+
+FUSION = 0.05
+"""By how much the logarithms of two times differ that fusing makes a difference to."""
 
 METHODS = ("affine", "refit", "learned", "policy", "ceiling")
 
@@ -44,7 +49,8 @@ class Judged:
     """How one method ranks one goal. ``first`` and ``five``: regrets.
 
     ``error``: by how much its ratios of times are off, of each program to the search's choice, in
-    the mean. ``chosen``: the cycles of what is ranked first.
+    the mean. ``chosen``: the cycles of what is ranked first. ``fusion``: of pairs of programs that
+    fuse more and less, and take different times, how many it has right, and all.
     """
 
     tau: float
@@ -52,6 +58,7 @@ class Judged:
     five: float
     error: float
     chosen: float
+    fusion: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,14 @@ class Evaluation:
             "error": self.mean(method, "error"),
             "worse": self.share(method, 1),
             "better": self.share(method, -1),
+            "fusion": self.fusion(method),
         }
+
+    def fusion(self, method: str) -> float:
+        """Of all pairs that fuse more and less, the share that it has right; 1 of none."""
+        judged = self.judged[method]
+        right, pairs = (sum(one.fusion[place] for one in judged) for place in range(2))
+        return right / pairs if pairs else 1.0
 
 
 def evaluate(groups: Sequence[Group], split: str, gain: float = GAIN) -> Evaluation:
@@ -138,16 +152,30 @@ def _judge(part: Dataset, asked: Sequence[Goal], gain: float) -> Iterator[dict[s
         chosen = ranking(model, described, goal.predicted.tolist()).chosen
         policy = learned.copy()
         policy[chosen] = learned.min() - 1
+        pairs = _fusions(goal, part.columns)
         yield {
-            "affine": _judged(goal, affine),
-            "refit": _judged(goal, fitted),
-            "learned": _judged(goal, learned),
-            "policy": _judged(goal, policy),
-            "ceiling": _judged(goal, np.log(goal.first)),
+            "affine": _judged(goal, affine, pairs),
+            "refit": _judged(goal, fitted, pairs),
+            "learned": _judged(goal, learned, pairs),
+            "policy": _judged(goal, policy, pairs),
+            "ceiling": _judged(goal, np.log(goal.first), pairs),
         }
 
 
-def _judged(goal: Goal, scores: Array) -> Judged:
+def _fusions(goal: Goal, columns: Sequence[str]) -> list[tuple[int, int]]:
+    """Pairs of programs that fuse more and less, and take times that differ by `FUSION`."""
+    if INTERMEDIATES not in columns:
+        return []
+    begun = np.rint(goal.rows[:, columns.index(INTERMEDIATES)] * goal.predicted)
+    return [
+        (one, other)
+        for one, other in combinations(range(len(begun)), 2)
+        if begun[one] != begun[other]
+        and abs(np.log(goal.cycles[one] / goal.cycles[other])) > FUSION
+    ]
+
+
+def _judged(goal: Goal, scores: Array, pairs: Sequence[tuple[int, int]]) -> Judged:
     """``scores``: logarithms of cycles, but for an offset."""
     order = np.argsort(scores, kind="stable")
     times, best = goal.cycles[order], goal.cycles.min()
@@ -158,6 +186,10 @@ def _judged(goal: Goal, scores: Array) -> Judged:
         float(times[:5].min() / best - 1),
         float(np.mean(error)),
         float(times[0]),
+        (
+            sum((scores[a] < scores[b]) == (goal.cycles[a] < goal.cycles[b]) for a, b in pairs),
+            len(pairs),
+        ),
     )
 
 

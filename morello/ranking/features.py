@@ -12,6 +12,7 @@ plan's loops cost there whether or not the target has a coefficient for it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from math import log2
 
@@ -34,6 +35,11 @@ CACHES = tuple(1 << bits for bits in range(14, 26))
 """Bytes of caches for which traffic is counted, 16 KiB to 32 MiB: no target names them all."""
 
 OPERANDS = 4
+
+INTERMEDIATES = "intermediates"
+"""How many buffers are begun for what a graph computes on the way: one each where nothing is fused,
+one for each tile where it is.
+"""
 
 Sums = Mapping[str, float]
 
@@ -91,7 +97,7 @@ class PlanFeatures:
             found["calls"] = 1
             found[f"calls of {'copies' if _copies(node) else 'others'}"] = 1
         else:
-            _add(found, dict(_loops(node.step, 1)), 1)
+            _add(found, _loops(node.step), 1)
             found["tails"] = found.get("tails", 0.0) + _tail_cycles(node)
         return found
 
@@ -221,9 +227,9 @@ def _marks(step: Step) -> Iterator[tuple[str, float]]:
             yield from _marks(full)
 
 
-def _loops(step: Step, runs: float) -> Iterator[tuple[str, float]]:
-    """Loops that are begun, and steps of loops, in one run."""
-    counts: dict[str, float] = {}
+def _loops(step: Step) -> Mapping[str, float]:
+    """Loops and intermediates that are begun, and steps of loops, in one run."""
+    counts: dict[str, float] = defaultdict(float)
 
     def visit(step: Step, runs: float) -> None:
         match step:
@@ -232,21 +238,25 @@ def _loops(step: Step, runs: float) -> Iterator[tuple[str, float]]:
             case Sequence(steps=steps):
                 for inner in steps:
                     visit(inner, runs)
-            case Placed(body=body):
+            case Placed(body=body, shape=shape, tensor=tensor):
+                if shape is not None and tensor.operand.addressable:
+                    counts[INTERMEDIATES] += runs
+                    size = float(np.prod([float(extent) for extent in shape]))
+                    counts["bytes of intermediates"] += runs * size * tensor.operand.dtype.bytes
                 visit(body, runs)
             case Tiled(unrolled=unrolled, parallel=parallel, full=full, tail=tail):
                 count = float(step.count)
                 if parallel or not unrolled:
-                    counts["loops"] = counts.get("loops", 0.0) + runs
-                    counts["steps"] = counts.get("steps", 0.0) + runs * count
+                    counts["loops"] += runs
+                    counts["steps"] += runs * count
                 else:
-                    counts["unrolled"] = counts.get("unrolled", 0.0) + runs * count
+                    counts["unrolled"] += runs * count
                 visit(full, runs * count)
                 if step.remainder:
                     visit(tail, runs)
 
-    visit(step, runs)
-    yield from counts.items()
+    visit(step, 1.0)
+    return counts
 
 
 def _tail_cycles(node: PlanNode) -> float:

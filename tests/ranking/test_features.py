@@ -49,3 +49,33 @@ def test_features_follow_the_plan() -> None:
     assert found["steps"] > 0
     assert 0 <= found["tails"] < 1
     assert 0 < found["share of the run"] <= 1
+
+
+@pytest.mark.parametrize("name", ["dense", "two"])
+def test_intermediates_are_counted(name: str) -> None:
+    """A graph that is computed in tiles begins one for each; of one that is not, it is whole."""
+    kernel = compile_spec(
+        """target x86.scalar
+        spec dense() {
+          input x: f32[60, 50]
+          input w: f32[50, 40]
+          output y: f32[60, 40]
+          y = exp(matmul(x, w))
+        }
+        spec two() {
+          input x: f32[60, 50]
+          input w: f32[50, 40]
+          input v: f32[40, 30]
+          output y: f32[60, 30]
+          y = matmul(relu(matmul(x, w)), v)
+        }""",
+        spec=name,
+        memo=Memo(),
+    )
+    found = features(kernel.plan)
+    begun = found.get("intermediates", 0.0) * kernel.cost
+    kept = found.get("bytes of intermediates", 0.0) * kernel.cost
+    if name == "two":  # every row of the second product reads all of one of the first
+        assert begun >= 1
+        assert kept == pytest.approx(4 * 60 * 40)
+    assert kept in (0.0, pytest.approx(4 * 60 * 40))
