@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -76,6 +76,7 @@ class _Pending:
     goal: ListedGoal
     group: Group
     contenders: dict[str, Contender]
+    threads: int
     runs: list[dict[str, tuple[float, ...]]]
 
 
@@ -96,8 +97,7 @@ def collect(
     Args:
         definitions: Operators, rules, emitters.
         target: What is compiled for; this machine must be able to run it.
-        goals: What is measured. Goals for several threads are left to their own luck: the chain
-            tells the cycles of a wall.
+        goals: What is measured. Of those for several threads the time on the wall counts.
         directory: Where the groups are kept. It exists.
         report: Called before each step.
         programs: How many of each goal, at most.
@@ -202,14 +202,17 @@ class _Collecting:
             program = _described(kernel, described)
             found[program.text] = program
             contenders[program.text] = contender(kernel.function, kernel.random_arguments())
-        return _Pending(goal, replace(group, programs=tuple(found.values())), contenders, [])
+        complete = replace(group, programs=tuple(found.values()))
+        return _Pending(goal, complete, contenders, kernels[0].goal.threads, [])
 
     def measure(self, pending: _Pending) -> None:
         """One run."""
-        with _on_one_core():
+        alone = pending.threads == 1
+        timer = time.process_time_ns if alone else time.perf_counter_ns
+        with _on_one_core() if alone else nullcontext():
             before = self._share()
             turns = self._turns(pending.contenders)
-            runs = cycles_by_turns(pending.contenders, self.clock, repeats=turns)
+            runs = cycles_by_turns(pending.contenders, self.clock, turns, timer)
             share = median([before, self._share()])
         if share < LEAST_SHARE and not self.busy:
             raise _busy(f"it had {share:.0%} of a processor while it measured")
