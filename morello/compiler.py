@@ -204,7 +204,7 @@ def _model(rank: str | None, target: Target, definitions: Definitions) -> Model 
         return None
     from morello.ranking.models import model_for  # noqa: PLC0415
 
-    return model_for(target.name, definitions.learning)
+    return model_for(target, definitions.learning)
 
 
 def _ranked(

@@ -63,6 +63,8 @@ def fit(programs: Sequence[Measured], prior: Mapping[str, float]) -> Fit:
     """
     optimize, _ = require_libraries()
     names = sorted({n for p in programs for n in p.counts if prior[n] > 0})
+    if not names:  # SciPy ends the process
+        return Fit({}, (-1.0,) * len(programs), 0.0)
     cycles = np.array([p.cycles for p in programs])
     scale = np.array([prior[n] for n in names])
     shares = np.array([[p.counts.get(n, 0.0) for n in names] for p in programs])

@@ -22,7 +22,7 @@ from morello.errors import MorelloError
 from morello.ir.numeric import Array
 from morello.learning.corpus import Group
 from morello.learning.dataset import Dataset, Goal, dataset
-from morello.ranking.model import LEAF, LESS, About, Model
+from morello.ranking.model import LEAF, LESS, About, Model, digest_of_costs
 
 ENSEMBLES = 8
 SHARE = 0.8
@@ -98,9 +98,15 @@ def _about(goals: Sequence[Goal], gain: float) -> About:
     if len(named) > 1:
         told = ", ".join(f"{target} on {processor}" for target, processor in sorted(named))
         raise LearningError(f"one model is for one target and processor, not for {told}")
+    costs = {digest_of_costs(goal.group.coefficients) for goal in goals}
+    if len(costs) > 1:
+        raise LearningError(
+            "its programs were drawn with several costs of the target",
+            help="'morello learn check --update' gives all of them those of today",
+        )
     target, processor = named.pop()
-    programs = sum(len(goal.cycles) for goal in goals)
-    return About(target, processor, programs, len(goals), date.today().isoformat(), gain)
+    programs, today = sum(len(goal.cycles) for goal in goals), date.today().isoformat()
+    return About(target, processor, costs.pop(), programs, len(goals), today, gain)
 
 
 class _Trees:

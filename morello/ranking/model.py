@@ -48,12 +48,14 @@ class ModelError(MorelloError):
 class About:
     """What a model is for, and where it is from.
 
-    ``gain``: by how much, for sure, a program must be faster to be chosen instead of the search's.
+    ``costs``: the `digest_of_costs` of the target that it corrects. ``gain``: by how much, for
+    sure, a program must be faster to be chosen instead of the search's.
     ``evaluation``: what it was worth on goals that it had not seen.
     """
 
     target: str
     processor: str
+    costs: str
     programs: int
     goals: int
     date: str
@@ -119,6 +121,11 @@ class Model:
         parts = [json.dumps(asdict(self.about), sort_keys=True), *self.columns]
         text = "\n".join(parts).encode()
         return sha256(text + b"".join(getattr(self, n).tobytes() for n in ARRAYS)).hexdigest()[:16]
+
+
+def digest_of_costs(coefficients: Mapping[str, float]) -> str:
+    """What tells costs from others: those of a target by full name."""
+    return sha256(repr(sorted(coefficients.items())).encode()).hexdigest()[:16]
 
 
 def rows_of(described: Sequence[Mapping[str, float]], columns: Sequence[str]) -> Array:

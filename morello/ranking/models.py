@@ -15,9 +15,10 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from morello.errors import MorelloError
+from morello.ir.target import Target
 from morello.plugins.records import DefinitionFile
 from morello.plugins.resources import MODEL_SUFFIX
-from morello.ranking.model import Model, ModelError, model_of, read_model
+from morello.ranking.model import Model, ModelError, digest_of_costs, model_of, read_model
 from morello.resources import path_in, processor_model
 
 VARIABLE = "MORELLO_MODEL"
@@ -35,30 +36,44 @@ def model_path(target: str) -> Path | None:
     return user_data_path("morello", appauthor=False) / "models" / f"{word}-{target}{MODEL_SUFFIX}"
 
 
-def model_for(target: str, shipped: Sequence[DefinitionFile]) -> Model:
+def model_for(target: Target, shipped: Sequence[DefinitionFile]) -> Model:
     """The model that ranks for a target here: the user's own, or a plugin's.
 
     Args:
-        target: Its name.
+        target: The target, with its costs.
         shipped: What plugins bring: `Definitions.learning`.
 
     Raises:
         MorelloError: There is none, or it cannot be used.
     """
-    path = model_path(target)
+    path = model_path(target.name)
     if path is None:
         raise MorelloError(f"models are switched off: {VARIABLE} is '{OFF}'")
     if path.exists():
         model = read_model(path)
-        if model.about.target != target:
-            raise ModelError(f"'{path}' is a model for '{model.about.target}', not for '{target}'")
+        own = model.about.target
+        if own != target.name:
+            raise ModelError(f"'{path}' is a model for '{own}', not for '{target.name}'")
+        if not _corrects(model, target):
+            raise ModelError(
+                f"'{path}' was trained for other costs of '{own}' than it has now",
+                help="'morello learn check --update', then 'morello learn train': nothing is "
+                "measured again",
+            )
         return model
     for file in shipped:
         if file.name.endswith(MODEL_SUFFIX):
             model = model_of(file.resource.read_bytes(), file.name)
-            if (model.about.target, model.about.processor) == (target, processor_model()):
+            named = (model.about.target, model.about.processor)
+            if named == (target.name, processor_model()) and _corrects(model, target):
                 return model
     raise MorelloError(
-        f"there is no model for '{target}' on this processor",
+        f"there is no model for '{target.name}' on this processor",
         help="'morello learn collect' measures programs, 'morello learn train' makes one of them",
     )
+
+
+def _corrects(model: Model, target: Target) -> bool:
+    """Whether the target's costs are those that the model was trained to correct."""
+    values = {name: c.value for name, c in target.every_coefficient.items()}
+    return model.about.costs == digest_of_costs(values)

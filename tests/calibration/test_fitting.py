@@ -72,3 +72,8 @@ def test_without_the_library_there_is_advice(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(MorelloError, match="SciPy, which is not installed") as error:
         fit(_programs(3), PRIOR)
     assert "morello[calibrate]" in error.value.help
+
+
+def test_programs_that_use_no_coefficient_fit_none() -> None:
+    found = fit([Measured("one", {}, 10.0), Measured("two", {"free": 3.0}, 20.0)], {"free": 0.0})
+    assert (found.coefficients, found.errors) == ({}, (-1.0, -1.0))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from morello.learning.corpus import write_group
+from morello.definitions import Definitions
+from morello.learning.corpus import Group, write_group
 from morello.ranking.model import read_model
 from tests.cli.conftest import Run
 from tests.learning.groups import group
@@ -28,8 +31,20 @@ sizes = { M = [9, 10, 12] }
 """
 
 
+def made_up(count: int, definitions: Definitions) -> Iterator[Group]:
+    """Groups with the costs that the target has."""
+    coefficients = definitions.targets["x86.scalar"].every_coefficient.items()
+    for number in range(count):
+        costs = {name: c.value for name, c in coefficients}
+        yield replace(group(number, noise=0.01), coefficients=costs)
+
+
 def test_from_goals_to_a_ranked_program(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_spec: Path
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    small_spec: Path,
+    definitions: Definitions,
 ) -> None:
     """What is collected is checked, merged, learned from, and ranks the programs of a compile."""
     goals, corpus, model = (tmp_path / name for name in ("goals.toml", "corpus", "model.npz"))
@@ -43,8 +58,8 @@ def test_from_goals_to_a_ranked_program(
     checked = run("learn", "check", corpus)
     assert (checked.exit_code, checked.stderr) == (0, "")
     assert run("learn", "merge", corpus, "-o", tmp_path / "all", "--json").exit_code == 0
-    for number in range(8):  # of a made-up processor, so that there is enough to learn from
-        write_group(tmp_path / "all", group(number, noise=0.01))
+    for one in made_up(8, definitions):  # of another processor: there is enough to learn from
+        write_group(tmp_path / "all", one)
     trained = run("learn", "train", tmp_path / "all", "-o", model)
     assert (trained.exit_code, trained.stderr) == (0, "")
     assert "96 programs of 8 goals" in trained.stdout
@@ -123,9 +138,13 @@ def test_wrong_uses_are_said(
 
 
 def test_ranking_needs_a_model(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_spec: Path
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    small_spec: Path,
+    definitions: Definitions,
 ) -> None:
-    """None, one that is switched off, one that is damaged, one for another target."""
+    """None, one that is switched off, damaged, for another target, or for other costs."""
     out: Arguments = ["-t", "x86.scalar", "--rank", "learned", "-o", tmp_path / "x"]
     monkeypatch.setenv("MORELLO_MODEL", str(tmp_path / "missing.npz"))
     missing = run("compile", small_spec, *out)
@@ -142,5 +161,9 @@ def test_ranking_needs_a_model(
     assert run("learn", "train", tmp_path, "-o", damaged, "--force").exit_code == 0
     other: Arguments = ["-t", "c.scalar", *out[2:]]
     assert "is a model for 'x86.scalar'" in run("compile", small_spec, *other).stderr
+    for one in made_up(4, definitions):
+        write_group(tmp_path, replace(one, coefficients={"scalar_load": 1.0}))
+    assert run("learn", "train", tmp_path, "-o", damaged, "--force").exit_code == 0
+    assert "was trained for other costs" in run("compile", small_spec, *out).stderr
     several: Arguments = ["-t", "x86.scalar,x86.avx2", *out[2:]]
     assert "--rank is for one target" in run("compile", small_spec, *several).stderr

@@ -70,6 +70,9 @@ def test_a_corpus_that_says_nothing_is_refused(groups: list[Group]) -> None:
     other = replace(groups[1], processor="another")
     with pytest.raises(LearningError, match="one model is for one target and processor"):
         train([groups[0], other])
+    dearer = replace(groups[1], coefficients={"a": 3.0})
+    with pytest.raises(LearningError, match="several costs of the target"):
+        train([groups[0], dearer])
     with pytest.raises(CorpusError, match="features of another version"):
         train([replace(groups[0], schema=SCHEMA + 1), groups[1]])
 

@@ -14,7 +14,7 @@ import pytest
 from morello.ranking.model import LEAF, LESS, About, Model, ModelError, model_of, read_model
 from morello.ranking.rank import ranking
 
-ABOUT = About("t", "p", 10, 2, "2026-01-01", 0.02)
+ABOUT = About("t", "p", "c", 10, 2, "2026-01-01", 0.02)
 
 
 def stump(value: float, column: str = f"{LESS}a") -> Model:
