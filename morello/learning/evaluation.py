@@ -106,7 +106,7 @@ class Evaluation:
         """Of all pairs that fuse more and less, the share that it has right; 1 of none."""
         judged = self.judged[method]
         right, pairs = (sum(one.fusion[place] for one in judged) for place in range(2))
-        return right / pairs if pairs else 1.0
+        return float(right / pairs) if pairs else 1.0
 
 
 def evaluate(groups: Sequence[Group], split: str, gain: float = GAIN) -> Evaluation:
@@ -151,7 +151,7 @@ def _judge(part: Dataset, asked: Sequence[Goal], gain: float) -> Iterator[dict[s
         learned = affine + model.corrections(described).mean(axis=0)
         chosen = ranking(model, described, goal.predicted.tolist()).chosen
         policy = learned.copy()
-        policy[chosen] = learned.min() - 1
+        policy[chosen] = learned.min() - 1e-9
         pairs = _fusions(goal, part.columns)
         yield {
             "affine": _judged(goal, affine, pairs),
