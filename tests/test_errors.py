@@ -14,16 +14,22 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 import morello
+from morello.checking.goal_list import GoalListError
 from morello.definitions import Definitions
 from morello.definitions.plugin_errors import FileError
 from morello.errors import InternalError, MorelloError, UsageError
 from morello.language.diagnostics import DiagnosticsError
+from morello.learning.collect import BusyError
+from morello.learning.corpus import CorpusError
+from morello.learning.recipe import RecipeError
+from morello.learning.training import LearningError
 from morello.memo.codec import DamagedPageError, decode
 from morello.memo.memo import Memo
 from morello.networks.kinds import UnsupportedNodeError
 from morello.networks.network import Node
 from morello.plugins.loading import PluginError
 from morello.plugins.records import Owner
+from morello.ranking.model import ModelError
 from morello.reference.compare import MismatchError
 from morello.search.planning.demand import TooManySpecsError
 from morello.search.planning.families import TooManyFamiliesError
@@ -68,6 +74,12 @@ def _wrong_rule(definitions: Definitions) -> MorelloError:
 MAKE: dict[type[MorelloError], Make] = {
     MorelloError: lambda _: MorelloError("what is wrong", help="what to do"),
     InternalError: lambda _: InternalError("an invariant"),
+    BusyError: lambda _: BusyError("other work"),
+    CorpusError: lambda _: CorpusError("no group"),
+    GoalListError: lambda _: GoalListError("no list"),
+    LearningError: lambda _: LearningError("too little", help="collect more"),
+    ModelError: lambda _: ModelError("no model"),
+    RecipeError: lambda _: RecipeError("no plan"),
     UsageError: lambda _: UsageError("a wrong use", help="another"),
     DiagnosticsError: lambda known: _compile(WRONG, known),
     NoImplementationError: lambda known: _compile(NO_WAY, known),
