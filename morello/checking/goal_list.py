@@ -19,8 +19,8 @@ A file has a table for each spec::
 ``sizes``, a list has the values that it takes, and a text such as ``"16..2048"`` a range. Every
 combination of listed values is a goal; where there are ranges, ``draw`` goals (1 if absent), with
 sizes at random, of which no product exceeds ``most``. Other parameters have their defaults.
-``targets`` names targets. ``held_out = 4`` keeps every fourth goal for judging what is learned from
-others.
+``targets`` names targets. ``held_out = 4`` marks every fourth goal as one to judge by what is
+learned from others.
 
 A file always expands to the same goals.
 """
@@ -93,7 +93,7 @@ def read_goal_list(
     """
     try:
         found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise GoalListError(f"{name} is not TOML: {error}") from error
     tables = found.get(TABLE)
     others = sorted(found.keys() - {TABLE})
@@ -157,9 +157,9 @@ class _Table:
         )
         if not isinstance(sizes, dict):
             raise self._error("'sizes' is no table", "such as sizes = { M = [1, 100] }")
-        if not isinstance(draw, int) or not 1 <= draw <= MOST_GOALS:
+        if type(draw) is not int or not 1 <= draw <= MOST_GOALS:
             raise self._error(f"cannot draw {draw!r} goals", f"draw from 1 to {MOST_GOALS:,}")
-        if most is not None and not isinstance(most, int | float):
+        if most is not None and not (isinstance(most, int | float) and most > 0):
             raise self._error("'most' is no number")
         for name in sizes:
             if name not in parameters:

@@ -24,6 +24,7 @@ from morello.language.load import load_source
 from morello.learning.collect import PROGRAMS, Collected
 from morello.learning.collect import collect as collect_programs
 from morello.learning.corpus import Group, groups_in, write_group
+from morello.learning.dataset import FEWEST
 from morello.learning.merging import Replayed, refreshed, replayed
 from morello.learning.merging import merge as merge_corpora
 from morello.plugins.resources import GOALS_SUFFIX, load_resource
@@ -52,6 +53,12 @@ def corpus_option(described: str) -> Callable[[Command], Command]:
         default=default_corpus,
         help=f"{described}; default: a directory of yours.",
     )
+
+
+def empty(directory: Path) -> MorelloError:
+    """A corpus has no groups."""
+    help = "'morello learn collect' fills it"
+    return MorelloError(f"there is nothing in '{directory}'", help=help)
 
 
 def chosen_target(definitions: Definitions, name: str) -> Target:
@@ -120,8 +127,8 @@ def collect(
     chosen = chosen_target(definitions, target)
     goals = [g for g in _goals(definitions, lists) if not g.targets or chosen.name in g.targets]
     if not goals:
-        raise MorelloError(f"there are no goals for '{chosen.name}'", help="name a list of goals")
-    directory.mkdir(parents=True, exist_ok=True)
+        help = "name a list of goals; those with 'targets' are for these alone"
+        raise MorelloError(f"there are no goals for '{chosen.name}'", help=help)
     kept = refused = measured = 0
     with ProgressBar(lambda: session.err) as progress:
         for found in collect_programs(
@@ -180,7 +187,6 @@ def merge(session: Session, /, corpora: Sequence[Path], directory: Path) -> None
 
     A goal that was measured in both, on the same machine, has the runs of both.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     found = merge_corpora(corpora, directory)
     if session.json:
         session.document({"new": found.new, "longer": found.longer, "left_out": found.left_out})
@@ -208,22 +214,38 @@ def check(session: Session, /, directory: Path | None, update: bool) -> None:
     definitions = definitions_for(session)
     place = directory or default_corpus()
     groups = list(groups_in(place))
+    if not groups:
+        raise empty(place)
     counts: Counter[str] = Counter()
     with ProgressBar(lambda: session.err) as progress:
         for number, group in enumerate(groups):
             progress(Progress(number, len(groups), str(group)))
-            found = list(replayed(definitions, group))
+            try:
+                found = list(replayed(definitions, group))
+            except MorelloError as error:  # of a plugin that is not here
+                session.warn(f"{group} is left as it is: {error}")
+                counts["other"] += len(group.programs)
+                continue
             counts += _counted(session, group, found)
             if update:
                 target = definitions.targets[group.target]
                 coefficients = {n: c.value for n, c in target.every_coefficient.items()}
-                write_group(place, refreshed(group, found, coefficients))
+                _update(session, place, group, refreshed(group, found, coefficients))
     same, total = counts["same"], counts.total()
     if session.json:
         session.document({"goals": len(groups), "programs": total, "same": same})
     session.say(f"{same} of {total} programs of {len(groups)} goals are made again, the same")
     if same < total and not update:
         raise click.exceptions.Exit(1)
+
+
+def _update(session: Session, place: Path, before: Group, now: Group) -> None:
+    """Write a group anew; one of which too little is left is measured again some time."""
+    if len(now.programs) < min(FEWEST, len(before.programs)):
+        (place / before.file).unlink(missing_ok=True)
+        session.warn(f"{before} is removed: 'morello learn collect' measures it again")
+    else:
+        write_group(place, now)
 
 
 def _counted(session: Session, group: Group, found: Sequence[Replayed]) -> Counter[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from morello.cli.learn_corpus import default_corpus
+from morello.cli.learn_corpus import default_corpus, empty
 from morello.cli.options import examples, json_option
 from morello.cli.session import Session
 from morello.cli.tables import show_table
@@ -19,6 +20,10 @@ from morello.learning.evaluation import METHODS, SPLITS, Evaluation
 from morello.learning.evaluation import evaluate as evaluate_splits
 from morello.learning.training import train as train_model
 from morello.ranking.models import model_path
+from morello.resources import processor_model
+
+MACHINE = "machine"
+"""The split by processor, which alone has goals of several."""
 
 COLUMNS = (
     "method",
@@ -67,10 +72,17 @@ def train(
     It is judged first: trained on some goals, it chooses among the programs of the others. What is
     not better than the cost model for sure is not kept.
     """
-    groups = _groups(directory or default_corpus(), target)
+    groups = _groups(session, directory or default_corpus(), target)
     path = output or model_path(groups[0].target)
     if path is None:
         raise UsageError("models are switched off", help="name a file with -o")
+    if output is None and groups[0].processor != processor_model():
+        raise UsageError(
+            f"the corpus was measured on another processor: {groups[0].processor}",
+            help="name a file with -o",
+        )
+    if not path.name or path.is_dir():
+        raise UsageError(f"'{path}' is a directory", help="name a file in it")
     found = evaluate_splits(groups, "goal")
     low, high = found.gained("policy")
     if low <= 0 and not force:
@@ -85,10 +97,10 @@ def train(
     _write(path, model.bytes)
     if session.json:
         session.document({"path": str(path), "model": model.digest, "evaluation": policy})
-    session.say(
-        f"{model.about.programs} programs of {model.about.goals} goals: what it chooses is faster "
-        f"by {low:.1%} to {high:.1%} of the fastest program's time"
-    )
+    worth = f"faster by {low:.1%} to {high:.1%} of the fastest program's time"
+    worth = worth if low > 0 else f"not {worth} for sure"
+    known = f"{model.about.programs} programs of {model.about.goals} goals"
+    session.say(f"{known}: what it chooses is {worth}")
     session.say(f"wrote {path}")
 
 
@@ -104,7 +116,8 @@ def _write(path: Path, contents: bytes) -> None:
             f"cannot write '{path}': {reason}", help="name another with -o"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # most often it is in its place by now
+            temporary.unlink()
 
 
 @click.command(
@@ -136,13 +149,17 @@ def evaluate(
     cost model's; "fusion" is how often it is right about which of two programs is faster that fuse
     more and less, where that is 5%.
     """
-    groups = _groups(directory or default_corpus(), target, every="machine" in splits)
-    found = [evaluate_splits(groups, split) for split in splits]
+    place = directory or default_corpus()
+    alone = _groups(session, place, target) if {*splits} - {MACHINE} else []
+    every = _groups(session, place, target, every=True) if MACHINE in splits else []
+    found = [evaluate_splits(every if s == MACHINE else alone, s) for s in splits]
     if session.json:
         session.document({"splits": [_document(one) for one in found]})
         return
     for one in found:
-        session.say(f"by {one.split}: {len(one.goals)} goals")
+        group = one.goals[0].group
+        where = "" if one.split == MACHINE else f" on {group.processor}"
+        session.say(f"by {one.split}: {len(one.goals)} goals, {group.target}{where}")
         show_table(session, "methods", COLUMNS, [_row(one, method) for method in METHODS])
 
 
@@ -165,13 +182,13 @@ def _document(found: Evaluation) -> dict[str, object]:
     return {"split": found.split, "goals": len(found.goals), "methods": methods}
 
 
-def _groups(directory: Path, target: str | None, *, every: bool = False) -> list[Group]:
-    """The groups of one target and the processor that most are of."""
-    groups = list(groups_in(directory))
+def _groups(
+    session: Session, directory: Path, target: str | None, *, every: bool = False
+) -> list[Group]:
+    """The groups of one target, each once: of this processor, or else that which most are of."""
+    groups = list({group.key: group for group in groups_in(directory)}.values())
     if not groups:
-        raise MorelloError(
-            f"there is nothing in '{directory}'", help="'morello learn collect' fills it"
-        )
+        raise empty(directory)
     known = Counter(group.target for group in groups)
     chosen = target or known.most_common(1)[0][0]
     if chosen not in known:
@@ -180,5 +197,11 @@ def _groups(directory: Path, target: str | None, *, every: bool = False) -> list
     groups = [group for group in groups if group.target == chosen]
     if every:
         return groups
-    processor = Counter(group.processor for group in groups).most_common(1)[0][0]
-    return [group for group in groups if group.processor == processor]
+    processors = Counter(group.processor for group in groups)
+    own = processor_model() or ""
+    processor = own if own in processors else processors.most_common(1)[0][0]
+    kept = [group for group in groups if group.processor == processor]
+    if len(kept) < len(groups):
+        others = len(groups) - len(kept)
+        session.warn(f"{others} goals that another processor measured are left out")
+    return kept

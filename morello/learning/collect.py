@@ -98,7 +98,7 @@ def collect(
         definitions: Operators, rules, emitters.
         target: What is compiled for; this machine must be able to run it.
         goals: What is measured. Of those for several threads the time on the wall counts.
-        directory: Where the groups are kept. It exists.
+        directory: Where the groups are kept.
         report: Called before each step.
         programs: How many of each goal, at most.
         seconds: After so many no other goal is begun.
@@ -115,9 +115,14 @@ def collect(
     if not busy and os.getloadavg()[0] > available_cores() / 2:
         raise _busy(f"other work keeps {os.getloadavg()[0]:.1f} processors busy")
     collecting = _Collecting(definitions, target, directory, programs, busy, verify, chain())
-    asked = [(goal, collecting.group(goal, str(compiler))) for goal in goals]
+    directory.mkdir(parents=True, exist_ok=True)
+    groups = {
+        group.key: (goal, group)
+        for goal in goals
+        for group in [collecting.group(goal, str(compiler))]
+    }
     # Whenever it ends, there are goals of all kinds.
-    asked.sort(key=lambda pair: pair[1].key)
+    asked = [groups[key] for key in sorted(groups)]
     pending: _Pending | None = None
     started = time.monotonic()
     for place, (goal, group) in enumerate(asked):
@@ -127,12 +132,10 @@ def collect(
             continue
 
         def tell(phase: str, place: int = place, goal: ListedGoal = goal) -> None:
-            report(Progress(place, len(goals), f"{goal}: {phase}"))
+            report(Progress(place, len(asked), f"{goal}: {phase}"))
 
         try:
             built = collecting.build(goal, group, tell)
-        except BusyError:
-            raise
         except MorelloError as error:
             yield Collected(goal, refused=error)
             continue
@@ -195,13 +198,14 @@ class _Collecting:
         described = PlanFeatures()
         found = {}
         contenders = {}
+        arrays = kernels[0].random_arguments()
         for kernel in kernels:
             if self.verify:
                 tell("verifying")
                 kernel.verify()
             program = _described(kernel, described)
             found[program.text] = program
-            contenders[program.text] = contender(kernel.function, kernel.random_arguments())
+            contenders[program.text] = contender(kernel.function, arrays)
         complete = replace(group, programs=tuple(found.values()))
         return _Pending(goal, complete, contenders, kernels[0].goal.threads, [])
 

@@ -11,7 +11,7 @@ of a group
 ``spec``         the text; ``name``: which spec of it; ``defines``: sizes by parameter
 ``target``       its name; ``coefficients``: their values, by full name
 ``processor``    where it was measured; ``compiler``, ``flags``: what built it
-``held_out``     whether it is for judging only
+``held_out``     whether its list marks it as one to judge by
 ``schema``       of the features: `morello.ranking.features.SCHEMA`
 ===============  ===================================================================================
 
@@ -32,13 +32,13 @@ import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from morello.calibration.measuring import quick
 from morello.errors import MorelloError
@@ -47,6 +47,19 @@ from morello.report.plan import Plan
 
 FORMAT = 1
 SUFFIX = ".group.gz"
+
+UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    zlib.error,
+)
+"""What reading another file ends with, whatever is in it."""
 
 LARGEST = 64 << 20
 """Bytes of a group's text: more is no group."""
@@ -161,34 +174,35 @@ def read_group(path: Path) -> Group:
         first, *others = map(json.loads, text.decode().splitlines())
         if first.pop("format") != FORMAT:
             raise ValueError("it is of another format")
-        group = Group(**first, programs=tuple(_Fields(line).program for line in others))
-        return _checked(replace(group, flags=tuple(group.flags)))
-    except (OSError, EOFError, ValueError, TypeError, AttributeError, KeyError) as error:
+        programs = tuple(_program(**line) for line in others)
+        return _checked(Group(**{**first, "flags": tuple(first["flags"])}, programs=programs))
+    except UNREADABLE as error:
         raise CorpusError(f"'{path}' is no group of a corpus: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
+def _program(runs: Any, **others: Any) -> MeasuredProgram:
     """A line of a file."""
-
-    line: dict[str, Any]
-
-    @property
-    def program(self) -> MeasuredProgram:
-        runs = tuple(tuple(map(float, run)) for run in self.line.pop("runs"))
-        return MeasuredProgram(**self.line, runs=runs)
+    return MeasuredProgram(**others, runs=tuple(tuple(map(float, run)) for run in runs))
 
 
 def _checked(group: Group) -> Group:
-    """Refuse what no machine measures."""
+    """Refuse what no machine measures, and names that are none: the file's is made of one."""
+    texts = (group.spec, group.target, group.processor, group.compiler, *group.flags)
+    numbers = [*group.coefficients.values()]
+    sizes = [group.schema, *group.defines.values()]
+    if not all(isinstance(text, str) for text in texts) or not group.name.isidentifier():
+        raise ValueError("its fields are of other types")
+    if not all(type(size) is int for size in sizes) or not isinstance(group.held_out, bool):
+        raise ValueError("its fields are of other types")
     for program in group.programs:
-        numbers = [program.predicted, *(turn for run in program.runs for turn in run)]
-        if not all(number > 0 and np.isfinite(number) for number in numbers):
-            raise ValueError("a program takes no time")
         if not program.runs or not all(program.runs):
             raise ValueError("a program was not measured")
-        if not all(
-            isinstance(v, int | float) and np.isfinite(v) for v in program.features.values()
-        ):
-            raise ValueError("a feature is no number")
+        turns = [program.predicted, *(turn for run in program.runs for turn in run)]
+        if not all(turn > 0 for turn in turns):
+            raise ValueError("a program takes no time")
+        numbers += [*turns, *program.features.values()]
+        if not isinstance(program.text, str):
+            raise ValueError("its fields are of other types")
+    if not all(isinstance(number, int | float) and isfinite(number) for number in numbers):
+        raise ValueError("a number is none")
     return group

@@ -16,7 +16,14 @@ from morello.ir.programs.emitted import EmitOptions
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
-from morello.learning.corpus import Group, MeasuredProgram, groups_in, kept_features, write_group
+from morello.learning.corpus import (
+    Group,
+    MeasuredProgram,
+    groups_in,
+    kept_features,
+    read_group,
+    write_group,
+)
 from morello.learning.recipe import Made, plans_of
 from morello.ranking.features import SCHEMA, PlanFeatures
 from morello.report.plan import Plan
@@ -36,22 +43,25 @@ class Merged:
 
 
 def merge(sources: Sequence[Path], directory: Path) -> Merged:
-    """Add the groups of some corpora to one.
+    """Add the groups of some corpora to one, in a directory that is made if it is not there.
 
     Raises:
         CorpusError: A file is no group.
     """
+    groups = [group for source in sources for group in groups_in(source)]
+    directory.mkdir(parents=True, exist_ok=True)
     found = Merged()
-    for group in (group for source in sources for group in groups_in(source)):
+    for group in groups:
         path = directory / group.file
         if not path.exists():
             write_group(directory, group)
             found = replace(found, new=found.new + 1)
             continue
-        united = _united(next(g for g in groups_in(directory) if g.file == group.file), group)
+        known = read_group(path)
+        united = _united(known, group)
         if united is None:
             found = replace(found, left_out=found.left_out + 1)
-        else:
+        elif united != known:
             write_group(directory, united)
             found = replace(found, longer=found.longer + 1)
     return found

@@ -61,11 +61,16 @@ def train(groups: Sequence[Group], gain: float = GAIN) -> Model:
         LearningError: They are too few, or of several targets or processors.
         MorelloError: LightGBM or SciPy is not installed.
     """
-    return train_on(dataset(groups), gain)
+    data = dataset(groups)
+    named = {(goal.group.target, goal.group.processor) for goal in data.goals}
+    if len(named) > 1:
+        told = ", ".join(f"{target} on {processor}" for target, processor in sorted(named))
+        raise LearningError(f"one model is for one target and processor, not for {told}")
+    return train_on(data, gain)
 
 
 def train_on(data: Dataset, gain: float = GAIN) -> Model:
-    """The same from arrays."""
+    """The same from arrays; for the target and the processor of the first goal."""
     about = _about(data.goals, gain)
     trees = _Trees()
     lightgbm = require_library()
@@ -94,17 +99,13 @@ def _about(goals: Sequence[Goal], gain: float) -> About:
         raise LearningError(
             f"cannot learn from {len(goals)} goals", help="'morello learn collect' measures more"
         )
-    named = {(goal.group.target, goal.group.processor) for goal in goals}
-    if len(named) > 1:
-        told = ", ".join(f"{target} on {processor}" for target, processor in sorted(named))
-        raise LearningError(f"one model is for one target and processor, not for {told}")
     costs = {digest_of_costs(goal.group.coefficients) for goal in goals}
     if len(costs) > 1:
         raise LearningError(
             "its programs were drawn with several costs of the target",
             help="'morello learn check --update' gives all of them those of today",
         )
-    target, processor = named.pop()
+    target, processor = goals[0].group.target, goals[0].group.processor
     programs, today = sum(len(goal.cycles) for goal in goals), date.today().isoformat()
     return About(target, processor, costs.pop(), programs, len(goals), today, gain)
 
@@ -113,7 +114,8 @@ class _Trees:
     """Trees in one table of nodes, as `Model` has them."""
 
     def __init__(self) -> None:
-        self._nodes: list[tuple[int, float, int, int, float]] = []
+        # The first node is a tree that says nothing: ensembles may have ended early.
+        self._nodes: list[tuple[int, float, int, int, float]] = [(LEAF, 0.0, 0, 0, 0.0)]
         self._roots: list[list[int]] = []
 
     def add(self, trees: Sequence[Any]) -> None:
@@ -132,6 +134,7 @@ class _Trees:
         """All of them, with the columns that are asked for, and no others."""
         feature, threshold, left, right, value = zip(*self._nodes, strict=True)
         asked = sorted({f for f in feature if f != LEAF})
+        longest = max(map(len, self._roots))
         places = {column: place for place, column in enumerate(asked)} | {LEAF: LEAF}
         return Model(
             about,
@@ -141,7 +144,7 @@ class _Trees:
             np.array(left, np.int32),
             np.array(right, np.int32),
             np.array(value, np.float32),
-            np.array(self._roots, np.int32),
+            np.array([row + [0] * (longest - len(row)) for row in self._roots], np.int32),
         )
 
 

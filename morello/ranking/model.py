@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -27,6 +28,20 @@ from morello.ir.numeric import Array
 from morello.ranking.features import SCHEMA
 
 FORMAT = 1
+
+UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading another file ends with, whatever is in it."""
 
 LARGEST = 16 << 20
 """Bytes of a model's file: more is no model."""
@@ -159,7 +174,7 @@ def model_of(contents: bytes, name: str) -> Model:
     """
     try:
         return _model(contents)
-    except (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         help = "'morello learn train' makes one of a corpus"
         raise ModelError(f"'{name}' is no model that can be used: {error}", help=help) from error
 
@@ -183,7 +198,12 @@ def _model(contents: bytes) -> Model:
 
 
 def _check(model: Model) -> None:
-    """Refuse trees that have no end, or ask what is not there."""
+    """Refuse trees that have no end, or ask what is not there; and gains that are none."""
+    about = model.about
+    if not all(isinstance(text, str) for text in (about.target, about.processor, about.costs)):
+        raise ValueError("it does not say what it is for")
+    if not 0 <= about.gain < 1:
+        raise ValueError(f"nothing gains {about.gain}")
     nodes = len(model.feature)
     if any(len(getattr(model, name)) != nodes for name in ARRAYS[:-1]) or model.roots.ndim != 2:
         raise ValueError("its arrays do not fit")

@@ -49,11 +49,17 @@ def model_for(target: Target, shipped: Sequence[DefinitionFile]) -> Model:
     path = model_path(target.name)
     if path is None:
         raise MorelloError(f"models are switched off: {VARIABLE} is '{OFF}'")
-    if path.exists():
+    named = path_in(VARIABLE) is not None
+    if named or path.exists():
         model = read_model(path)
         own = model.about.target
         if own != target.name:
             raise ModelError(f"'{path}' is a model for '{own}', not for '{target.name}'")
+        if not named and model.about.processor != processor_model():
+            raise ModelError(
+                f"'{path}' was trained on another processor: {model.about.processor}",
+                help=f"measure this one, or name the file in {VARIABLE} to use it all the same",
+            )
         if not _corrects(model, target):
             raise ModelError(
                 f"'{path}' was trained for other costs of '{own}' than it has now",
@@ -64,8 +70,9 @@ def model_for(target: Target, shipped: Sequence[DefinitionFile]) -> Model:
     for file in shipped:
         if file.name.endswith(MODEL_SUFFIX):
             model = model_of(file.resource.read_bytes(), file.name)
-            named = (model.about.target, model.about.processor)
-            if named == (target.name, processor_model()) and _corrects(model, target):
+            trained_for = (model.about.target, model.about.processor)
+            here = (target.name, processor_model())
+            if trained_for == here and _corrects(model, target):
                 return model
     raise MorelloError(
         f"there is no model for '{target.name}' on this processor",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from morello.definitions import Definitions
-from morello.learning.corpus import Group, write_group
+from morello.learning.corpus import Group, read_group, write_group
 from morello.ranking.model import read_model
 from tests.cli.conftest import Run
 from tests.learning.groups import group
@@ -60,6 +60,11 @@ def test_from_goals_to_a_ranked_program(
     assert run("learn", "merge", corpus, "-o", tmp_path / "all", "--json").exit_code == 0
     for one in made_up(8, definitions):  # of another processor: there is enough to learn from
         write_group(tmp_path / "all", one)
+    small = run("learn", "train", tmp_path / "all", "-o", model)
+    assert "8 goals that another processor measured are left out" in small.stderr
+    assert not model.exists()
+    for path in corpus.iterdir():
+        (tmp_path / "all" / path.name).unlink()
     trained = run("learn", "train", tmp_path / "all", "-o", model)
     assert (trained.exit_code, trained.stderr) == (0, "")
     assert "96 programs of 8 goals" in trained.stdout
@@ -94,7 +99,7 @@ def test_an_evaluation_is_shown(run: Run, tmp_path: Path) -> None:
         write_group(tmp_path, group(number, noise=0.01))
     shown = run("learn", "evaluate", tmp_path)
     assert (shown.exit_code, shown.stderr) == (0, "")
-    assert "by goal: 8 goals" in shown.stdout
+    assert "by goal: 8 goals, x86.scalar on a processor" in shown.stdout
     assert "ceiling" in shown.stdout
     options = ["--split", "held-out", "--split", "size", "--json"]
     splits = json.loads(run("learn", "evaluate", tmp_path, *options).stdout)["splits"]
@@ -111,8 +116,35 @@ def test_a_model_that_is_not_better_is_not_kept(run: Run, tmp_path: Path) -> Non
     assert refused.exit_code == 1
     assert "not better than the cost model for sure" in refused.stderr
     assert not model.exists()
-    assert run("learn", "train", tmp_path, "-o", model, "--force").exit_code == 0
+    elsewhere = run("learn", "train", tmp_path, "--force")
+    assert "was measured on another processor: a processor" in elsewhere.stderr
+    assert "is a directory" in run("learn", "train", tmp_path, "-o", tmp_path).stderr
+    forced = run("learn", "train", tmp_path, "-o", model, "--force")
+    assert forced.exit_code == 0
+    assert "for sure" in forced.stdout
     assert model.exists()
+
+
+def test_what_is_left_of_a_corpus_is_collected_again(
+    run: Run, tmp_path: Path, definitions: Definitions
+) -> None:
+    """A goal whose programs are others today is removed; one for a plugin that is gone stays."""
+    goals, corpus = tmp_path / "goals.toml", tmp_path / "corpus"
+    goals.write_text(LIST.replace("9, 10, 12", "9"))
+    options: Arguments = ["--programs", "4", "--busy", "-t", "x86.scalar", "-o", corpus]
+    assert run("learn", "collect", goals, *options).exit_code == 0
+    (path,) = corpus.iterdir()
+    kept = read_group(path)
+    programs = tuple(replace(program, text="other") for program in kept.programs)
+    write_group(corpus, replace(kept, programs=programs))
+    away = write_group(corpus, replace(group(1), target="no.such"))
+    assert run("learn", "check", corpus).exit_code == 1
+    updated = run("learn", "check", corpus, "--update")
+    assert updated.exit_code == 0
+    assert "is removed" in updated.stderr
+    assert "there is no target 'no.such'" in updated.stderr
+    assert [*corpus.iterdir()] == [away]
+    assert "1 goals are new" in run("learn", "collect", goals, *options).stdout
 
 
 @pytest.mark.parametrize(
@@ -123,6 +155,7 @@ def test_a_model_that_is_not_better_is_not_kept(run: Run, tmp_path: Path) -> Non
         (["learn", "collect", "no.toml"], "there is no file 'no.toml'"),
         (["learn", "collect", "-t", "x87"], "there is no target 'x87'"),
         (["learn", "check", "nowhere"], "there is no corpus 'nowhere'"),
+        (["learn", "check", "."], "there is nothing in '.'"),
         (["learn", "merge", "nowhere", "-o", "all"], "there is no corpus 'nowhere'"),
         (["learn", "collect", "--minutes", "-1"], "-1"),
     ],
@@ -149,7 +182,11 @@ def test_ranking_needs_a_model(
     monkeypatch.setenv("MORELLO_MODEL", str(tmp_path / "missing.npz"))
     missing = run("compile", small_spec, *out)
     assert missing.exit_code == 1
-    assert "there is no model for 'x86.scalar' on this processor" in missing.stderr
+    assert f"cannot read '{tmp_path / 'missing.npz'}'" in missing.stderr
+    monkeypatch.delenv("MORELLO_MODEL")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    none = run("compile", small_spec, *out)
+    assert "there is no model for 'x86.scalar' on this processor" in none.stderr
     monkeypatch.setenv("MORELLO_MODEL", "off")
     assert "models are switched off" in run("compile", small_spec, *out).stderr
     damaged = tmp_path / "damaged.npz"

@@ -40,6 +40,13 @@ def changed(path: Path, change: Any) -> None:
         lambda lines: lines[0].update(format=99),
         lambda lines: lines[0].pop("spec"),
         lambda lines: lines[0].update(more=1),
+        lambda lines: lines[0].update(name="../elsewhere"),
+        lambda lines: lines[0].update(spec=5),
+        lambda lines: lines[0].update(target=["x86.scalar"]),
+        lambda lines: lines[0].update(defines=[1]),
+        lambda lines: lines[0].update(coefficients=[1.0]),
+        lambda lines: lines[0].update(flags=[1]),
+        lambda lines: lines[1].update(runs=[[10**400]]),
         lambda lines: lines[1].update(predicted=-1.0),
         lambda lines: lines[1].update(runs=[]),
         lambda lines: lines[1].update(runs=[[]]),
@@ -61,7 +68,9 @@ def test_what_is_no_group_is_refused(change: Any, tmp_path: Path) -> None:
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / f"x{SUFFIX}"
     good = write_group(tmp_path, group(1)).read_bytes()
-    for contents in (b"", b"{}", good[:50], gzip.compress(b"\xff")):
+    flipped = good[:60] + bytes(255 - byte for byte in good[60:100]) + good[100:]
+    nested = gzip.compress(b"[" * 100_000)
+    for contents in (b"", b"{}", good[:50], gzip.compress(b"\xff"), flipped, nested):
         path.write_bytes(contents)
         with pytest.raises(CorpusError, match="is no group of a corpus"):
             read_group(path)
@@ -88,5 +97,5 @@ def test_merging_unites_runs_once(tmp_path: Path) -> None:
     found = {g.key: g for g in groups_in(all_)}
     assert [len(p.runs) for p in found[first.key].programs] == [3] * 12
     assert len(found[others.key].programs) == 12
-    assert merge([one], all_) == Merged(longer=2)
+    assert merge([one, one], all_) == Merged()
     assert {g.key: g for g in groups_in(all_)} == found

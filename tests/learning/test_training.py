@@ -110,6 +110,34 @@ def test_shuffled_times_teach_nothing(groups: list[Group]) -> None:
     assert low <= 0
 
 
+def test_ensembles_may_end_early() -> None:
+    """Where a goal has most of the programs, some have nothing to split."""
+    from tests.learning.groups import group  # noqa: PLC0415
+
+    groups = [group(0, programs=20), *(group(number, programs=3) for number in range(1, 6))]
+    model = train(groups)
+    assert model.roots.ndim == 2
+    assert np.isfinite(model.corrections([p.features for p in groups[0].programs])).all()
+
+
+def test_a_goal_is_never_on_both_sides(groups: list[Group]) -> None:
+    """Also where two compilers measured it."""
+    twice = dataset([*groups, *(replace(g, compiler="another") for g in groups)])
+    judged: list[int] = []
+    for known, others in SPLITS["goal"](twice):
+        sides = [{str(twice.goals[place].group) for place in side} for side in (known, others)]
+        assert not sides[0] & sides[1]
+        judged += others
+    assert sorted(judged) == list(range(32))
+
+
+def test_machines_are_judged_one_by_one(groups: list[Group]) -> None:
+    machines = [replace(g, processor=f"processor {n % 3}") for n, g in enumerate(groups)]
+    found = evaluate(machines, "machine")
+    assert len(found.goals) == 16
+    assert found.row("policy")["first"] < 0.03
+
+
 def test_a_split_without_two_parts_is_refused(groups: list[Group]) -> None:
     with pytest.raises(LearningError, match="no two parts to split by machine"):
         evaluate(groups, "machine")

@@ -97,7 +97,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     good = stump(1).bytes
     file = io.BytesIO()
     np.savez(file, about=np.array(json.dumps({"format": 99})))
-    for contents in (b"", b"PK", good[:100], good[:-30], file.getvalue()):
+    flipped = good[:300] + bytes(255 - byte for byte in good[300:340]) + good[340:]
+    gains = [replace(stump(1), about=replace(ABOUT, gain=gain)).bytes for gain in (1.5, -5)]
+    for contents in (b"", b"PK", good[:100], good[:-30], file.getvalue(), flipped, *gains):
         with pytest.raises(ModelError, match="no model"):
             model_of(contents, "it")
     with pytest.raises(ModelError, match="cannot read"):
