@@ -14,6 +14,8 @@ from itertools import pairwise
 from math import prod
 from typing import TypeVar
 
+from morello.checking.specs import MAX_SIZE
+
 T = TypeVar("T")
 
 _ACCESS = re.compile(r"(\w+)\[([^\[\]]*)\]")
@@ -38,7 +40,10 @@ def joined(forms: Forms, lines: Sequence[str], fixed: Collection[str]) -> tuple[
     statements = [list(_accesses(line)) for line in lines]
     # Two dimensions of a tensor are joined in all statements, or in none.
     places = {(name, p) for name in forms if name not in fixed for p in range(len(forms[name]) - 1)}
-    while wrong := {place for accesses in statements for place in _apart(accesses, forms, places)}:
+    while wrong := {
+        *(place for accesses in statements for place in _apart(accesses, forms, places)),
+        *_too_large(forms, places),
+    }:
         places -= wrong
     sizes = {name: tuple(map(prod, _grouped(name, own, places))) for name, own in forms.items()}
 
@@ -92,6 +97,18 @@ def _together(
         and forms[name][begin : begin + 2] == sizes
         and (name, begin) in places
     )
+
+
+def _too_large(forms: Forms, places: Set[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Where dimensions meet that would be larger than a spec can have."""
+    for name, sizes in forms.items():
+        joined_size = 1
+        for place, size in enumerate(sizes):
+            together = (name, place - 1) in places
+            joined_size = joined_size * size if together else size
+            if together and joined_size > MAX_SIZE:
+                yield name, place - 1
+                joined_size = size
 
 
 def _grouped(name: str, of: Sequence[T], places: Set[tuple[str, int]]) -> list[list[T]]:

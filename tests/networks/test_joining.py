@@ -87,6 +87,13 @@ from morello.networks.joining import Forms, joined
             ["y[i] = x[0, i]"],
             id="a number",
         ),
+        pytest.param(
+            {"x": (30, 1000, 50_000), "y": (30, 1000, 50_000)},
+            ["y[i, j, k] = x[i, j, k]"],
+            {"x": (30_000, 50_000), "y": (30_000, 50_000)},
+            ["y[i, k] = x[i, k]"],
+            id="more than a dimension can have",
+        ),
         pytest.param({"y": ()}, ["y[] = 1.0"], {"y": ()}, ["y[] = 1.0"], id="a scalar"),
     ],
 )
