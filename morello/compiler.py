@@ -178,7 +178,6 @@ def compile_programs(
     definitions: Definitions,
     memo: Memo,
     progress: Callable[[Progress], None] | None = None,
-    budget: Budget = UNLIMITED,
 ) -> list[Kernel]:
     """So many programs for one spec that differ, the choice of the search first.
 
@@ -188,9 +187,9 @@ def compile_programs(
         MorelloError: As `compile_spec`.
     """
     started = time.perf_counter()
-    goal, chosen = _goal(source, spec, defines, target.name, definitions)
-    solved = _solve(definitions, goal, chosen, memo, budget, progress, tables=True)
-    writer = Writer(goal, chosen, definitions.emitters[chosen.emitter], EmitOptions())
+    goal, _ = _goal(source, spec, defines, target.name, definitions)
+    solved = _solve(definitions, goal, target, memo, UNLIMITED, progress, tables=True)
+    writer = Writer(goal, target, definitions.emitters[target.emitter], EmitOptions())
     found = writer.distinct(solved, writer.choices(solved, pool), count)
     statistics = _statistics(solved, time.perf_counter() - started)
     return [Kernel(goal, *written, statistics) for written in found]

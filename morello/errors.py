@@ -34,3 +34,7 @@ class InternalError(MorelloError):
 
 class UsageError(MorelloError):
     """A command or function was called with arguments that make no sense (exit status 2)."""
+
+
+MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
+"""What reading a document ends with that is another one, nested deeply, or of huge numbers."""

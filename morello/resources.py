@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from platformdirs import user_data_path
+
 from morello.errors import UsageError
+
+OFF = "off"
+"""What a variable of the environment says in the place of a file: none."""
 
 DEFAULT_BYTES = 4 << 30
 """Memory that a search may take where it is not known how much there is."""
@@ -40,26 +46,62 @@ def path_in(variable: str) -> Path | None:
         ) from None
 
 
+def own_file(variable: str, *place: str) -> Path | None:
+    """A file of the user's own, whether it exists or not; none if there is to be none.
+
+    Args:
+        variable: Of the environment: names another file, or is ``off``.
+        place: Its directories and its name, in the user's directory of data.
+
+    Raises:
+        UsageError: As `path_in`.
+    """
+    if os.environ.get(variable) == OFF:
+        return None
+    return path_in(variable) or user_data_path("morello", appauthor=False).joinpath(*place)
+
+
+def file_word(text: str) -> str:
+    """A text as a part of a file's name."""
+    return re.sub(r"\W+", "-", text).strip("-").lower()
+
+
+def write_whole(path: Path, contents: bytes) -> None:
+    """Write a file, in directories that are made: it is whole, or as it was.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}-{os.getpid()}-{threading.get_ident()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(contents)
+        os.replace(temporary, path)
+    finally:
+        with suppress(OSError):  # most often it is in its place by now
+            temporary.unlink()
+
+
 def processor(root: Path = Path("/")) -> str | None:
     """The processor's name, or on ARM the numbers of its maker and model, if the system tells."""
-    lines = _text(root / "proc/cpuinfo").splitlines()
-    pairs = (line.partition(":") for line in lines)
-    told = {name.strip(): value.strip() for name, _, value in reversed(list(pairs))}
+    told = _first_processor(root)
     numbers = [f"{name} {told[name]}" for name in ("CPU implementer", "CPU part") if name in told]
     return told.get("model name") or ", ".join(numbers) or None
 
 
-def processor_model(root: Path = Path("/")) -> str | None:
-    """The processor's design, which processors of many names have, if the system tells."""
-    text = _text(root / "proc/cpuinfo")
+def processor_model(root: Path = Path("/")) -> str:
+    """The processor's design, which processors of many names have, or that the system is silent."""
+    told = _first_processor(root)
     names = ("vendor_id", "cpu family", "model", "CPU implementer", "CPU part")
-    found = [re.search(rf"^{name}\s*:(.*)$", text, re.MULTILINE) for name in names]
-    told = [
-        name.removeprefix("cpu ") + " " + f[1].strip()
-        for name, f in zip(names, found, strict=True)
-        if f
-    ]
-    return ", ".join(told).removeprefix("vendor_id ") or None
+    found = [f"{name.removeprefix('cpu ')} {told[name]}" for name in names if name in told]
+    return ", ".join(found).removeprefix("vendor_id ") or "unknown"
+
+
+def _first_processor(root: Path) -> dict[str, str]:
+    """What the system says of the first of its processors."""
+    lines = _text(root / "proc/cpuinfo").splitlines()
+    pairs = (line.partition(":") for line in lines)
+    return {name.strip(): value.strip() for name, _, value in reversed(list(pairs))}
 
 
 def features(root: Path = Path("/")) -> frozenset[str]:

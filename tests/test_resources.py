@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from morello.resources import DEFAULT_BYTES, MEMORY_SHARE, available_cores, memory_budget, processor
+from morello.resources import (
+    DEFAULT_BYTES,
+    MEMORY_SHARE,
+    available_cores,
+    memory_budget,
+    processor,
+    processor_model,
+    write_whole,
+)
 
 GIB = 1 << 30
 
@@ -17,6 +25,24 @@ def _write(root: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return root
+
+
+def test_the_design_of_the_processor_is_told(tmp_path: Path) -> None:
+    """Numbers of the first one; or that nothing is known."""
+    assert processor_model(tmp_path) == "unknown"
+    text = "vendor_id : Maker\ncpu family\t: 25\nmodel\t: 1\nmodel name : Some CPU\n\nmodel : 2\n"
+    found = processor_model(_write(tmp_path, {"proc/cpuinfo": text}))
+    assert found == "Maker, family 25, model 1"
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file"
+    write_whole(path, b"one")
+    write_whole(path, b"two")
+    assert (path.read_bytes(), [*path.parent.iterdir()]) == (b"two", [path])
+    with pytest.raises(OSError):
+        write_whole(path / "below", b"three")
+    assert [*path.parent.iterdir()] == [path]
 
 
 def test_the_processor_has_a_name_where_the_system_tells_it(tmp_path: Path) -> None:

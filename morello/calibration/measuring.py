@@ -12,13 +12,11 @@ from __future__ import annotations
 import ctypes
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from morello.compiler import Kernel
-from morello.runtime.timing import Clock, Contender, contender, time_alternately
+from morello.runtime.timing import Clock, Contender, contender, low, time_alternately
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler
 
@@ -39,8 +37,6 @@ CYCLES_A_LINK = 6
 """Three shifts and three exclusive ors, each waiting for the one before; counting runs beside."""
 
 REPEATS = 15
-
-QUANTILE = 0.1
 
 
 def chain() -> Contender:
@@ -65,7 +61,7 @@ def cycles_of(kernel: Kernel, clock: Contender) -> float:
     program = contender(kernel.function, kernel.random_arguments())
     # What a process used of the processors counts every thread, and those that wait.
     timer = time.process_time_ns if kernel.goal.threads == 1 else time.perf_counter_ns
-    return quick(cycles_by_turns({"it": program}, clock, timer=timer)["it"])
+    return low(cycles_by_turns({"it": program}, clock, timer=timer)["it"])
 
 
 def cycles_by_turns(
@@ -90,8 +86,3 @@ def cycles_by_turns(
         name: tuple(own / cycle for own in timings[str(place)].runs)
         for place, name in enumerate(names)
     }
-
-
-def quick(turns: Sequence[float]) -> float:
-    """What a tenth of the turns stay below."""
-    return float(np.quantile(turns, QUANTILE))

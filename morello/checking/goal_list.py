@@ -44,7 +44,6 @@ from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 
-SUFFIX = ".toml"
 TABLE = "goal"
 KEYS = ("spec", "file", "sizes", "draw", "most", "targets", "held_out")
 
@@ -127,7 +126,7 @@ class _Table:
         if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
             raise self._error("'targets' is no list of names")
         if type(held_out) is not int or held_out < 0:
-            raise self._error("'held_out' is no whole number", "4 keeps every fourth goal")
+            raise self._error("'held_out' is no whole number", "4 marks every fourth goal")
         source = self._source()
         tree = parse_spec(source)
         number = 0

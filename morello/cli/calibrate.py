@@ -10,12 +10,11 @@ import click
 
 from morello.calibration.calibrate import PROGRAMS, Calibration
 from morello.calibration.calibrate import calibrate as fit_to_machine
-from morello.cli.options import examples, json_option, local_options
+from morello.cli.options import examples, json_option, local_options, measured_target_option
 from morello.cli.progress import ProgressBar
-from morello.cli.request import definitions_for, read_source
+from morello.cli.request import chosen_target, definitions_for, read_source
 from morello.cli.session import Session
-from morello.cli.tables import require_known, show_table
-from morello.compiler import NATIVE, native_target
+from morello.cli.tables import show_table
 from morello.definitions import calibration_specs
 from morello.definitions.profile import Profile, profile_path, read_profile, write_profile
 from morello.errors import UsageError
@@ -29,9 +28,7 @@ COLUMNS = ("coefficient", "before", "fitted", "meaning")
 @click.command(
     epilog=examples("morello calibrate", "morello calibrate -t NAME --programs 60 -o mine.json")
 )
-@click.option(
-    "-t", "--target", default=NATIVE, metavar="NAME", help="Target; default: this machine's best."
-)
+@measured_target_option
 @click.option("--programs", default=PROGRAMS, show_default=True, help="How many to measure.")
 @click.option("--seed", default=0, show_default=True, help="Of the programs that are drawn.")
 @click.option(
@@ -65,9 +62,7 @@ def calibrate(
         raise UsageError("profiles are switched off", help="name a file with -o")
     old = read_profile(path)
     definitions = definitions_for(session, fitted=False)
-    if target != NATIVE:
-        require_known("target", target, definitions.targets)
-    chosen = native_target(definitions) if target == NATIVE else definitions.targets[target]
+    chosen = chosen_target(definitions, target)
     specs = [read_source(file) for file in files] or calibration_specs(definitions)
     with ProgressBar(lambda: session.err) as progress:
         found = fit_to_machine(definitions, chosen, specs, progress, programs=programs, seed=seed)

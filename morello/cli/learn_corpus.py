@@ -11,15 +11,12 @@ import click
 from platformdirs import user_data_path
 
 from morello.checking.goal_list import ListedGoal, read_goal_list
-from morello.cli.options import examples, json_option, local_options
+from morello.cli.options import examples, json_option, local_options, measured_target_option
 from morello.cli.progress import ProgressBar
-from morello.cli.request import definitions_for
+from morello.cli.request import chosen_target, definitions_for
 from morello.cli.session import Session
-from morello.cli.tables import require_known
-from morello.compiler import NATIVE, native_target
 from morello.definitions import Definitions
 from morello.errors import MorelloError
-from morello.ir.target import Target
 from morello.language.load import load_source
 from morello.learning.collect import PROGRAMS, Collected
 from morello.learning.collect import collect as collect_programs
@@ -31,10 +28,6 @@ from morello.plugins.resources import GOALS_SUFFIX, load_resource
 from morello.search.search import Progress
 
 Command = TypeVar("Command", bound=Callable[..., object])
-
-target_option = click.option(
-    "-t", "--target", default=NATIVE, metavar="NAME", help="Target; default: this machine's best."
-)
 
 
 def default_corpus() -> Path:
@@ -61,18 +54,6 @@ def empty(directory: Path) -> MorelloError:
     return MorelloError(f"there is nothing in '{directory}'", help=help)
 
 
-def chosen_target(definitions: Definitions, name: str) -> Target:
-    """A target by name, or this machine's best.
-
-    Raises:
-        MorelloError: There is none of the name.
-    """
-    if name == NATIVE:
-        return native_target(definitions)
-    require_known("target", name, definitions.targets)
-    return definitions.targets[name]
-
-
 @click.command(
     epilog=examples(
         "morello learn collect --minutes 60",
@@ -80,7 +61,7 @@ def chosen_target(definitions: Definitions, name: str) -> Target:
     )
 )
 @click.argument("lists", metavar="[GOALS.toml]...", nargs=-1)
-@target_option
+@measured_target_option
 @corpus_option("Where the corpus is kept")
 @click.option(
     "--minutes",

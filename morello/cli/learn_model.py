@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from morello.learning.evaluation import METHODS, SPLITS, Evaluation
 from morello.learning.evaluation import evaluate as evaluate_splits
 from morello.learning.training import train as train_model
 from morello.ranking.models import model_path
-from morello.resources import processor_model
+from morello.resources import processor_model, write_whole
 
 MACHINE = "machine"
 """The split by processor, which alone has goals of several."""
@@ -72,7 +71,7 @@ def train(
     It is judged first: trained on some goals, it chooses among the programs of the others. What is
     not better than the cost model for sure is not kept.
     """
-    groups = _groups(session, directory or default_corpus(), target)
+    groups = _of_a_processor(session, _groups(directory or default_corpus(), target))
     path = output or model_path(groups[0].target)
     if path is None:
         raise UsageError("models are switched off", help="name a file with -o")
@@ -105,19 +104,13 @@ def train(
 
 
 def _write(path: Path, contents: bytes) -> None:
-    temporary = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(contents)
-        temporary.replace(path)
+        write_whole(path, contents)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise MorelloError(
             f"cannot write '{path}': {reason}", help="name another with -o"
         ) from error
-    finally:
-        with suppress(OSError):  # most often it is in its place by now
-            temporary.unlink()
 
 
 @click.command(
@@ -149,9 +142,8 @@ def evaluate(
     cost model's; "fusion" is how often it is right about which of two programs is faster that fuse
     more and less, where that is 5%.
     """
-    place = directory or default_corpus()
-    alone = _groups(session, place, target) if {*splits} - {MACHINE} else []
-    every = _groups(session, place, target, every=True) if MACHINE in splits else []
+    every = _groups(directory or default_corpus(), target)
+    alone = _of_a_processor(session, every) if {*splits} - {MACHINE} else []
     found = [evaluate_splits(every if s == MACHINE else alone, s) for s in splits]
     if session.json:
         session.document({"splits": [_document(one) for one in found]})
@@ -182,10 +174,8 @@ def _document(found: Evaluation) -> dict[str, object]:
     return {"split": found.split, "goals": len(found.goals), "methods": methods}
 
 
-def _groups(
-    session: Session, directory: Path, target: str | None, *, every: bool = False
-) -> list[Group]:
-    """The groups of one target, each once: of this processor, or else that which most are of."""
+def _groups(directory: Path, target: str | None) -> list[Group]:
+    """The groups of one target, each once."""
     groups = list({group.key: group for group in groups_in(directory)}.values())
     if not groups:
         raise empty(directory)
@@ -194,11 +184,13 @@ def _groups(
     if chosen not in known:
         told = ", ".join(sorted(known))
         raise MorelloError(f"'{directory}' has no goals for '{chosen}'", help=f"it has: {told}")
-    groups = [group for group in groups if group.target == chosen]
-    if every:
-        return groups
+    return [group for group in groups if group.target == chosen]
+
+
+def _of_a_processor(session: Session, groups: Sequence[Group]) -> list[Group]:
+    """Those of this processor, or else of that which most are of."""
     processors = Counter(group.processor for group in groups)
-    own = processor_model() or ""
+    own = processor_model()
     processor = own if own in processors else processors.most_common(1)[0][0]
     kept = [group for group in groups if group.processor == processor]
     if len(kept) < len(groups):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from morello.cli.session import Session
-from morello.compiler import Budget
+from morello.compiler import NATIVE, Budget
 from morello.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -105,6 +105,11 @@ def targets_option(described: str) -> Callable[[Command], Command]:
         multiple=True,
         help=described,
     )
+
+
+measured_target_option = click.option(
+    "-t", "--target", default=NATIVE, metavar="NAME", help="Target; default: this machine's best."
+)
 
 
 def local_options(command: Command) -> Command:

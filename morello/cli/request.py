@@ -27,6 +27,7 @@ from morello.compiler import (
 from morello.definitions import Definitions, load_definitions
 from morello.definitions.project_files import named_sources, project_sources
 from morello.errors import MorelloError
+from morello.ir.target import Target
 from morello.language.load import load_source, source_from_bytes
 from morello.language.parse import parse_spec
 from morello.language.source import Source
@@ -60,6 +61,18 @@ def read_source(file: str) -> Source:
     if sys.stdin is None:
         raise MorelloError("the standard input is closed", help="name a file instead of -")
     return source_from_bytes(sys.stdin.buffer.read(), "<stdin>")
+
+
+def chosen_target(definitions: Definitions, name: str) -> Target:
+    """A target by name, or this machine's best.
+
+    Raises:
+        MorelloError: There is none of the name.
+    """
+    if name == NATIVE:
+        return native_target(definitions)
+    require_known("target", name, definitions.targets)
+    return definitions.targets[name]
 
 
 def definitions_for(

@@ -8,28 +8,19 @@ does not have keep the values of the target's files.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_data_path
-
-from morello.errors import MorelloError
+from morello.errors import MALFORMED, MorelloError
 from morello.ir.target import Coefficient, Target
-from morello.resources import path_in, processor
+from morello.resources import OFF, file_word, own_file, processor, write_whole
 
 VARIABLE = "MORELLO_PROFILE"
-OFF = "off"
 FORMAT = 1
-
-_NO_PROFILE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
-"""What reading another document ends with: also one that is nested deeply, or of huge numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +65,13 @@ class Profile:
 
 def profile_path() -> Path | None:
     """Where this machine's profile is, whether it exists or not; none if there is to be none."""
-    if os.environ.get(VARIABLE) == OFF:
-        return None
-    named = path_in(VARIABLE)
-    if named is not None:
-        return named
-    return user_data_path("morello", appauthor=False) / "profiles" / f"{_own_word()}.json"
+    return own_file(VARIABLE, "profiles", f"{_own_word()}.json")
 
 
 @cache
 def _own_word() -> str:
     """This processor's name, for a file's. Every compile asks; many cores make a long list."""
-    return re.sub(r"\W+", "-", processor() or "unknown processor").strip("-").lower()
+    return file_word(processor() or "unknown processor")
 
 
 def profile_version() -> tuple[Path | None, int]:
@@ -115,7 +101,7 @@ def read_profile(path: Path | None) -> Profile | None:
 
     try:
         return _profile(json.loads(text))
-    except _NO_PROFILE as error:
+    except MALFORMED as error:
         raise _unusable(path, "it is no profile") from error
 
 
@@ -126,23 +112,16 @@ def write_profile(path: Path, profile: Profile) -> None:
         MorelloError: It cannot be written.
     """
     import json  # noqa: PLC0415
-    import secrets  # noqa: PLC0415
 
     targets = {name: asdict(fit) for name, fit in sorted(profile.targets.items())}
     document = {"format": FORMAT, "processor": profile.processor, "targets": targets}
-    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
-        os.replace(temporary, path)
+        write_whole(path, f"{json.dumps(document, indent=2)}\n".encode())
     except OSError as error:
         raise MorelloError(
             f"cannot write the profile '{path}': {(error.strerror or str(error)).lower()}",
             help=f"name another file with -o, and in {VARIABLE} for those who are to use it",
         ) from error
-    finally:
-        with suppress(OSError):  # most often it is in its place by now
-            temporary.unlink()
 
 
 def _profile(document: Any) -> Profile:

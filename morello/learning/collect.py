@@ -116,13 +116,9 @@ def collect(
         raise _busy(f"other work keeps {os.getloadavg()[0]:.1f} processors busy")
     collecting = _Collecting(definitions, target, directory, programs, busy, verify, chain())
     directory.mkdir(parents=True, exist_ok=True)
-    groups = {
-        group.key: (goal, group)
-        for goal in goals
-        for group in [collecting.group(goal, str(compiler))]
-    }
-    # Whenever it ends, there are goals of all kinds.
-    asked = [groups[key] for key in sorted(groups)]
+    named = [(goal, collecting.group(goal, str(compiler))) for goal in goals]
+    # Each goal once, in the order of hashes: whenever it ends, there are some of all kinds.
+    asked = [pair for _, pair in sorted({pair[1].key: pair for pair in named}.items())]
     pending: _Pending | None = None
     started = time.monotonic()
     for place, (goal, group) in enumerate(asked):
@@ -172,7 +168,7 @@ class _Collecting:
             goal.defines,
             self.target.name,
             coefficients,
-            processor_model() or "unknown",
+            processor_model(),
             compiler,
             (*STANDARD_FLAGS, *self.target.flags),
             goal.held_out,

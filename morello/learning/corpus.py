@@ -30,8 +30,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -40,26 +38,16 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from morello.calibration.measuring import quick
-from morello.errors import MorelloError
+from morello.errors import MALFORMED, MorelloError
 from morello.ranking.features import PlanFeatures
 from morello.report.plan import Plan
+from morello.resources import write_whole
+from morello.runtime.timing import low
 
 FORMAT = 1
 SUFFIX = ".group.gz"
 
-UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    KeyError,
-    OverflowError,
-    RecursionError,
-    zlib.error,
-)
-"""What reading another file ends with, whatever is in it."""
+UNREADABLE = (*MALFORMED, OSError, EOFError, zlib.error)
 
 LARGEST = 64 << 20
 """Bytes of a group's text: more is no group."""
@@ -83,11 +71,11 @@ class MeasuredProgram:
     @property
     def cycles(self) -> float:
         """What a call takes: a low quantile of all turns."""
-        return quick([turn for run in self.runs for turn in run])
+        return low([turn for run in self.runs for turn in run])
 
     def cycles_in(self, run: int) -> float:
         """The same of one run."""
-        return quick(self.runs[run])
+        return low(self.runs[run])
 
 
 @dataclass(frozen=True)
@@ -146,13 +134,7 @@ def write_group(directory: Path, group: Group) -> Path:
     lines = [{"format": FORMAT, **_fields_of(group)}, *map(asdict, group.programs)]
     text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
     path = directory / group.file
-    handle, name = tempfile.mkstemp(prefix=".new-", dir=directory)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(gzip.compress(text.encode(), mtime=0))
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    write_whole(path, gzip.compress(text.encode(), mtime=0))
     return path
 
 

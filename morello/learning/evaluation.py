@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -148,10 +149,10 @@ def _judge(part: Dataset, asked: Sequence[Goal], gain: float) -> Iterator[dict[s
         described = [dict(zip(part.columns, row, strict=True)) for row in goal.rows.tolist()]
         affine = np.log(goal.predicted)
         fitted = affine + refitted(goal.rows, ratios)
-        learned = affine + model.corrections(described).mean(axis=0)
-        chosen = ranking(model, described, goal.predicted.tolist()).chosen
+        found = ranking(model, described, goal.predicted.tolist())
+        learned = np.log(found.ratios)
         policy = learned.copy()
-        policy[chosen] = learned.min() - 1e-9
+        policy[found.chosen] = learned.min() - 1e-9
         pairs = _fusions(goal, part.columns)
         yield {
             "affine": _judged(goal, affine, pairs),
@@ -218,22 +219,17 @@ def _held_out(data: Dataset) -> Iterator[Fold]:
     yield _fold(data, [place for place, goal in enumerate(data.goals) if goal.group.held_out])
 
 
-def _by_operator(data: Dataset) -> Iterator[Fold]:
-    """All goals of one spec at once: nothing was learned about it."""
-    for name in sorted({goal.group.name for goal in data.goals}):
-        yield _fold(data, [p for p, goal in enumerate(data.goals) if goal.group.name == name])
+def _by_field(field: str, data: Dataset) -> Iterator[Fold]:
+    """All goals at once that have one value of a group's field: nothing was learned about it."""
+    values = [getattr(goal.group, field) for goal in data.goals]
+    for value in sorted(set(values)):
+        yield _fold(data, [place for place, own in enumerate(values) if own == value])
 
 
 def _by_size(data: Dataset) -> Iterator[Fold]:
     """The large half, from the small one."""
     order = sorted(range(len(data.goals)), key=lambda place: data.goals[place].predicted.min())
     yield _fold(data, order[len(order) // 2 :])
-
-
-def _by_machine(data: Dataset) -> Iterator[Fold]:
-    """All goals of one processor, from the others."""
-    for name in sorted({goal.group.processor for goal in data.goals}):
-        yield _fold(data, [p for p, goal in enumerate(data.goals) if goal.group.processor == name])
 
 
 def _fold(data: Dataset, asked: Sequence[int]) -> Fold:
@@ -244,7 +240,7 @@ def _fold(data: Dataset, asked: Sequence[int]) -> Fold:
 SPLITS: Mapping[str, Callable[[Dataset], Iterator[Fold]]] = {
     "held-out": _held_out,
     "goal": _by_goal,
-    "operator": _by_operator,
+    "operator": partial(_by_field, "name"),
     "size": _by_size,
-    "machine": _by_machine,
+    "machine": partial(_by_field, "processor"),
 }

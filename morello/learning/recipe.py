@@ -12,20 +12,14 @@ from typing import Any
 
 from morello.errors import MorelloError
 from morello.ir.spec import Family, Spec
-from morello.rewriting.alternatives import Alternative, KernelAlternative
+from morello.rewriting.alternatives import Alternative
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives
 from morello.search.planning.coarsening import Coarsening
-from morello.search.results.reconstruct import (
-    PlanNode,
-    concrete_step,
-    leaf_spec,
-    leaves,
-    own_cycles,
-)
+from morello.search.results.reconstruct import PlanNode, plan_node
 from morello.search.results.solution import Counts
 from morello.search.solving.one_spec import DoesNotApplyError, application
-from morello.search.tables.options import Option
+from morello.search.tables.options import Option, named_option
 
 Recipe = Mapping[str, Any]
 """``options``: names with parameters; ``nodes``: the place of an option, then those of nodes."""
@@ -77,7 +71,6 @@ class _Making:
         self._context = context
         self._options = recipe["options"]
         self._nodes = recipe["nodes"]
-        self._tiles = {str(size): size for size in context.target.sizes}
         self._done: dict[tuple[int, Spec], PlanNode] = {}
 
     def plan(self, place: int, spec: Spec) -> PlanNode:
@@ -95,33 +88,21 @@ class _Making:
             application(self._context, spec, option)
         except DoesNotApplyError as error:
             raise RecipeError(str(error)) from error
-        target = self._context.target
-        own = own_cycles(target, spec, option)
-        if isinstance(option.alternative, KernelAlternative):
-            return PlanNode(spec, option, None, (), (), own, own)
-        step = concrete_step(self._context, spec, option.alternative, option.tile)
-        pairs = leaves(step)
-        children = tuple(
-            self.plan(child, leaf_spec(leaf)) for child, (leaf, _) in zip(below, pairs, strict=True)
+        node = plan_node(
+            self._context, spec, option, lambda number, part: self.plan(below[number], part)
         )
-        counts = tuple(count for _, count in pairs)
-        cycles = own + sum(n * c.cycles for n, c in zip(counts, children, strict=True))
-        return PlanNode(spec, option, step, children, counts, own, cycles)
+        if len(node.children) != len(below):
+            raise RecipeError("this is no recipe: a node has too many others")
+        return node
 
     def _option(self, spec: Spec, name: str, *parameters: Sequence[str]) -> Option:
         wanted = tuple((key, value) for key, value in parameters)
-        family = self._context.searched(spec.family)
-        for alternative in alternatives(self._context, family):
-            tile = None
-            if alternative.axis is not None:
-                tile = self._tiles.get(dict(wanted).get(alternative.axis, ""))
-                if tile is None:
-                    continue
-            option = Option(alternative, tile)
-            if (option.name, option.parameters) == (name, wanted):
-                return option
-        shown = ", ".join(f"{key} = {value}" for key, value in wanted)
-        raise RecipeError(f"there is no '{name}({shown})' for {spec}")
+        known = alternatives(self._context, self._context.searched(spec.family))
+        option = named_option(self._context.target, known, name, wanted)
+        if option is None:
+            shown = ", ".join(f"{key} = {value}" for key, value in wanted)
+            raise RecipeError(f"there is no '{name}({shown})' for {spec}")
+        return option
 
 
 @dataclass(frozen=True, slots=True)

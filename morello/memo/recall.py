@@ -21,7 +21,7 @@ from morello.search.planning.coarsening import Coarsening
 from morello.search.planning.families import discover
 from morello.search.results.solution import Counts, Solution
 from morello.search.solving.one_spec import Application, DoesNotApplyError, application
-from morello.search.tables.options import Option
+from morello.search.tables.options import Option, named_option
 
 
 class Recalled:
@@ -54,7 +54,6 @@ class Recalled:
         self._strict = strict
         self._applied: dict[Spec, Application | None] = {}
         self._context = context
-        self._tiles = {str(size): size for size in context.target.sizes}
         self._pages = pages
         self._solve = solve
         self._solution: Solution | None = None
@@ -173,19 +172,11 @@ class Recalled:
         self, family: Family, name: str, parameters: tuple[tuple[str, str], ...]
     ) -> Option | None:
         """What a recorded choice names, of the family's alternatives."""
-        texts = dict(parameters)
         family = self.context.searched(family)
         if family not in self._every:
             live = self._live.get(family)  # without those that lead nowhere, which nobody chose
             self._every[family] = live or tuple(alternatives(self.context, family))
-        for alternative in self._every[family]:
-            tile = texts.get(alternative.axis, "") if alternative.axis is not None else None
-            if tile is not None and tile not in self._tiles:
-                continue
-            option = Option(alternative, None if tile is None else self._tiles[tile])
-            if (option.name, option.parameters) == (name, parameters):
-                return option
-        return None
+        return named_option(self.context.target, self._every[family], name, parameters)
 
     def _page(self, spec: Spec) -> Page | None:
         known = self._found.setdefault(spec.variant, [])

@@ -13,7 +13,7 @@ plan's loops cost there whether or not the target has a coefficient for it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import log2
 
 import numpy as np
@@ -23,7 +23,7 @@ from morello.ir.spec import Spec
 from morello.ir.target import Target
 from morello.report.plan import Plan, shares_of
 from morello.rewriting.alternatives import KernelAlternative
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, on_the_way
 from morello.search.results.plan_length import written_kernels
 from morello.search.results.plan_signature import is_straight
 from morello.search.results.reconstruct import PlanNode, leaves
@@ -44,11 +44,6 @@ one for each tile where it is.
 Sums = Mapping[str, float]
 
 
-def features(plan: Plan) -> dict[str, float]:
-    """The features of a plan, by name; what is not there is 0."""
-    return PlanFeatures().of(plan)
-
-
 class PlanFeatures:
     """Features of plans that share parts, such as those of a pool: each part is looked at once."""
 
@@ -60,7 +55,7 @@ class PlanFeatures:
         self._seen: list[PlanNode] = []
 
     def of(self, plan: Plan) -> dict[str, float]:
-        """The features of one plan."""
+        """The features of one plan, by name; what is not there is 0."""
         total: dict[str, float] = {}
         for tree in plan.trees:
             _add(total, self._summed(tree.target, tree.root), 1)
@@ -122,11 +117,9 @@ class PlanFeatures:
         node, runs = root, 1
         levels = [0.0] * len(target.bounded)
         while node.step is not None and not self._is_straight(node):
-            for kind, number in _marks(node.step):
-                if kind == "loop":
-                    trips.append(number)
-                else:
-                    found["buffers"] += 1
+            own_trips, buffers = _trips_and_buffers(node.step)
+            trips += own_trips
+            found["buffers"] += buffers
             cycles = [n * c.cycles for n, c in zip(node.counts, node.children, strict=True)]
             place = cycles.index(max(cycles))
             runs *= max(node.counts[place], 1)
@@ -209,22 +202,18 @@ def _copies(node: PlanNode) -> bool:
     return len(operands) == 2 and operands[0] == operands[1]
 
 
-def _marks(step: Step) -> Iterator[tuple[str, float]]:
-    """Loops with their trips, and buffers in memory, on the way to full tiles."""
-    match step:
-        case Leaf():
-            return
-        case Sequence(steps=steps):
-            for inner in steps:
-                yield from _marks(inner)
-        case Placed(copied=copied, tensor=tensor, body=body):
-            if copied and tensor.operand.level.addressable:
-                yield "buffer", 1
-            yield from _marks(body)
-        case Tiled(unrolled=unrolled, parallel=parallel, full=full):
-            if parallel or not unrolled:
-                yield "loop", float(step.count)
-            yield from _marks(full)
+def _trips_and_buffers(step: Step) -> tuple[list[float], int]:
+    """Trips of the loops on the way to full tiles, the outermost first; buffers in memory there."""
+    trips: list[float] = []
+    buffers = 0
+    for one in on_the_way(step):
+        match one:
+            case Placed(copied=True, tensor=tensor) if tensor.operand.level.addressable:
+                buffers += 1
+            case Tiled(unrolled=unrolled, parallel=parallel, count=count):
+                if parallel or not unrolled:
+                    trips.append(float(count))
+    return trips, buffers
 
 
 def _loops(step: Step) -> Mapping[str, float]:

@@ -23,25 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from morello.errors import MorelloError
+from morello.errors import MALFORMED, MorelloError
 from morello.ir.numeric import Array
 from morello.ranking.features import SCHEMA
 
 FORMAT = 1
 
-UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    KeyError,
-    OverflowError,
-    RecursionError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What reading another file ends with, whatever is in it."""
+UNREADABLE = (*MALFORMED, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
 LARGEST = 16 << 20
 """Bytes of a model's file: more is no model."""

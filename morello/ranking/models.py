@@ -7,33 +7,22 @@ one that was trained on processors of this model.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
-
-from platformdirs import user_data_path
 
 from morello.errors import MorelloError
 from morello.ir.target import Target
 from morello.plugins.records import DefinitionFile
 from morello.plugins.resources import MODEL_SUFFIX
 from morello.ranking.model import Model, ModelError, digest_of_costs, model_of, read_model
-from morello.resources import path_in, processor_model
+from morello.resources import OFF, file_word, own_file, path_in, processor_model
 
 VARIABLE = "MORELLO_MODEL"
-OFF = "off"
 
 
 def model_path(target: str) -> Path | None:
     """Where this machine's model for a target is, whether it exists or not; none if off."""
-    if os.environ.get(VARIABLE) == OFF:
-        return None
-    named = path_in(VARIABLE)
-    if named is not None:
-        return named
-    word = re.sub(r"\W+", "-", processor_model() or "unknown processor").strip("-").lower()
-    return user_data_path("morello", appauthor=False) / "models" / f"{word}-{target}{MODEL_SUFFIX}"
+    return own_file(VARIABLE, "models", f"{file_word(processor_model())}-{target}{MODEL_SUFFIX}")
 
 
 def model_for(target: Target, shipped: Sequence[DefinitionFile]) -> Model:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any
 
 import numpy as np
 
-from morello.ir.numeric import Array
 from morello.ranking.features import PlanFeatures
 from morello.ranking.model import Model
 from morello.report.documents import Document
@@ -87,15 +85,10 @@ def ranking(
 ) -> Ranking:
     """The same of plans whose features and predicted cycles are known."""
     scores = np.log(np.asarray(predicted)) + model.corrections(described)
-    mean, deviation = compared(scores)
-    bounds = mean + DEVIATIONS * deviation
+    compared = scores - scores[:, :1]
+    mean = compared.mean(axis=0)
+    bounds = mean + DEVIATIONS * compared.std(axis=0)
     best = int(np.argmin(bounds))
     chosen = best if bounds[best] < log(1 - model.about.gain) else 0
     ratios, below = (tuple(map(exp, values.tolist())) for values in (mean, bounds))
     return Ranking(ratios, below, chosen, model.digest)
-
-
-def compared(scores: Array) -> tuple[Any, Any]:
-    """Of scores by ensemble and plan: how plans compare with the first, mean and deviation."""
-    differences = scores - scores[:, :1]
-    return differences.mean(axis=0), differences.std(axis=0)

@@ -154,6 +154,23 @@ class Sequence:
 
 Step = Leaf | Tiled | Placed | Sequence
 
+
+def on_the_way(step: Step) -> Iterator[Tiled | Placed]:
+    """Loops and placements around the sub-Specs of full tiles, the outermost first."""
+    match step:
+        case Leaf():
+            return
+        case Sequence(steps=steps):
+            for inner in steps:
+                yield from on_the_way(inner)
+        case Placed(body=body):
+            yield step
+            yield from on_the_way(body)
+        case Tiled(full=full):
+            yield step
+            yield from on_the_way(full)
+
+
 SHARE_OF_A_CALL = 2.0**-20
 """What a call pays of that which is computed once before all calls: there are about a million.
 

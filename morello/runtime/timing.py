@@ -51,9 +51,7 @@ class Timing:
     @property
     def low(self) -> float:
         """What a tenth of the batches stay below: little else was going on then."""
-        if len(self.runs) < 2:
-            return self.runs[0]
-        return statistics.quantiles(self.runs, n=10, method="inclusive")[0]
+        return low(self.runs)
 
     @property
     def quartiles(self) -> tuple[float, float]:
@@ -62,6 +60,13 @@ class Timing:
             return self.runs[0], self.runs[0]
         lower, _, upper = statistics.quantiles(self.runs, n=4, method="inclusive")
         return lower, upper
+
+
+def low(runs: Sequence[float]) -> float:
+    """What a tenth of some times stay below; of a single one, itself."""
+    if len(runs) < 2:
+        return runs[0]
+    return statistics.quantiles(runs, n=10, method="inclusive")[0]
 
 
 def repeated(call: Callable[[], object]) -> Contender:

@@ -6,7 +6,7 @@ import pytest
 
 from morello.compiler import compile_spec
 from morello.memo.memo import Memo
-from morello.ranking.features import PlanFeatures, features
+from morello.ranking.features import PlanFeatures
 
 PRODUCT = """target x86.scalar
 spec product(M = 40, K = 30, N = 20) {
@@ -29,7 +29,7 @@ spec two() {
 def test_shares_of_coefficients_add_up_to_the_cost(text: str) -> None:
     """Also of several computations; nothing depends on what was described before."""
     kernel = compile_spec(text, memo=Memo())
-    found = features(kernel.plan)
+    found = PlanFeatures().of(kernel.plan)
     shares = [v for name, v in found.items() if name.startswith("coefficient:")]
     assert sum(shares) == pytest.approx(1)
     described = PlanFeatures()
@@ -39,7 +39,7 @@ def test_shares_of_coefficients_add_up_to_the_cost(text: str) -> None:
 def test_features_follow_the_plan() -> None:
     """Calls are counted, traffic is at least all operands once, rows have their distance."""
     kernel = compile_spec(PRODUCT, memo=Memo())
-    found, cycles = features(kernel.plan), kernel.cost
+    found, cycles = PlanFeatures().of(kernel.plan), kernel.cost
     calls = sum(v for name, v in found.items() if name.startswith("calls:"))
     assert calls == pytest.approx(found["calls"])
     everything = 4 * (40 * 30 + 30 * 20 + 40 * 20)
@@ -72,7 +72,7 @@ def test_intermediates_are_counted(name: str) -> None:
         spec=name,
         memo=Memo(),
     )
-    found = features(kernel.plan)
+    found = PlanFeatures().of(kernel.plan)
     begun = found.get("intermediates", 0.0) * kernel.cost
     kept = found.get("bytes of intermediates", 0.0) * kernel.cost
     if name == "two":  # every row of the second product reads all of one of the first

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import log2
 
 from morello.rewriting.alternatives import KernelAlternative
-from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
+from morello.rewriting.steps import Placed, Step, Tiled, on_the_way
 from morello.search.results.plan_signature import is_straight, main_parts
 from morello.search.results.reconstruct import PlanNode
 
@@ -85,18 +85,10 @@ class _Classes:
 
 def _marks(step: Step) -> Iterator[tuple[str, Hashable]]:
     """Loops and buffers in memory that a rule's result adds, the outermost first."""
-    match step:
-        case Leaf():
-            return
-        case Sequence(steps=steps):
-            for inner in steps:
-                yield from _marks(inner)
-        case Placed(copied=copied, tensor=tensor, body=body):
-            level = tensor.operand.level
-            if copied and level.addressable:
-                yield "buffer", (tensor.key, level.name)
-            yield from _marks(body)
-        case Tiled(dim=dim, unrolled=unrolled, parallel=parallel, full=full):
-            if parallel or not unrolled:
-                yield "loop", (dim, parallel)
-            yield from _marks(full)
+    for one in on_the_way(step):
+        match one:
+            case Placed(copied=True, tensor=tensor) if tensor.operand.level.addressable:
+                yield "buffer", (tensor.key, tensor.operand.level.name)
+            case Tiled(dim=dim, unrolled=unrolled, parallel=parallel):
+                if parallel or not unrolled:
+                    yield "loop", (dim, parallel)

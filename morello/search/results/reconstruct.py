@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,7 +80,6 @@ class Reconstruction:
     def __init__(self, answers: SolvedView) -> None:
         """Plans from what was solved."""
         self._answers = answers
-        self._target = answers.context.target
         self._done: dict[Spec, PlanNode] = {}
 
     def plan(self, spec: Spec) -> PlanNode:
@@ -94,15 +93,22 @@ class Reconstruction:
 
     def beginning_with(self, option: Option, spec: Spec) -> PlanNode:
         """The best plan of a canonical Spec that begins with an option that applies to it."""
-        own = own_cycles(self._target, spec, option)
-        if isinstance(option.alternative, KernelAlternative):
-            return PlanNode(spec, option, None, (), (), own, own)
-        step = concrete_step(self._answers.context, spec, option.alternative, option.tile)
-        pairs = leaves(step)
-        children = tuple(self.plan(leaf_spec(leaf)) for leaf, _ in pairs)
-        counts = tuple(count for _, count in pairs)
-        cycles = own + sum(n * c.cycles for n, c in zip(counts, children, strict=True))
-        return PlanNode(spec, option, step, children, counts, own, cycles)
+        return plan_node(self._answers.context, spec, option, lambda _, below: self.plan(below))
+
+
+def plan_node(
+    context: Context, spec: Spec, option: Option, plan: Callable[[int, Spec], PlanNode]
+) -> PlanNode:
+    """A Spec done by an option that applies to it. ``plan``: that of its n-th sub-Spec."""
+    own = own_cycles(context.target, spec, option)
+    if isinstance(option.alternative, KernelAlternative):
+        return PlanNode(spec, option, None, (), (), own, own)
+    step = concrete_step(context, spec, option.alternative, option.tile)
+    pairs = leaves(step)
+    children = tuple(plan(place, leaf_spec(leaf)) for place, (leaf, _) in enumerate(pairs))
+    counts = tuple(count for _, count in pairs)
+    cycles = own + sum(n * c.cycles for n, c in zip(counts, children, strict=True))
+    return PlanNode(spec, option, step, children, counts, own, cycles)
 
 
 def concrete_step(

@@ -6,8 +6,10 @@ place in an enumeration.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from morello.ir.target import Target
 from morello.rewriting.alternatives import Alternative, KernelAlternative, choice_text
 
 
@@ -42,3 +44,22 @@ class Option:
         Kernels come before rules, then the rule's name, its parameters as text, the smaller tile.
         """
         return (self.alternative.key, self.tile or 0)
+
+
+def named_option(
+    target: Target,
+    alternatives: Iterable[Alternative],
+    name: str,
+    parameters: tuple[tuple[str, str], ...],
+) -> Option | None:
+    """What a choice that was written down names, of some alternatives; if anything."""
+    texts = dict(parameters)
+    tiles = {str(size): size for size in target.sizes}
+    for alternative in alternatives:
+        tile = texts.get(alternative.axis, "") if alternative.axis is not None else None
+        if tile is not None and tile not in tiles:
+            continue
+        option = Option(alternative, None if tile is None else tiles[tile])
+        if (option.name, option.parameters) == (name, parameters):
+            return option
+    return None
