@@ -38,15 +38,14 @@ def test_a_model_is_for_a_target_a_processor_and_costs(
         file = tmp_path / f"{number}.npz"
         file.write_bytes(replace(stump(number), about=own).bytes)
         shipped.append(DefinitionFile(owner, f"some/{number}.npz", file))
-    with pytest.raises(MorelloError, match="there is no model for 'x86.scalar'"):
+    with pytest.raises(MorelloError, match=r"there is no model for 'x86\.scalar'"):
         model_for(target, shipped[:3])
     assert model_for(target, shipped).digest == replace(stump(3), about=about).digest
     path = model_path("x86.scalar")
     assert path is not None
     path.parent.mkdir(parents=True)
-    for file, message in zip(
-        shipped, ("a model for", "another processor", "other costs"), strict=False
-    ):
-        path.write_bytes(file.resource.read_bytes())
+    wrong = ("a model for", "another processor", "other costs")
+    for brought, message in zip(shipped[:3], wrong, strict=True):
+        path.write_bytes(brought.resource.read_bytes())
         with pytest.raises(ModelError, match=message):
             model_for(target, shipped)
