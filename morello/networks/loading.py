@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import math
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -40,7 +42,9 @@ class NetworkArgument:
 class LoadedNetwork:
     """A network of a directory that ``morello import`` has written.
 
-    It may be called from several threads at once: each has an arena of its own.
+    It may be called from several threads at once: each has an arena of its own. Memory of outputs
+    that nobody holds any more is used again, as the arena is: from the system it would come page by
+    page, zeroed, which takes longer than many a network.
 
     Attributes:
         name: The network's name.
@@ -103,7 +107,7 @@ class LoadedNetwork:
             Exception: What a function of the user has raised.
         """
         arrays = self._checked(inputs, named)
-        outputs = [np.empty(each.shape, each.dtype) for each in self.outputs]
+        outputs = self._new_outputs()
         addresses = [address_of(array) for array in (*arrays, *outputs, self._arena())]
         status = self._run(ctypes.addressof(self._model), *addresses)
         raised = self._callbacks.raised() if self._callbacks else None
@@ -135,6 +139,19 @@ class LoadedNetwork:
 
     def _help(self) -> str:
         return ARGUMENTS + ", ".join(map(str, self.inputs))
+
+    def _new_outputs(self) -> list[Any]:
+        """Arrays for the outputs, not initialised, in memory that no other array uses."""
+        kept = self._local.__dict__.setdefault("outputs", [None] * len(self.outputs))
+        arrays = []
+        for position, each in enumerate(self.outputs):
+            memory = kept[position]
+            # Views hold the array that owns the memory: those of this one and of the call to count.
+            if memory is None or sys.getrefcount(memory.base) > 2:
+                size = math.prod(each.shape) * np.dtype(each.dtype).itemsize
+                memory = kept[position] = aligned_bytes(size)
+            arrays.append(memory.view(each.dtype).reshape(each.shape))
+        return arrays
 
     def _arena(self) -> Any:
         """This thread's arena."""

@@ -153,6 +153,24 @@ def test_threads_may_call_it_at_once(network: Imported) -> None:
             assert (results[1] == second).all()
 
 
+def test_memory_of_outputs_is_used_again_once_nobody_holds_it(network: Imported) -> None:
+    loaded = network.network
+    first = loaded(**network.inputs)
+    held = [np.asarray(each)[..., :1] for each in (first if isinstance(first, tuple) else (first,))]
+    seen = [each.copy() for each in held]
+    places = {each.ctypes.data for each in held}
+    del first
+    other = loaded(**{n: np.zeros_like(a) for n, a in network.inputs.items()})
+    others = other if isinstance(other, tuple) else (other,)
+    assert not places & {each.ctypes.data for each in others}, "a view holds it"
+    assert all((a == b).all() for a, b in zip(held, seen, strict=True))
+    places = {each.ctypes.data for each in others}
+    del other, others
+    again = loaded(**network.inputs)
+    again = again if isinstance(again, tuple) else (again,)
+    assert {each.ctypes.data for each in again} == places
+
+
 def test_what_was_written_is_said(network: Imported) -> None:
     document = json.loads(network.result.stdout)
     there = {
