@@ -209,7 +209,6 @@ def tables() -> Mapping[str, list[float]]:
         "2^(i/16)": [float(np.float32(2 ** (i / 16))) for i in range(16)],
         "exp, within ln 2 / 16": rounded(_EXP, -_LN2 / 16, _LN2 / 16, (1, 1), 3),
         "exp, within ln 2 / 32": rounded(_EXP, -_LN2 / 32, _LN2 / 32, (1, 1), 3),
-        "exp, within ln 2 / 2": rounded(_EXP, -_LN2 / 2, _LN2 / 2, (1, 1), 6),
         "log(1 + f)": rounded(_LOG1P, -0.25, 0.5, (0, 1, -0.5), 10),
         "exp(r) - 1": rounded(_EXPM1, -_LN2 / 2, _LN2 / 2, (0, 1), 6),
         "erfc, exp(-r)": [c * 2.0**-ERFC_BIAS for c in exponential],

@@ -71,6 +71,7 @@ def compile_spec(
     annotate: bool = False,
     memo: Memo | None = None,
     budget: str | Budget | None = None,
+    workers: int | None = None,
     measure: int | None = None,
     pool: int | None = None,
     rank: str | None = None,
@@ -95,6 +96,7 @@ def compile_spec(
         budget: How much the search may do, such as ``2e6 specs``, ``10 s`` or ``500 MiB``; past
             it, it is coarser. Where the spec has several outputs, and so several searches, they
             share it in equal parts. By default what memory there is.
+        workers: Threads that search; by default as many as there are cores, where it is worth it.
         measure: How many programs to build, verify and time: the cheapest by prediction that are
             not alike (see `morello.search.results.plan_signature`, and `Writer.distinct` for
             several outputs), or all, where there are fewer. The fastest is returned. None trusts
@@ -122,11 +124,22 @@ def compile_spec(
     """
     started = time.perf_counter()
     _check_kinds(
-        spec, defines, target, definitions, progress, memo, budget, measure, pool, rank, name
+        spec,
+        defines,
+        target,
+        definitions,
+        progress,
+        memo,
+        budget,
+        workers,
+        measure,
+        pool,
+        rank,
+        name,
     )
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
-    goal, chosen = _goal(_source(source), spec, defines or {}, target, definitions)
+    goal, chosen = goal_of(_source(source), spec, defines or {}, target, definitions)
     if name is not None:
         goal = replace(goal, name=name)
     if measure is not None:
@@ -140,7 +153,9 @@ def compile_spec(
     model = _model(rank, chosen, definitions)
     memo = memo if memo is not None else process_memo()
     tables = measure is not None or model is not None
-    solved = _solve(definitions, goal, chosen, memo, allowed, progress, tables=tables)
+    solved = _solve(
+        definitions, goal, chosen, memo, allowed, progress, tables=tables, workers=workers
+    )
     note = "" if model is None else f", ranked by the model {model.digest}"
     emitter = definitions.emitters[chosen.emitter]
     writer = Writer(goal, chosen, emitter, EmitOptions(annotate), note)
@@ -187,12 +202,33 @@ def compile_programs(
         MorelloError: As `compile_spec`.
     """
     started = time.perf_counter()
-    goal, _ = _goal(source, spec, defines, target.name, definitions)
+    goal, _ = goal_of(source, spec, defines, target.name, definitions)
     solved = _solve(definitions, goal, target, memo, UNLIMITED, progress, tables=True)
     writer = Writer(goal, target, definitions.emitters[target.emitter], EmitOptions())
     found = writer.distinct(solved, writer.choices(solved, pool), count)
     statistics = _statistics(solved, time.perf_counter() - started)
     return [Kernel(goal, *written, statistics) for written in found]
+
+
+def solve_spec(
+    goal: Goal,
+    target: Target,
+    *,
+    definitions: Definitions,
+    memo: Memo,
+    budget: Budget = UNLIMITED,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> SearchStatistics:
+    """Only search: what is found is in the memo. Arguments and errors are those of `compile_spec`.
+
+    A memo that fills solves what other goals need, too.
+    """
+    started = time.perf_counter()
+    solved = _solve(
+        definitions, goal, target, memo, budget, progress, tables=False, workers=workers
+    )
+    return _statistics(solved, time.perf_counter() - started)
 
 
 def _model(rank: str | None, target: Target, definitions: Definitions) -> Model | None:
@@ -225,6 +261,7 @@ def _solve(
     progress: Callable[[Progress], None] | None,
     *,
     tables: bool,
+    workers: int | None = None,
 ) -> list[tuple[SolvedView, Spec]]:
     """What the memo knows of each computation, or a search finds; if asked for, all ``tables``."""
     context = context_for(definitions, target)
@@ -236,7 +273,9 @@ def _solve(
     answered: dict[Spec, SolvedView] = {}
     for key, one in zip(searched, wanted, strict=True):
         if key not in answered:
-            solve = partial(solve_goal, context, one, progress=progress, budget=shared)
+            solve = partial(
+                solve_goal, context, one, progress=progress, budget=shared, workers=workers
+            )
             answered[key] = ask(context, one, solve, full=budget == UNLIMITED)
     return [(answered[key], one) for key, one in zip(searched, wanted, strict=True)]
 
@@ -271,8 +310,8 @@ def compile_for(
         definitions: As for `compile_spec`.
         annotate: As for `compile_spec`.
         machine: As for `compile_spec`.
-        options: ``spec``, ``defines``, ``progress``, ``memo``, ``budget`` and ``name``, as for
-            `compile_spec`.
+        options: ``spec``, ``defines``, ``progress``, ``memo``, ``budget``, ``workers`` and
+            ``name``, as for `compile_spec`.
 
     Raises:
         UsageError: As `compile_spec`; or the targets cannot share a file, with the reason.
@@ -319,6 +358,7 @@ def _check_kinds(
     progress: object,
     memo: object,
     budget: object,
+    workers: object,
     measure: object,
     pool: object,
     rank: object,
@@ -333,6 +373,7 @@ def _check_kinds(
         ("progress", progress, Callable, "a function of a morello.Progress"),
         ("memo", memo, Memo, "an open one: morello.Memo.open(path)"),
         ("budget", budget, (str, Budget), "a text such as '10 s'"),
+        ("workers", workers, int, "how many threads"),
         ("measure", measure, int, "how many programs"),
         ("pool", pool, int, "how many plans"),
         ("rank", rank, str, f"'{AFFINE}' or '{LEARNED}'"),
@@ -342,6 +383,8 @@ def _check_kinds(
         if value is not None and not isinstance(value, kinds):
             found = f"{option}={value!r} is of type {type(value).__name__}"
             raise UsageError(found, help=f"expected {expected}")
+    if isinstance(workers, int) and workers < 1:
+        raise UsageError(f"workers={workers} cannot search", help="give a number of threads")
     names = defines if isinstance(defines, Mapping) else ()
     for parameter in names:
         if not isinstance(parameter, str):
@@ -360,7 +403,7 @@ def _silent(_: Progress) -> None:
     """Nobody asked."""
 
 
-def _goal(
+def goal_of(
     source: Source,
     spec: str | None,
     defines: Mapping[str, int],

@@ -78,12 +78,14 @@ ALLOWED: dict[str, set[str]] = {
     "morello.networks": API,  # model files to libraries of kernels
     "morello": {*API, "morello.networks"},  # __init__ exports the Python API
     "morello.calibration": {*API, "morello"},
+    "morello.filling": API,  # memos, ahead of compiles
     "morello.learning": {*API, "morello.calibration"},
     "morello.cli": {
         *API,
         "morello",
         "morello.calibration",
         "morello.editor",
+        "morello.filling",
         "morello.learning",
         "morello.networks",
     },
@@ -100,6 +102,7 @@ EXTRAS = {
     "morello.calibration.fitting": "calibrate",
     "morello.learning.training": "learn",
     "morello.editor.server": "lsp",
+    "morello.filling.cluster": "dask",
     "morello.memo.drawing": "pictures",
     "morello.networks.onnx.file": "onnx",
 }

@@ -75,6 +75,15 @@ def chosen_target(definitions: Definitions, name: str) -> Target:
     return definitions.targets[name]
 
 
+def local_sources(session: Session) -> list[Source]:
+    """Definitions that are no plugin's: files of the project's table, and of options."""
+    return [
+        *project_sources(),
+        *named_sources("rules", session.rules),
+        *named_sources("kernels", session.kernels),
+    ]
+
+
 def definitions_for(
     session: Session, extra_files: Iterable[Source] = (), *, fitted: bool = True
 ) -> Definitions:
@@ -83,12 +92,8 @@ def definitions_for(
     Warns of plugins that are broken, and of old words. For ``fitted``, see
     `morello.definitions.load_definitions`.
     """
-    local = [
-        *project_sources(),
-        *named_sources("rules", session.rules),
-        *named_sources("kernels", session.kernels),
-    ]
-    definitions = load_definitions([*local, *extra_files], fitted=fitted, warn=False)
+    texts = [*local_sources(session), *extra_files]
+    definitions = load_definitions(texts, fitted=fitted, warn=False)
     session.show(definitions.warnings)
     for plugin in definitions.broken:
         session.warn(str(plugin))

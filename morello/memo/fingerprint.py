@@ -23,6 +23,7 @@ since they break ties.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -60,6 +61,23 @@ mean, of how costs are rounded, or of how ties are broken. Whatever is only fast
 
 BYTES = 16
 """Length of a fingerprint: two different ones of 2^40 agree with a chance below 2^-48."""
+
+
+class FingerprintsOf:
+    """Fingerprints of any contexts, those of each kept. It may be used from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: list[tuple[Context, Fingerprints]] = []
+
+    def __call__(self, context: Context) -> Fingerprints:
+        """Those of one context."""
+        with self._lock:
+            known = next((f for c, f in self._known if c.same_definitions(context)), None)
+            if known is None:
+                known = Fingerprints(context)
+                self._known.append((context, known))
+            return known
 
 
 class Fingerprints:

@@ -149,6 +149,12 @@ class Memo:
             found = self._recalled(context, goal, search) if full else None
             return self._searched(context, goal, search) if found is None else found
 
+    def recalls(self, context: Context, goal: Spec) -> bool:
+        """Whether the file has the plan of a goal, so that no search is needed."""
+        if self._pages is None:
+            return False
+        return Recalled(context, self._pages, _never_searched).covers(goal)
+
     def _recalled(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled | None:
         """What answers without a search, as far as can be told."""
         known = self._known(context, goal)
@@ -238,6 +244,10 @@ class Memo:
     def solutions(self) -> int:
         """Number of searches whose tables are kept in memory."""
         return len(self._solutions)
+
+
+def _never_searched() -> Solution:
+    raise AssertionError("to look what is there needs no search")
 
 
 def _check_budget(budget: object) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
 from morello.ir.spec import Spec, Variant
-from morello.memo.fingerprint import Fingerprints
+from morello.memo.fingerprint import FingerprintsOf
 from morello.memo.names import variant_of, variant_text
 from morello.memo.page import ANY, Axes, Choice, Page, page_of
 from morello.memo.records import Record
@@ -24,8 +23,7 @@ class Pages:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._lock = threading.Lock()
-        self._fingerprints: list[tuple[Context, Fingerprints]] = []
+        self._fingerprints = FingerprintsOf()
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
@@ -81,12 +79,7 @@ class Pages:
     def _key(self, context: Context, variant: Variant) -> tuple[bytes, str]:
         """What the pages of the variant that is searched are kept under."""
         variant = context.searched_variant(variant)
-        with self._lock:
-            known = next((f for c, f in self._fingerprints if c.same_definitions(context)), None)
-            if known is None:
-                known = Fingerprints(context)
-                self._fingerprints.append((context, known))
-            return known.of(variant.family), variant_text(variant)
+        return self._fingerprints(context).of(variant.family), variant_text(variant)
 
     def _find(self, context: Context, variant: Variant, axes: Axes) -> Page | None:
         key = self._key(context, variant)

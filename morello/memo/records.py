@@ -16,6 +16,9 @@ from morello.memo.page import Page
 SELECT = "SELECT fingerprint, family, axes, data FROM pages"
 """A row as `record_of` takes it."""
 
+Key = tuple[bytes, str, bytes]
+"""What tells a page from all others: its fingerprint, its family as text, its encoded axes."""
+
 _INSERT = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 

@@ -25,7 +25,7 @@ from morello.memo.codec import DamagedPageError, decode_axes, encode_axes
 from morello.memo.database import Database, Rows, Statement, Warn
 from morello.memo.page import Axes, Page, covers
 from morello.memo.place import default_path, named_path
-from morello.memo.records import SELECT, Record, insertion, record_of
+from morello.memo.records import SELECT, Key, Record, insertion, record_of
 
 BUDGET = 1 << 28
 """Bytes of decoded pages that are kept in memory."""
@@ -33,6 +33,7 @@ BUDGET = 1 << 28
 USE_SECONDS = 3600
 """Uses within this time of the last one noted are not noted: most runs then write nothing."""
 
+_KEYS = "SELECT fingerprint, family, axes FROM pages ORDER BY family, fingerprint, cells"
 _AXES = "SELECT axes, used FROM pages WHERE fingerprint = ? AND family = ? ORDER BY cells, axes"
 _ROW = f"{SELECT} WHERE fingerprint = ? AND family = ? AND axes = ?"
 _DELETE = "DELETE FROM pages WHERE fingerprint = ? AND family = ? AND axes = ?"
@@ -91,8 +92,8 @@ class Store:
         self._decoded: LRUCache[tuple[bytes, str], Page] = LRUCache(
             budget, getsizeof=lambda page: page.bytes
         )
-        self._used: dict[tuple[bytes, str, bytes], int] = {}
-        self._rejected: set[tuple[bytes, str, bytes]] = set()
+        self._used: dict[Key, int] = {}
+        self._rejected: set[Key] = set()
         self._mutex = threading.RLock()
 
     @classmethod
@@ -206,18 +207,20 @@ class Store:
             self._warn(f"a page of the memo is wrong: {reason}; it is deleted (family: {family})")
             self.delete(fingerprint, family, axes)
 
-    def records(self) -> Iterator[Record]:
-        """Every page of the file with its key, one in memory at a time, by family.
+    def keys(self) -> list[Key]:
+        """Those of all pages of the file, by family."""
+        with self._mutex:
+            rows = self._database.read(_KEYS)
+        return [(key, name.decode(errors="replace"), axes) for key, name, axes in rows]
+
+    def records(self, keys: Iterable[Key] | None = None) -> Iterator[Record]:
+        """Pages of the file with their keys, one in memory at a time; all of them, or those named.
 
         Damaged ones are left out, deleted, and that is said.
         """
-        with self._mutex:
-            keys = self._database.read(
-                "SELECT fingerprint, family, axes FROM pages ORDER BY family, fingerprint, cells"
-            )
-        for key in keys:
+        for fingerprint, family, axes in self.keys() if keys is None else keys:
             with self._mutex:
-                record = self._record(*key)
+                record = self._record(fingerprint, family.encode(), axes)
             if record is not None:
                 yield record
 

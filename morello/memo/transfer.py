@@ -10,17 +10,22 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from morello.errors import MorelloError, UsageError
 from morello.memo.codec import DamagedPageError
 from morello.memo.database import Warn
-from morello.memo.records import SELECT, Record, insertion, record_of
+from morello.memo.page import Axes, covers
+from morello.memo.records import SELECT, Key, Record, insertion, record_of
 from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
-from morello.memo.store import Store
+from morello.memo.store import AT_ONCE, Store
+
+BYTES_AT_ONCE = 64 << 20
+"""Of decoded pages that wait to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +37,13 @@ class Imported:
     damaged: int
 
 
-def export_memo(store: Store, path: Path) -> int:
-    """Write every page of the store to a new file, which appears when it is complete.
+def export_memo(store: Store, path: Path, keys: Iterable[Key] | None = None) -> int:
+    """Write pages of the store to a new file, which appears when it is complete.
+
+    Args:
+        store: What has them.
+        path: The new file.
+        keys: Those to write; None for all.
 
     Returns:
         The number of pages.
@@ -46,7 +56,7 @@ def export_memo(store: Store, path: Path) -> int:
         raise UsageError(f"{str(path)!r} exists", help="name a file that does not exist yet")
     partial = path.absolute().with_name(f".{path.name}.{os.getpid()}")
     try:
-        pages = _write(store.records(), partial)
+        pages = _write(store.records(keys), partial)
         partial.replace(path)
     except (*FAILURES, OSError) as error:
         raise MorelloError(
@@ -85,16 +95,69 @@ def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
             before stays.
     """
     _check(path)
-    counts = {"copied": 0, "known": 0, "damaged": 0}
+    copying = _Copying(store)
+    known = damaged = 0
     try:
         with closing(_reading(path.resolve())) as connection:
             if not is_intact(connection):
                 raise _damaged(path, "its schema is not that of a memo", 0)
-            for (row,) in connection.execute("SELECT rowid FROM pages").fetchall():
-                counts[_copy(store, connection, row, warn)] += 1
+            # The largest first: of pages that cover each other, the others are known by then.
+            rows = connection.execute("SELECT rowid FROM pages ORDER BY cells DESC").fetchall()
+            for row in rows:
+                found = connection.execute(f"{SELECT} WHERE rowid = ?", row).fetchone()
+                try:
+                    record = record_of(found or ())
+                except DamagedPageError as error:
+                    warn(f"{error}; it is left out")
+                    damaged += 1
+                    continue
+                if copying.covers(record):
+                    known += 1
+                else:
+                    copying.add(record)
+            copying.write()
     except FAILURES as error:
-        raise _damaged(path, str(error), counts["copied"]) from error
-    return Imported(**counts)
+        raise _damaged(path, str(error), copying.copied) from error
+    return Imported(copying.copied, known, damaged)
+
+
+@dataclass(slots=True)
+class _Copying:
+    """Pages on their way into a store, so many in each transaction."""
+
+    store: Store
+    copied: int = 0
+    waiting: list[Record] = field(default_factory=list)
+    axes: defaultdict[tuple[bytes, str], list[Axes]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    bytes: int = 0
+
+    def covers(self, record: Record) -> bool:
+        """Whether the store has a page that covers this one, or will."""
+        own = record.page.axes
+        waiting = self.axes.get((record.fingerprint, record.family), ())
+        return any(covers(axes, own) for axes in waiting) or self.store.covers(
+            record.fingerprint, record.family, own
+        )
+
+    def add(self, record: Record) -> None:
+        self.waiting.append(record)
+        self.axes[record.fingerprint, record.family].append(record.page.axes)
+        self.bytes += record.page.bytes
+        if len(self.waiting) >= AT_ONCE or self.bytes >= BYTES_AT_ONCE:
+            self.write()
+
+    def write(self) -> None:
+        if not self.store.write_all(self.waiting):
+            raise MorelloError(
+                "the pages cannot be copied: the memo cannot be written",
+                help="name another one with --memo",
+            )
+        self.copied += len(self.waiting)
+        self.waiting.clear()
+        self.axes.clear()
+        self.bytes = 0
 
 
 def _check(path: Path) -> None:
@@ -113,24 +176,6 @@ def _reading(path: Path) -> sqlite3.Connection:
     """Without any file beside it, unless there is one already: then the memo may be in use."""
     in_use = Path(f"{path}-wal").exists()
     return connect(path, "ro" if in_use else "ro&immutable=1")
-
-
-def _copy(store: Store, connection: sqlite3.Connection, row: int, warn: Warn) -> str:
-    """Copy one row; which of the counts it adds to."""
-    found = connection.execute(f"{SELECT} WHERE rowid = ?", (row,)).fetchone()
-    try:
-        record = record_of(found or ())
-    except DamagedPageError as error:
-        warn(f"{error}; it is left out")
-        return "damaged"
-    if store.covers(record.fingerprint, record.family, record.page.axes):
-        return "known"
-    if not store.write(record.fingerprint, record.family, record.page):
-        raise MorelloError(
-            "the pages cannot be copied: the memo cannot be written",
-            help="name another one with --memo",
-        )
-    return "copied"
 
 
 def _damaged(path: Path, reason: str, copied: int) -> MorelloError:

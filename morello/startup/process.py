@@ -62,7 +62,7 @@ def begin() -> Callable[[], None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         for number in ENDING:
             if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _terminate)
+                signal.signal(number, terminate)
 
     return finish
 
@@ -72,7 +72,7 @@ def _end_at_once(_signal: int, _frame: object) -> None:
     os._exit(INTERRUPTED)
 
 
-def _terminate(number: int, _frame: object) -> NoReturn:
+def terminate(number: int, _frame: object) -> NoReturn:
     """Unwind; the same signal again must not interrupt that."""
     signal.signal(number, signal.SIG_IGN)
     raise Terminated(number)

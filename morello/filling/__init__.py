@@ -1,0 +1,1 @@
+"""Filling a memo: many goals, on the cores of this machine or of others."""
