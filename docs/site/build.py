@@ -51,6 +51,7 @@ CONTENTS: Mapping[str, tuple[str, ...]] = {
         "docs/verification.md",
         "docs/calibration.md",
         "docs/learned.md",
+        "docs/filling.md",
         "docs/editors.md",
         "catalogues/commands.md",
     ),

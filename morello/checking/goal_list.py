@@ -15,12 +15,8 @@ A file has a table for each spec::
     draw = 4
     most = 1e7
 
-``file = "matmul.mspec"`` instead of ``spec`` names a file, relative to the list. Of a parameter in
-``sizes``, a list has the values that it takes, and a text such as ``"16..2048"`` a range. Every
-combination of listed values is a goal; where there are ranges, ``draw`` goals (1 if absent), with
-sizes at random, of which no product exceeds ``most``. Other parameters have their defaults.
-``targets`` names targets. ``held_out = 4`` marks every fourth goal as one to judge by what is
-learned from others.
+docs/filling.md has the meaning of each key. Every combination of listed sizes is a goal; where
+there are ranges, ``draw`` goals, with sizes at random, of which no product exceeds ``most``.
 
 A file always expands to the same goals.
 """
