@@ -310,18 +310,18 @@ class Store:
 
 def _covers(known: object, axes: Axes) -> bool:
     """Whether a page of the file covers axes; what cannot be read covers nothing."""
-    own = _axes_of(known)
+    own = axes_said(known)
     return own is not None and covers(own, axes)
 
 
 def _is_covered(known: object, axes: Axes) -> bool:
     """Whether axes cover a page of the file; what cannot be read is no loss."""
-    own = _axes_of(known)
+    own = axes_said(known)
     return own is None or covers(axes, own)
 
 
-def _axes_of(column: object) -> Axes | None:
-    """The column is not checked against damage: it may hold anything."""
+def axes_said(column: object) -> Axes | None:
+    """Axes that a row says; none where it says none. The column is not checked against damage."""
     if not isinstance(column, bytes):
         return None
     with suppress(DamagedPageError):

@@ -22,7 +22,9 @@ from morello.memo.database import Warn
 from morello.memo.page import Axes, covers
 from morello.memo.records import SELECT, Key, Record, insertion, record_of
 from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
-from morello.memo.store import AT_ONCE, Store
+from morello.memo.store import AT_ONCE, Store, axes_said
+
+_ROWS = "SELECT rowid, fingerprint, family, axes FROM pages ORDER BY cells DESC"
 
 BYTES_AT_ONCE = 64 << 20
 """Of decoded pages that wait to be written."""
@@ -102,17 +104,16 @@ def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
             if not is_intact(connection):
                 raise _damaged(path, "its schema is not that of a memo", 0)
             # The largest first: of pages that cover each other, the others are known by then.
-            rows = connection.execute("SELECT rowid FROM pages ORDER BY cells DESC").fetchall()
-            for row in rows:
-                found = connection.execute(f"{SELECT} WHERE rowid = ?", row).fetchone()
+            for row, *key in connection.execute(_ROWS).fetchall():
+                if copying.covers(*key):
+                    known += 1
+                    continue
+                found = connection.execute(f"{SELECT} WHERE rowid = ?", (row,)).fetchone()
                 try:
                     record = record_of(found or ())
                 except DamagedPageError as error:
                     warn(f"{error}; it is left out")
                     damaged += 1
-                    continue
-                if copying.covers(record):
-                    known += 1
                 else:
                     copying.add(record)
             copying.write()
@@ -133,12 +134,15 @@ class _Copying:
     )
     bytes: int = 0
 
-    def covers(self, record: Record) -> bool:
-        """Whether the store has a page that covers this one, or will."""
-        own = record.page.axes
-        waiting = self.axes.get((record.fingerprint, record.family), ())
+    def covers(self, fingerprint: object, family: object, axes: object) -> bool:
+        """Whether the store has a page that covers one, or will; it is as its row says."""
+        own = axes_said(axes)
+        if own is None or not (isinstance(fingerprint, bytes) and isinstance(family, bytes)):
+            return False
+        text = family.decode(errors="replace")
+        waiting = self.axes.get((fingerprint, text), ())
         return any(covers(axes, own) for axes in waiting) or self.store.covers(
-            record.fingerprint, record.family, own
+            fingerprint, text, own
         )
 
     def add(self, record: Record) -> None:
