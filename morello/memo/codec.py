@@ -69,15 +69,26 @@ def decode(data: bytes, key: bytes = b"") -> Page:
     Raises:
         DamagedPageError: The bytes or the key are not what ``encode`` was given and gave.
     """
-    version, checksum, rest = data[:1], data[1 : 1 + _CHECKSUM], data[1 + _CHECKSUM :]
-    if version != bytes([VERSION]):
-        raise _damaged("it is not of this version")
-    if len(data) < _HEADER or checksum != _checksum(version, rest, key):
-        raise _damaged("its checksum is wrong")
+    rest = _sealed(data, key)
     try:
         return _page(_Reader(_inflated(int.from_bytes(rest[:4], "little"), rest[4:])))
     except (ValueError, OverflowError, MemoryError, zlib.error) as error:
         raise _damaged(str(error)) from error
+
+
+def check(data: bytes, key: bytes, axes: bytes) -> None:
+    """Demand that bytes are those of a page of this key and these axes. Nothing else is decoded.
+
+    Raises:
+        DamagedPageError: They are not.
+    """
+    rest = _sealed(data, key)
+    try:
+        found = zlib.decompressobj().decompress(rest[4:], len(axes)) if axes else b""
+    except zlib.error as error:
+        raise _damaged(str(error)) from error
+    if found != axes:
+        raise _damaged("its row says other axes")
 
 
 @lru_cache(maxsize=1024)  # the variants of a search share boxes
@@ -100,6 +111,16 @@ def decode_axes(data: bytes) -> Axes:
     except ValueError as error:
         raise _damaged(str(error)) from error
     return axes
+
+
+def _sealed(data: bytes, key: bytes) -> bytes:
+    """What the checksum is over: the length of the content, and the content."""
+    version, checksum, rest = data[:1], data[1 : 1 + _CHECKSUM], data[1 + _CHECKSUM :]
+    if version != bytes([VERSION]):
+        raise _damaged("it is not of this version")
+    if len(data) < _HEADER or checksum != _checksum(version, rest, key):
+        raise _damaged("its checksum is wrong")
+    return rest
 
 
 def _damaged(reason: str) -> DamagedPageError:

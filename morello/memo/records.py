@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-from morello.memo.codec import DamagedPageError, decode, encode, encode_axes
+from morello.memo.codec import DamagedPageError, check, decode, decode_axes, encode, encode_axes
 from morello.memo.page import Page
 
 SELECT = "SELECT fingerprint, family, axes, data FROM pages"
 """A row as `record_of` takes it."""
+
+SELECT_SEALED = "SELECT fingerprint, family, axes, data, boxes FROM pages"
+"""A row as `sealed_of` takes it."""
 
 Key = tuple[bytes, str, bytes]
 """What tells a page from all others: its fingerprint, its family as text, its encoded axes."""
@@ -37,13 +41,54 @@ class Record:
     page: Page
 
 
-def insertion(record: Record, now: int) -> tuple[str, Sequence[Any]]:
-    """The statement that writes a record, and its values."""
-    page, axes = record.page, encode_axes(record.page.axes)
+@dataclass(frozen=True, eq=False, slots=True)
+class Sealed:
+    """A page under its key, as a file has it.
+
+    Attributes:
+        fingerprint: Of the definitions that the page depends on.
+        family: As text.
+        axes: Of the page, encoded.
+        cells: Of the page.
+        boxes: Of the page.
+        data: The page, encoded.
+    """
+
+    fingerprint: bytes
+    family: str
+    axes: bytes
+    cells: int
+    boxes: int
+    data: bytes
+
+
+def sealed(record: Record) -> Sealed:
+    """A record as a file has it."""
+    page = record.page
     data = encode(page, _seal(record.fingerprint, record.family))
-    size = len(record.fingerprint) + len(record.family.encode()) + len(axes) + len(data)
-    numbers = (page.cells, page.entries, size, now, now)
-    return _INSERT, (record.fingerprint, record.family, axes, *numbers, data)
+    axes = encode_axes(page.axes)
+    return Sealed(record.fingerprint, record.family, axes, page.cells, page.entries, data)
+
+
+def insertion(sealed: Sealed, now: int) -> tuple[str, Sequence[Any]]:
+    """The statement that writes a page, and its values."""
+    s = sealed
+    size = len(s.fingerprint) + len(s.family.encode()) + len(s.axes) + len(s.data)
+    return _INSERT, (s.fingerprint, s.family, s.axes, s.cells, s.boxes, size, now, now, s.data)
+
+
+def sealed_of(row: Sequence[Any]) -> Sealed:
+    """The page that a row of `SELECT_SEALED` holds. Its choices are not decoded.
+
+    Raises:
+        DamagedPageError: It is damaged, or is that of another key or of other axes.
+    """
+    _check_types(row[:4])
+    fingerprint, family, axes, data, boxes = row
+    text = family.decode(errors="replace")
+    check(data, _seal(fingerprint, text), axes)
+    cells = prod(map(len, decode_axes(axes)))
+    return Sealed(fingerprint, text, axes, cells, boxes if type(boxes) is int else 0, data)
 
 
 def record_of(row: Sequence[Any]) -> Record:
@@ -52,14 +97,18 @@ def record_of(row: Sequence[Any]) -> Record:
     Raises:
         DamagedPageError: The page is damaged, or is that of another key or of other axes.
     """
-    if len(row) != 4 or not all(isinstance(column, bytes) for column in row):
-        raise DamagedPageError("a page of the memo cannot be read: it has columns of another type")
+    _check_types(row)
     fingerprint, family, axes, data = row
     text = family.decode(errors="replace")
     page = decode(data, _seal(fingerprint, text))
     if axes != encode_axes(page.axes):
         raise DamagedPageError("a page of the memo cannot be read: its row says other axes")
     return Record(fingerprint, text, page)
+
+
+def _check_types(row: Sequence[Any]) -> None:
+    if len(row) != 4 or not all(isinstance(column, bytes) for column in row):
+        raise DamagedPageError("a page of the memo cannot be read: it has columns of another type")
 
 
 def _seal(fingerprint: bytes, family: str) -> bytes:

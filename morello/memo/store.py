@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
@@ -25,7 +26,19 @@ from morello.memo.codec import DamagedPageError, decode_axes, encode_axes
 from morello.memo.database import Database, Rows, Statement, Warn
 from morello.memo.page import Axes, Page, covers
 from morello.memo.place import default_path, named_path
-from morello.memo.records import SELECT, Key, Record, insertion, record_of
+from morello.memo.records import (
+    SELECT,
+    SELECT_SEALED,
+    Key,
+    Record,
+    Sealed,
+    insertion,
+    record_of,
+    sealed,
+    sealed_of,
+)
+
+Read = TypeVar("Read", Record, Sealed)
 
 BUDGET = 1 << 28
 """Bytes of decoded pages that are kept in memory."""
@@ -35,10 +48,10 @@ USE_SECONDS = 3600
 
 _KEYS = "SELECT fingerprint, family, axes FROM pages ORDER BY family, fingerprint, cells"
 _AXES = "SELECT axes, used FROM pages WHERE fingerprint = ? AND family = ? ORDER BY cells, axes"
-_ROW = f"{SELECT} WHERE fingerprint = ? AND family = ? AND axes = ?"
-_DELETE = "DELETE FROM pages WHERE fingerprint = ? AND family = ? AND axes = ?"
+_OF_KEY = "WHERE fingerprint = ? AND family = ? AND axes = ?"
+_DELETE = f"DELETE FROM pages {_OF_KEY}"
 _DELETE_ROW = "DELETE FROM pages WHERE rowid = ?"
-_USE = "UPDATE pages SET used = ? WHERE fingerprint = ? AND family = ? AND axes = ?"
+_USE = f"UPDATE pages SET used = ? {_OF_KEY}"
 _STATS = """
   SELECT CAST(fingerprint AS BLOB), CAST(family AS TEXT), count(*),
     CAST(total(cells) AS INTEGER), CAST(total(boxes) AS INTEGER), CAST(total(bytes) AS INTEGER)
@@ -169,30 +182,35 @@ class Store:
 
     def write_all(self, records: Iterable[Record]) -> bool:
         """Keep pages of different families, as `write` does, in few transactions."""
+        return self.write_sealed(map(self._decoded_and_sealed, records))
+
+    def write_sealed(self, pages: Iterable[Sealed]) -> bool:
+        """The same for pages that are encoded."""
         statements: list[Statement] = []
         with self._mutex:
-            for record in records:
-                statements += self._written(record)
+            for page in pages:
+                statements += self._written(page)
                 if len(statements) >= AT_ONCE:
                     if not self._database.write(statements):
                         return False
                     statements = []
             return not statements or self._database.write(statements)
 
-    def _written(self, record: Record) -> list[Statement]:
-        fingerprint, family, page = record.fingerprint, record.family, record.page
-        own = encode_axes(page.axes)
-        self._keep(fingerprint, family, page)
-        self._rejected.discard((fingerprint, family, own))
-        others = [known for known, _ in self._rows(fingerprint, family) if known != own]
-        if any(_covers(known, page.axes) for known in others):
+    def _decoded_and_sealed(self, record: Record) -> Sealed:
+        """A page to be written, which is kept in memory as it is."""
+        self._keep(record.fingerprint, record.family, record.page)
+        return sealed(record)
+
+    def _written(self, page: Sealed) -> list[Statement]:
+        fingerprint, family, axes = page.fingerprint, page.family, decode_axes(page.axes)
+        self._rejected.discard((fingerprint, family, page.axes))
+        others = [known for known, _ in self._rows(fingerprint, family) if known != page.axes]
+        if any(_covers(known, axes) for known in others):
             return []
         deletes: list[Statement] = [
-            (_DELETE, (fingerprint, family, known))
-            for known in others
-            if _is_covered(known, page.axes)
+            (_DELETE, (fingerprint, family, known)) for known in others if _is_covered(known, axes)
         ]
-        return [*deletes, insertion(record, int(self._clock()))]
+        return [*deletes, insertion(page, int(self._clock()))]
 
     def delete(self, fingerprint: bytes, family: str, axes: Axes) -> None:
         """Forget the page of exactly these axes, if there is one."""
@@ -213,16 +231,24 @@ class Store:
             rows = self._database.read(_KEYS)
         return [(key, name.decode(errors="replace"), axes) for key, name, axes in rows]
 
-    def records(self, keys: Iterable[Key] | None = None) -> Iterator[Record]:
-        """Pages of the file with their keys, one in memory at a time; all of them, or those named.
+    def records(self) -> Iterator[Record]:
+        """Every page of the file with its key, one in memory at a time, by family.
 
         Damaged ones are left out, deleted, and that is said.
         """
-        for fingerprint, family, axes in self.keys() if keys is None else keys:
+        for fingerprint, family, axes in self.keys():
             with self._mutex:
-                record = self._record(fingerprint, family.encode(), axes)
+                record = self._record(fingerprint, family, axes)
             if record is not None:
                 yield record
+
+    def sealed(self, keys: Iterable[Key] | None = None) -> Iterator[Sealed]:
+        """The same without decoding them; all of them, or those named."""
+        for fingerprint, family, axes in self.keys() if keys is None else keys:
+            with self._mutex:
+                found = self._read(SELECT_SEALED, sealed_of, (fingerprint, family, axes))
+            if found is not None:
+                yield found
 
     def pages(self, fingerprint: bytes, family: str) -> Iterator[Page]:
         """The pages of a family, the one with the fewest cells first; damaged ones as `records`."""
@@ -280,17 +306,20 @@ class Store:
         ]
 
     def _load(self, fingerprint: bytes, family: str, axes: bytes) -> Page | None:
-        record = self._record(fingerprint, family.encode(), axes)
+        record = self._record(fingerprint, family, axes)
         return record.page if record else None
 
-    def _record(self, fingerprint: bytes, family: bytes, axes: bytes) -> Record | None:
-        name = family.decode(errors="replace")
-        for row in self._database.read(_ROW, (fingerprint, name, axes)):
+    def _record(self, fingerprint: bytes, family: str, axes: bytes) -> Record | None:
+        return self._read(SELECT, record_of, (fingerprint, family, axes))
+
+    def _read(self, select: str, read: Callable[[Sequence[Any]], Read], key: Key) -> Read | None:
+        """A row of a key; if it is damaged it is deleted, and that is said."""
+        for row in self._database.read(f"{select} {_OF_KEY}", key):
             try:
-                return record_of(row)
+                return read(row)
             except DamagedPageError as error:
-                self._warn(f"{error}; it is deleted (family: {name})")
-                self._database.write([(_DELETE, (fingerprint, name, axes))])
+                self._warn(f"{error}; it is deleted (family: {key[1]})")
+                self._database.write([(_DELETE, key)])
         return None
 
     def _keep(self, fingerprint: bytes, family: str, page: Page) -> None:

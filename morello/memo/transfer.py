@@ -1,8 +1,9 @@
 """A memo as a file to ship: copies of its pages in a new file, and pages of such a file copied in.
 
-Every page is decoded on the way, in both directions, so that a damaged one is never passed on. An
-imported page is believed to be right for its fingerprint: a search still applies the choices that
-it names through their rules and kernels, so that a wrong one can cost time, but not correctness.
+The checksum of every page is compared on the way, in both directions, so that a damaged one is
+never passed on. An imported page is believed to be right for its fingerprint: a search still
+applies the choices that it names through their rules and kernels, so that a wrong one can cost
+time, but not correctness.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from morello.errors import MorelloError, UsageError
-from morello.memo.codec import DamagedPageError
+from morello.memo.codec import DamagedPageError, decode_axes
 from morello.memo.database import Warn
 from morello.memo.page import Axes, covers
-from morello.memo.records import SELECT, Key, Record, insertion, record_of
+from morello.memo.records import SELECT_SEALED, Key, Sealed, insertion, sealed_of
 from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
 from morello.memo.store import AT_ONCE, Store, axes_said
 
 _ROWS = "SELECT rowid, fingerprint, family, axes FROM pages ORDER BY cells DESC"
 
 BYTES_AT_ONCE = 64 << 20
-"""Of decoded pages that wait to be written."""
+"""Of pages that wait to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def export_memo(store: Store, path: Path, keys: Iterable[Key] | None = None) -> 
         raise UsageError(f"{str(path)!r} exists", help="name a file that does not exist yet")
     partial = path.absolute().with_name(f".{path.name}.{os.getpid()}")
     try:
-        pages = _write(store.records(keys), partial)
+        pages = _write(store.sealed(keys), partial)
         partial.replace(path)
     except (*FAILURES, OSError) as error:
         raise MorelloError(
@@ -70,14 +71,14 @@ def export_memo(store: Store, path: Path, keys: Iterable[Key] | None = None) -> 
     return pages
 
 
-def _write(records: Iterator[Record], path: Path) -> int:
+def _write(found: Iterator[Sealed], path: Path) -> int:
     pages = 0
     with closing(connect(path, "rwc")) as connection:
         set_up(connection)
         connection.execute("PRAGMA journal_mode = DELETE")  # one file, readable in any directory
         connection.execute("BEGIN")
-        for record in records:
-            connection.execute(*insertion(record, int(time.time())))
+        for page in found:
+            connection.execute(*insertion(page, int(time.time())))
             pages += 1
         connection.execute("COMMIT")
     return pages
@@ -108,14 +109,14 @@ def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
                 if copying.covers(*key):
                     known += 1
                     continue
-                found = connection.execute(f"{SELECT} WHERE rowid = ?", (row,)).fetchone()
+                found = connection.execute(f"{SELECT_SEALED} WHERE rowid = ?", (row,)).fetchone()
                 try:
-                    record = record_of(found or ())
+                    page = sealed_of(found or ())
                 except DamagedPageError as error:
                     warn(f"{error}; it is left out")
                     damaged += 1
                 else:
-                    copying.add(record)
+                    copying.add(page)
             copying.write()
     except FAILURES as error:
         raise _damaged(path, str(error), copying.copied) from error
@@ -128,7 +129,7 @@ class _Copying:
 
     store: Store
     copied: int = 0
-    waiting: list[Record] = field(default_factory=list)
+    waiting: list[Sealed] = field(default_factory=list)
     axes: defaultdict[tuple[bytes, str], list[Axes]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -145,15 +146,15 @@ class _Copying:
             fingerprint, text, own
         )
 
-    def add(self, record: Record) -> None:
-        self.waiting.append(record)
-        self.axes[record.fingerprint, record.family].append(record.page.axes)
-        self.bytes += record.page.bytes
+    def add(self, page: Sealed) -> None:
+        self.waiting.append(page)
+        self.axes[page.fingerprint, page.family].append(decode_axes(page.axes))
+        self.bytes += len(page.data)
         if len(self.waiting) >= AT_ONCE or self.bytes >= BYTES_AT_ONCE:
             self.write()
 
     def write(self) -> None:
-        if not self.store.write_all(self.waiting):
+        if not self.store.write_sealed(self.waiting):
             raise MorelloError(
                 "the pages cannot be copied: the memo cannot be written",
                 help="name another one with --memo",

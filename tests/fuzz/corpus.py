@@ -9,7 +9,7 @@ from pathlib import Path
 
 from morello.definitions.profile import Profile, TargetProfile, write_profile
 from morello.memo.codec import encode
-from morello.memo.records import Record, insertion
+from morello.memo.records import Record, sealed
 from morello.memo.store import Store
 from morello.memo.transfer import export_memo
 from tests.fuzz.readers import STARTUP_USES, content_of, startup_file
@@ -119,8 +119,8 @@ def _memos(directory: Path) -> Iterator[Sound]:
     yield Sound("memo", path.name, path.read_bytes())
     yield Sound("export", exported.name, exported.read_bytes())
     for number in range(3):
-        row = insertion(Record(b"", "", page_like(number)), 0)[1]
-        yield Sound("axes", "axes", row[2])
+        axes = sealed(Record(b"", "", page_like(number))).axes
+        yield Sound("axes", "axes", axes)
         yield Sound("page", "page", content_of(encode(page_like(number))))
 
 
