@@ -11,13 +11,13 @@ import click
 from platformdirs import user_data_path
 
 from morello.checking.goal_list import ListedGoal, read_goal_list
+from morello.cli.goals import goals_of_lists
 from morello.cli.options import examples, json_option, local_options, measured_target_option
 from morello.cli.progress import ProgressBar
 from morello.cli.request import chosen_target, definitions_for
 from morello.cli.session import Session
 from morello.definitions import Definitions
 from morello.errors import MorelloError
-from morello.language.load import load_source
 from morello.learning.collect import PROGRAMS, Collected
 from morello.learning.collect import collect as collect_programs
 from morello.learning.corpus import Group, groups_in, write_group
@@ -139,13 +139,13 @@ def collect(
 
 def _goals(definitions: Definitions, lists: Sequence[str]) -> list[ListedGoal]:
     """The goals of lists that are named, else of those of the plugins."""
-    operators = definitions.operators
     if lists:
-        sources = [(load_source(name), Path(name).parent) for name in lists]
-        return [g for s, near in sources for g in read_goal_list(s.name, s.text, operators, near)]
+        return list(goals_of_lists(definitions, lists))
     files = [file for file in definitions.learning if file.name.endswith(GOALS_SUFFIX)]
     texts = [(file.name, load_resource(file.resource, file.name).text) for file in files]
-    return [goal for name, text in texts for goal in read_goal_list(name, text, operators)]
+    return [
+        goal for name, text in texts for goal in read_goal_list(name, text, definitions.operators)
+    ]
 
 
 def _line(found: Collected) -> str:

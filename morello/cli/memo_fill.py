@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 
 import click
 
-from morello.checking.goal_list import ListedGoal, read_goal_list
+from morello.cli.goals import asked_goals
 from morello.cli.memos import memo_path
 from morello.cli.options import (
     budget_option,
@@ -23,28 +22,20 @@ from morello.cli.options import (
 )
 from morello.cli.progress import ProgressBar
 from morello.cli.request import (
-    asked_specs,
-    chosen_target,
     definitions_for,
     local_sources,
     phases_of,
-    read_source,
 )
 from morello.cli.session import Session
-from morello.compiler import NATIVE
-from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.filling.fill import Filled, Filling, Lost, PassedOver, Refused
 from morello.filling.work import Setting, Task, setting_of
 from morello.filling.workers import Processes, ThisProcess, Workers
-from morello.language.load import load_source
 from morello.memo.memo import Memo
 from morello.report.documents import Document
 from morello.resources import available_cores
 from morello.search.planning.budget import Budget
 from morello.search.search import Progress
-
-LIST_SUFFIX = ".toml"
 
 
 @click.command(
@@ -94,12 +85,7 @@ def fill(
         help = "--jobs is for this machine, --dask for a cluster"
         raise UsageError("--jobs and --dask exclude each other", help=help)
     definitions = definitions_for(session)
-    goals = list(_goals(definitions, files, targets, defines))
-    if not goals:
-        help = "those of a list that names targets are for these alone"
-        raise MorelloError(
-            f"there are no goals for {', '.join(targets) or 'any target'}", help=help
-        )
+    goals = asked_goals(definitions, files, targets, defines)
     with (
         Memo.open(memo_path(memo), warn=session.warn, fill=True) as opened,
         ProgressBar(lambda: session.err) as progress,
@@ -137,29 +123,6 @@ def _cluster(session: Session, address: str, setting: Setting) -> Workers:
             help="install the extra 'dask': pip install 'morello[dask]'",
         ) from error
     return Cluster(address, setting, session.warn)
-
-
-def _goals(
-    definitions: Definitions,
-    files: Sequence[str],
-    targets: Sequence[str],
-    defines: Mapping[str, int],
-) -> Iterator[tuple[ListedGoal, str]]:
-    """Goals of lists and of specs, each with a target."""
-    lists = [file for file in files if file.endswith(LIST_SUFFIX)]
-    specs = [read_source(file) for file in files if file not in lists]
-    if defines and not specs:
-        raise UsageError("-D sets parameters of specs", help="a list says what sizes it has")
-    named = [chosen_target(definitions, name).name for name in targets]
-    for name in lists:
-        source = load_source(name)
-        found = read_goal_list(name, source.text, definitions.operators, Path(name).parent)
-        for goal in found:
-            own = [t for t in named or goal.targets if not goal.targets or t in goal.targets]
-            for target in own or ([] if goal.targets else [NATIVE]):
-                yield goal, chosen_target(definitions, target).name
-    for asked in asked_specs(definitions, specs, named, defines):
-        yield ListedGoal(asked.source, asked.spec, asked.defines), asked.target
 
 
 class _Told:

@@ -8,7 +8,7 @@ A goal whose worker is lost is given to another one, so many times.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import log2, prod
@@ -26,6 +26,7 @@ from morello.filling.work import Solved, Task, fingerprint_of
 from morello.filling.workers import LostWorkerError, Workers
 from morello.ir.spec import Spec, Variant
 from morello.memo.memo import Memo
+from morello.memo.records import Key
 from morello.memo.transfer import import_memo
 from morello.rewriting.context import Context
 from morello.search.search import Progress
@@ -222,6 +223,12 @@ class Filling:
             return Refused(goal.task, found)
         self._take(memo, found)
         return Filled(goal.task, found)
+
+    def pages(self, memo: Memo) -> Iterator[tuple[Task, Set[Key]]]:
+        """Of each goal, the pages that it is answered from; none where it has to be searched."""
+        for goal in self._goals:
+            found = [memo.recalls(goal.context, spec) for spec in goal.specs]
+            yield goal.task, frozenset[Key]().union(*found) if all(found) else frozenset()
 
     def _known(self, memo: Memo, goal: _Goal) -> bool:
         return all(memo.recalls(goal.context, spec) for spec in goal.specs)

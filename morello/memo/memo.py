@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 import warnings
+from collections.abc import Set
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -21,7 +22,9 @@ from morello.memo.database import Warn
 from morello.memo.pages import Pages, UnreadPages
 from morello.memo.place import is_off
 from morello.memo.recall import Recalled
+from morello.memo.records import Key
 from morello.memo.store import Store
+from morello.memo.transfer import Imported, export_memo, import_memo
 from morello.rewriting.context import Context
 from morello.search.results.refusals import implemented
 from morello.search.results.solution import Solution
@@ -149,11 +152,43 @@ class Memo:
             found = self._recalled(context, goal, search) if full else None
             return self._searched(context, goal, search) if found is None else found
 
-    def recalls(self, context: Context, goal: Spec) -> bool:
-        """Whether the file has the plan of a goal, so that no search is needed."""
+    def recalls(self, context: Context, goal: Spec) -> Set[Key]:
+        """The pages of the file that a goal's plan is read off; none if it has to be searched."""
         if self._pages is None:
-            return False
-        return Recalled(context, self._pages, _never_searched).covers(goal)
+            return frozenset()
+        recalled = Recalled(context, self._pages, _never_searched)
+        return recalled.keys if recalled.covers(goal) else frozenset()
+
+    def export(self, path: str | Path) -> int:
+        """Write all pages of the file to a new one, to be shipped.
+
+        Returns:
+            How many there are.
+
+        Raises:
+            UsageError: This memo has no file, or there is something at the path.
+            MorelloError: It cannot be written.
+        """
+        return export_memo(self._required(), Path(path))
+
+    def add(self, path: str | Path) -> Imported:
+        """Copy the pages of another memo's file into this one's. That file is only read.
+
+        Its pages are believed to be right: take it from whom you trust.
+
+        Returns:
+            How many were copied, known, and damaged.
+
+        Raises:
+            UsageError: This memo has no file, or the path is no memo of this version.
+            MorelloError: The file is damaged, or this one cannot be written.
+        """
+        return import_memo(self._required(), Path(path), warn=_warn)
+
+    def _required(self) -> Store:
+        if self._pages is None or self._pages.store.path is None:
+            raise UsageError("this memo has no file", help="open one: morello.Memo.open(path)")
+        return self._pages.store
 
     def _recalled(self, context: Context, goal: Spec, search: Search) -> Solution | Recalled | None:
         """What answers without a search, as far as can be told."""

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
 from morello.ir.spec import Spec, Variant
+from morello.memo.codec import encode_axes
 from morello.memo.fingerprint import FingerprintsOf
 from morello.memo.names import variant_of, variant_text
 from morello.memo.page import ANY, Axes, Choice, Page, page_of
-from morello.memo.records import Record
+from morello.memo.records import Key, Record
 from morello.memo.store import Store
 from morello.rewriting.context import Context
 from morello.search.tables.box import Box
@@ -75,6 +76,10 @@ class Pages:
     def fingerprint(self, context: Context, variant: Variant) -> bytes:
         """What the variant's pages are kept under, with its text."""
         return self._key(context, variant)[0]
+
+    def key(self, context: Context, variant: Variant, page: Page) -> Key:
+        """What a page of a variant is kept under."""
+        return (*self._key(context, variant), encode_axes(page.axes))
 
     def _key(self, context: Context, variant: Variant) -> tuple[bytes, str]:
         """What the pages of the variant that is searched are kept under."""

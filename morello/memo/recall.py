@@ -14,6 +14,7 @@ import numpy as np
 from morello.ir.spec import Family, Spec, Variant
 from morello.memo.page import ANY, Page
 from morello.memo.pages import Pages
+from morello.memo.records import Key
 from morello.rewriting.alternatives import Alternative
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives
@@ -91,6 +92,15 @@ class Recalled:
                 return False
             pending += [child for child, _ in applied.uses]
         return True
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        """Those of the pages that were looked at so far."""
+        return frozenset(
+            self._pages.key(self._context, variant, page)
+            for variant, pages in self._found.items()
+            for page in pages
+        )
 
     def alternatives_of(self, family: Family) -> tuple[Alternative, ...]:
         """Alternatives of a family that lead to kernels, in the order that breaks ties.

@@ -64,3 +64,48 @@ def _damage_a_page(path: Path) -> None:
             "UPDATE pages SET data = substr(data, 1, length(data) - 1) || x'00' "
             "WHERE rowid = (SELECT rowid FROM pages ORDER BY bytes DESC LIMIT 1)"
         )
+
+
+LIST = """
+[[goal]]
+spec = '''
+spec ramp(M = 6, N = 5) {
+  input x: f32[M, N]
+  output y: f32[M, N]
+  y = relu(x)
+}
+'''
+sizes = { M = [3, 6], N = 5 }
+targets = ["x86.scalar"]
+"""
+
+
+def test_pages_of_goals_alone_answer_them(
+    run: Run, tmp_path: Path, small_spec: Path, solved_memo: Path
+) -> None:
+    goals = tmp_path / "goals.toml"
+    goals.write_text(LIST)
+    options = ("--goals", goals, "--memo", solved_memo)
+    refused = run("memo", "export", "goals.sqlite", *options)
+    assert (refused.exit_code, Path("goals.sqlite").exists()) == (1, False)
+    assert "the memo does not answer ramp M=3 N=5 for x86.scalar" in refused.stderr
+    run("memo", "fill", goals, "--memo", solved_memo)
+    exported = json.loads(run("memo", "export", "goals.sqlite", *options, "--json").stdout)
+    whole = json.loads(run("memo", "export", "all", "--memo", solved_memo, "--json").stdout)
+    assert 0 < exported["pages"] < whole["pages"] / 2
+    run("memo", "import", "goals.sqlite", "--memo", "other.sqlite")
+    passed = run("memo", "fill", goals, "--memo", "other.sqlite", "--resume", "--json")
+    assert len(json.loads(passed.stdout)["answered"]) == 2
+    assert "searched" in run("compile", small_spec, "--memo", "other.sqlite").stdout
+
+
+def test_a_file_with_another_sum_is_refused(run: Run, solved_memo: Path) -> None:
+    exported = run("memo", "export", "shipped.sqlite", "--memo", solved_memo, "--json")
+    known = json.loads(exported.stdout)["sha256"]
+    options = ("memo", "import", "shipped.sqlite", "--memo", "other.sqlite", "--sha256")
+    for wrong in ("", "0" * 64, known[:-1]):
+        refused = run(*options, wrong)
+        assert (refused.exit_code, Path("other.sqlite").exists()) == (1, False)
+        assert f"has the sum {known}" in refused.stderr
+    assert run(*options, known.upper()).exit_code == 0
+    assert run("memo", "import", "gone", "--sha256", known).exit_code == 1

@@ -261,3 +261,18 @@ def test_a_memo_that_knows_more_changes_nothing(definitions: Definitions) -> Non
         assert fresh.source == known.source
         assert fresh.header == known.header
     assert 1 == memo.solutions
+
+
+def test_what_one_memo_has_is_added_to_another(tmp_path: Path) -> None:
+    text = "target x86.scalar spec f() { input x: f32[6] output y: f32[6] y = relu(x) }"
+    with Memo.open(tmp_path / "one.sqlite") as one:
+        morello.compile(text, memo=one)
+        pages = one.export(tmp_path / "shipped.sqlite")
+        with pytest.raises(UsageError, match="exists"):
+            one.export(tmp_path / "shipped.sqlite")
+    with Memo.open(tmp_path / "two.sqlite") as two:
+        assert two.add(tmp_path / "shipped.sqlite").copied == pages > 0
+        assert morello.compile(text, memo=two).statistics.from_memo
+    for use in (Memo().export, Memo().add):
+        with pytest.raises(UsageError, match="this memo has no file"):
+            use(tmp_path / "other.sqlite")
