@@ -264,6 +264,7 @@ def _solve(
     workers: int | None = None,
 ) -> list[tuple[SolvedView, Spec]]:
     """What the memo knows of each computation, or a search finds; if asked for, all ``tables``."""
+    memo.consult(definitions.memos)
     context = context_for(definitions, target)
     wanted = goal_specs(target, goal)
     # A chain of statements may have thousands that are equal, but for values of scalars.

@@ -92,6 +92,7 @@ def fill(
     ):
         if opened.store is None or opened.store.path is None or not opened.store.writable:
             raise MorelloError("the memo cannot be written", help="name another: --memo")
+        opened.consult(definitions.memos)
         filling = Filling(definitions, goals, progress)
         setting = setting_of(definitions, local_sources(session), filling.targets, budget)
         # To begin a process takes as long as a small goal: each gets two at least.

@@ -40,7 +40,8 @@ class Definitions:
     """Everything that a compile may use. ``broken`` plugins have given no definitions to it.
 
     ``calibration``: the files of specs to fit coefficients with; ``learning``: the lists of goals
-    and the models of plugins. ``warnings``: what the next version will not read.
+    and the models of plugins; ``memos``: memos that they bring. ``warnings``: what the next version
+    will not read.
     """
 
     operators: Mapping[str, Operator]
@@ -51,6 +52,7 @@ class Definitions:
     calibration: tuple[DefinitionFile, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     learning: tuple[DefinitionFile, ...] = ()
+    memos: tuple[Path, ...] = ()
 
 
 def load_definitions(
@@ -159,6 +161,7 @@ def _load(extra: Sequence[Source], plugins: PluginSet, check: Check | None = Non
         used.calibration,
         found.warnings,
         used.learning,
+        tuple(file.resource for file in used.memos if isinstance(file.resource, Path)),
     )
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -111,6 +112,15 @@ def decode_axes(data: bytes) -> Axes:
     except ValueError as error:
         raise _damaged(str(error)) from error
     return axes
+
+
+def axes_said(column: object) -> Axes | None:
+    """Axes that a row says; none where it says none. The column is not checked against damage."""
+    if not isinstance(column, bytes):
+        return None
+    with suppress(DamagedPageError):
+        return decode_axes(column)
+    return None
 
 
 def _sealed(data: bytes, key: bytes) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 import warnings
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -63,7 +63,12 @@ class Memo:
     """
 
     def __init__(
-        self, store: Store | None = None, budget: int = BUDGET, *, fill: bool = False
+        self,
+        store: Store | None = None,
+        budget: int = BUDGET,
+        *,
+        fill: bool = False,
+        warn: Warn | None = None,
     ) -> None:
         """A memo in memory, and in a store if there is one, which it closes.
 
@@ -73,12 +78,14 @@ class Memo:
             fill: Whether searches also solve what their own goals do not need and others may: of
                 loops, every size that may be left over. That takes two to three times as long, and
                 what a file has is not asked.
+            warn: Takes a sentence about anything that is wrong with files of packages.
 
         Raises:
             UsageError: The budget is no number of bytes.
         """
         _check_budget(budget)
         self._single_goal = not fill
+        self._warn = warn or _warn
         self._solutions: LRUCache[int, Solution] = LRUCache(budget, getsizeof=lambda s: s.bytes)
         self._pages = None if store is None else Pages(store)
         self._lock = threading.Lock()
@@ -115,7 +122,7 @@ class Memo:
             return cls(budget=budget, fill=fill)
         _check_budget(budget)
         named = None if path is None else Path(path)
-        return cls(Store.open(named, warn=warn or _warn), budget, fill=fill)
+        return cls(Store.open(named, warn=warn or _warn), budget, fill=fill, warn=warn)
 
     def __enter__(self) -> Memo:
         return self
@@ -151,6 +158,11 @@ class Memo:
         with _SEARCHING:
             found = self._recalled(context, goal, search) if full else None
             return self._searched(context, goal, search) if found is None else found
+
+    def consult(self, files: Iterable[Path]) -> None:
+        """Ask memos that packages bring, too, where this one is in a file and has no answer."""
+        if self._pages is not None:
+            self._pages.consult(files, self._warn)
 
     def recalls(self, context: Context, goal: Spec) -> Set[Key]:
         """The pages of the file that a goal's plan is read off; none if it has to be searched."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import overload
 
 from morello.ir.spec import Spec, Variant
 from morello.memo.codec import encode_axes
+from morello.memo.database import Warn
 from morello.memo.fingerprint import FingerprintsOf
 from morello.memo.names import variant_of, variant_text
 from morello.memo.page import ANY, Axes, Choice, Page, page_of
 from morello.memo.records import Key, Record
+from morello.memo.shipped import ShippedMemo
 from morello.memo.store import Store
 from morello.rewriting.context import Context
 from morello.search.tables.box import Box
@@ -24,7 +27,14 @@ class Pages:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._shipped: dict[Path, ShippedMemo] = {}
         self._fingerprints = FingerprintsOf()
+
+    def consult(self, files: Iterable[Path], warn: Warn) -> None:
+        """Ask files of packages, too, from now on."""
+        for path in files:
+            if path not in self._shipped:
+                self._shipped[path] = ShippedMemo(path, warn)
 
     def find(self, context: Context, variant: Variant, box: Box) -> Chosen | None:
         """Choices of a variant on a box, if all of it was solved under the same definitions."""
@@ -88,14 +98,23 @@ class Pages:
 
     def _find(self, context: Context, variant: Variant, axes: Axes) -> Page | None:
         key = self._key(context, variant)
-        while (page := self.store.find(*key, axes)) is not None:
+        while (page := self._page(*key, axes)) is not None:
             if is_page_of(context, variant, page.axes):
                 return page
             self._reject(context, variant, page, "its axes are of another family")
         return None
 
+    def _page(self, fingerprint: bytes, family: str, axes: Axes) -> Page | None:
+        page = self.store.find(fingerprint, family, axes)
+        for shipped in self._shipped.values() if page is None else ():
+            page = page or shipped.find(fingerprint, family, axes)
+        return page
+
     def _reject(self, context: Context, variant: Variant, page: Page, reason: str) -> None:
-        self.store.reject(*self._key(context, variant), page.axes, reason)
+        key = self.key(context, variant, page)
+        for shipped in self._shipped.values():
+            shipped.reject(key)
+        self.store.reject(*key[:2], page.axes, reason)
 
 
 class UnreadPages(NullMemo):

@@ -15,14 +15,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from morello.memo.codec import DamagedPageError, decode_axes, encode_axes
+from morello.memo.codec import DamagedPageError, axes_said, decode_axes, encode_axes
 from morello.memo.database import Database, Rows, Statement, Warn
 from morello.memo.page import Axes, Page, covers
 from morello.memo.place import default_path, named_path
@@ -347,15 +346,6 @@ def _is_covered(known: object, axes: Axes) -> bool:
     """Whether axes cover a page of the file; what cannot be read is no loss."""
     own = axes_said(known)
     return own is None or covers(axes, own)
-
-
-def axes_said(column: object) -> Axes | None:
-    """Axes that a row says; none where it says none. The column is not checked against damage."""
-    if not isinstance(column, bytes):
-        return None
-    with suppress(DamagedPageError):
-        return decode_axes(column)
-    return None
 
 
 def _doomed(

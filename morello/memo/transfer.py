@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from morello.errors import MorelloError, UsageError
-from morello.memo.codec import DamagedPageError, decode_axes
+from morello.memo.codec import DamagedPageError, axes_said, decode_axes
 from morello.memo.database import Warn
 from morello.memo.page import Axes, covers
 from morello.memo.records import SELECT_SEALED, Key, Sealed, insertion, sealed_of
 from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
-from morello.memo.store import AT_ONCE, Store, axes_said
+from morello.memo.store import AT_ONCE, Store
 
 _ROWS = "SELECT rowid, fingerprint, family, axes FROM pages ORDER BY cells DESC"
 

@@ -63,6 +63,16 @@ def morello_learning_files() -> Sequence[Traversable]:
 
 
 @hookspec
+def morello_memo_files() -> Sequence[Traversable]:
+    """Memos (``.sqlite``) that ``morello memo export`` has written. Since version 4.
+
+    Compiles are answered from them where the user's own memo has no answer. One answers for the
+    definitions that it was solved under. The files have to lie in a directory, not in an archive.
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def morello_emitters() -> Mapping[str, Emitter]:
     """Emitters by name: what the ``emitter NAME`` of a target refers to.
 

@@ -24,6 +24,7 @@ from morello.plugins.records import BrokenPlugin, DefinitionFile, Owner, Plugin,
 from morello.plugins.resources import (
     DEFINITION_SUFFIXES,
     GOALS_SUFFIX,
+    MEMO_SUFFIX,
     MODEL_SUFFIX,
     SPEC_SUFFIX,
 )
@@ -98,6 +99,7 @@ def _load(owner: Owner, point: EntryPoint) -> Plugin:
         _files(owner, hook.morello_definition_files, DEFINITION_SUFFIXES),
         _files(owner, hook.morello_calibration_files, (SPEC_SUFFIX,)),
         _files(owner, hook.morello_learning_files, (GOALS_SUFFIX, MODEL_SUFFIX)),
+        _files(owner, hook.morello_memo_files, (MEMO_SUFFIX,)),
         {n: e for result in hook.morello_emitters() for n, e in _emitters(result)},
         {n: c for result in hook.morello_commands() for n, c in _commands(result)},
     )

@@ -11,13 +11,14 @@ import pluggy
 
 from morello.startup.entry_points import PROJECT
 
-API_VERSION: Final = 3
-"""The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 3``."""
+API_VERSION: Final = 4
+"""The version of the hooks. A plugin may state the one it was written for: ``MORELLO_API = 4``."""
 
 OLDEST_API: Final = 1
 """The oldest version that plugins may be written for.
 
-Version 2 added ``morello_commands``, version 3 ``morello_learning_files``.
+Version 2 added ``morello_commands``, version 3 ``morello_learning_files``,
+version 4 ``morello_memo_files``.
 """
 
 hookspec = pluggy.HookspecMarker(PROJECT)

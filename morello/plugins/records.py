@@ -63,6 +63,7 @@ class Plugin:
     files: tuple[DefinitionFile, ...] = ()
     calibration: tuple[DefinitionFile, ...] = ()
     learning: tuple[DefinitionFile, ...] = ()
+    memos: tuple[DefinitionFile, ...] = ()
     emitters: Mapping[str, Emitter] = field(default_factory=dict)
     commands: Mapping[str, click.Command] = field(default_factory=dict)
 
@@ -94,6 +95,11 @@ class PluginSet:
         return tuple(file for plugin in self.plugins for file in plugin.learning)
 
     @property
+    def memos(self) -> tuple[DefinitionFile, ...]:
+        """Memos, by plugin."""
+        return tuple(file for plugin in self.plugins for file in plugin.memos)
+
+    @property
     def emitters(self) -> dict[str, Emitter]:
         """Emitters, sorted by name."""
         return dict(sorted(item for plugin in self.plugins for item in plugin.emitters.items()))
@@ -105,7 +111,7 @@ class PluginSet:
 
     def without_definitions(self, owners: Collection[Owner]) -> PluginSet:
         """The same, but for the files of some plugins; their emitters and commands stay."""
-        nothing: dict[str, Any] = {"files": (), "calibration": (), "learning": ()}
+        nothing: dict[str, Any] = {"files": (), "calibration": (), "learning": (), "memos": ()}
         plugins = tuple(
             replace(plugin, **nothing) if plugin.owner in owners else plugin
             for plugin in self.plugins

@@ -74,6 +74,6 @@ def test_the_command_of_the_page_runs(install: Install, tmp_path: Path) -> None:
 
 def test_the_warning_of_the_page_is_what_is_said(install: Install) -> None:
     """Word for word."""
-    install("my-rules", "MORELLO_API = 4\n", version="0.1")
+    install("my-rules", "MORELLO_API = 5\n", version="0.1")
     (report,) = load_definitions(plugins=load_plugins()).broken
     assert f"warning: {report}" in " ".join(PAGE.split())
