@@ -79,7 +79,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello": {*API, "morello.networks"},  # __init__ exports the Python API
     "morello.calibration": {*API, "morello"},
     "morello.filling": API,  # memos, ahead of compiles
-    "morello.learning": {*API, "morello.calibration"},
+    "morello.learning": {*API, "morello.calibration", "morello.filling"},
     "morello.cli": {
         *API,
         "morello",
@@ -100,9 +100,11 @@ ALLOWED: dict[str, set[str]] = {
 
 EXTRAS = {
     "morello.calibration.fitting": "calibrate",
+    "morello.learning.remote": "dask",
     "morello.learning.training": "learn",
     "morello.editor.server": "lsp",
     "morello.filling.cluster": "dask",
+    "morello.filling.scheduler": "dask",
     "morello.memo.drawing": "pictures",
     "morello.networks.onnx.file": "onnx",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,13 +12,15 @@ import click
 from platformdirs import user_data_path
 
 from morello.checking.goal_list import ListedGoal, read_goal_list
+from morello.cli.dask import with_dask
 from morello.cli.goals import goals_of_lists
 from morello.cli.options import examples, json_option, local_options, measured_target_option
 from morello.cli.progress import ProgressBar
-from morello.cli.request import chosen_target, definitions_for
+from morello.cli.request import chosen_target, definitions_for, local_sources
 from morello.cli.session import Session
 from morello.definitions import Definitions
 from morello.errors import MorelloError
+from morello.filling.work import setting_of
 from morello.learning.collect import PROGRAMS, Collected
 from morello.learning.collect import collect as collect_programs
 from morello.learning.corpus import Group, groups_in, write_group
@@ -26,6 +29,9 @@ from morello.learning.merging import Replayed, refreshed, replayed
 from morello.learning.merging import merge as merge_corpora
 from morello.plugins.resources import GOALS_SUFFIX, load_resource
 from morello.search.search import Progress
+
+RESOURCE = "measure"
+"""What workers that measure are begun with, unless the user says otherwise."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -58,6 +64,7 @@ def empty(directory: Path) -> MorelloError:
     epilog=examples(
         "morello learn collect --minutes 60",
         "morello learn collect goals.toml -t NAME -o corpus/",
+        "morello learn collect -t NAME --dask tcp://10.0.0.1:8786 --on measure",
     )
 )
 @click.argument("lists", metavar="[GOALS.toml]...", nargs=-1)
@@ -84,6 +91,15 @@ def empty(directory: Path) -> MorelloError:
     default=True,
     help="Measure programs without comparing them with the reference.",
 )
+@click.option("--dask", "address", metavar="ADDRESS", help="Have workers of a scheduler measure.")
+@click.option(
+    "--on",
+    "resource",
+    metavar="NAME",
+    default=RESOURCE,
+    show_default=True,
+    help="With --dask: the resource of workers that measure, one goal at a time.",
+)
 @local_options
 @json_option
 @click.pass_obj
@@ -97,6 +113,8 @@ def collect(
     programs: int,
     busy: bool,
     verify: bool,
+    address: str | None,
+    resource: str,
 ) -> None:
     """Measure programs of many goals, and keep them.
 
@@ -111,18 +129,29 @@ def collect(
         help = "name a list of goals; those with 'targets' are for these alone"
         raise MorelloError(f"there are no goals for '{chosen.name}'", help=help)
     kept = refused = measured = 0
-    with ProgressBar(lambda: session.err) as progress:
-        for found in collect_programs(
-            definitions,
-            chosen,
-            goals,
-            directory,
-            progress,
-            programs=programs,
-            seconds=None if minutes is None else 60 * minutes,
-            busy=busy,
-            verify=verify,
-        ):
+    seconds = None if minutes is None else 60 * minutes
+    with ProgressBar(lambda: session.err) as progress, ExitStack() as stack:
+        if address is None:
+            each = collect_programs(
+                definitions,
+                chosen,
+                goals,
+                directory,
+                progress,
+                programs=programs,
+                seconds=seconds,
+                busy=busy,
+                verify=verify,
+            )
+        else:
+            remote = with_dask("morello.learning.remote")
+            scheduler = stack.enter_context(closing(remote.Scheduler(address, resource)))
+            setting = setting_of(definitions, local_sources(session), [chosen.name])
+            batch = remote.Batch(
+                setting, chosen.name, tuple(goals), frozenset(), programs, busy, verify
+            )
+            each = remote.collect_by_workers(scheduler, batch, directory, progress, seconds)
+        for found in each:
             if found.group is None:
                 refused += 1
                 session.warn(f"{found.goal} is left out: {found.refused}")

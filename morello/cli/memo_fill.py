@@ -9,6 +9,7 @@ from contextlib import closing
 
 import click
 
+from morello.cli.dask import with_dask
 from morello.cli.goals import asked_goals
 from morello.cli.memos import memo_path
 from morello.cli.options import (
@@ -29,7 +30,7 @@ from morello.cli.request import (
 from morello.cli.session import Session
 from morello.errors import MorelloError, UsageError
 from morello.filling.fill import Filled, Filling, Lost, PassedOver, Refused
-from morello.filling.work import Setting, Task, setting_of
+from morello.filling.work import Task, setting_of
 from morello.filling.workers import Processes, ThisProcess, Workers
 from morello.memo.memo import Memo
 from morello.report.documents import Document
@@ -104,7 +105,8 @@ def fill(
         alone = ThisProcess(setting, opened, searching)
         workers: Workers = alone
         if address is not None:
-            workers = _cluster(session, address, setting)
+            cluster = with_dask("morello.filling.cluster")
+            workers = cluster.Cluster(address, setting, session.warn)
         elif count > 1:
             workers = Processes(count, setting, opened.store.path)
         again = alone if isinstance(workers, Processes) and budget is None else None
@@ -113,17 +115,6 @@ def fill(
             for event in filling.run(workers, opened, resume=resume, again=again):
                 told.tell(event)
     told.end()
-
-
-def _cluster(session: Session, address: str, setting: Setting) -> Workers:
-    try:
-        from morello.filling.cluster import Cluster  # noqa: PLC0415
-    except ImportError as error:
-        raise MorelloError(
-            f"a cluster needs the package '{error.name}'",
-            help="install the extra 'dask': pip install 'morello[dask]'",
-        ) from error
-    return Cluster(address, setting, session.warn)
 
 
 class _Told:

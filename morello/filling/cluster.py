@@ -7,31 +7,21 @@ second goal.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import distributed
-from distributed.scheduler import KilledWorker
 
 from morello.errors import InternalError, MorelloError
+from morello.filling.scheduler import Scheduler
 from morello.filling.work import OtherDefinitionsError, Setting, Solved, Solver, Task
-from morello.filling.workers import LostWorkerError, Outcome
+from morello.filling.workers import Outcome
 from morello.memo.memo import Memo
 from morello.memo.transfer import export_memo
 from morello.search.search import UNLIMITED
-
-_CLIENT: Any = distributed.Client
-_WAIT: Any = distributed.wait
-"""Its functions have no types, though it says that it has."""
-
-CONNECTING_SECONDS = 10.0
-MOMENT = 1.0
-"""Seconds after which it is looked which workers there are."""
 
 MEMORY_SHARE = 0.6
 """Of a worker's limit, what a search may take: from there on Dask itself takes measures."""
@@ -49,102 +39,54 @@ class Cluster:
         Raises:
             MorelloError: There is no scheduler.
         """
-        self._address = address
-        try:
-            self._client: Any = _CLIENT(address, timeout=CONNECTING_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise MorelloError(
-                f"there is no scheduler at '{address}': {error}",
-                help="begin one: dask scheduler; and workers: dask worker ADDRESS",
-            ) from error
+        self._scheduler = Scheduler(address)
         self._setting = setting
         self._warn = warn
-        self._begun: dict[Any, Task] = {}
         self._unfit: set[str] = set()
-        self._known: list[str] = []
-        self._looked = -MOMENT
 
     @property
     def free(self) -> int:
         """How many more goals there are workers for."""
-        count = len(self._workers())
-        return max(0, count + (count + AHEAD - 1) // AHEAD - len(self._begun))
+        count = len(self._fit())
+        return max(0, count + (count + AHEAD - 1) // AHEAD - self._scheduler.begun)
 
     def begin(self, task: Task) -> None:
         """Send it to any worker that has not turned out to be unfit."""
-        allowed = self._workers() if self._unfit else None
-        future = self._client.submit(
-            solve_on_worker, self._setting, task, pure=False, workers=allowed, retries=0
-        )
-        self._begun[future] = task
+        allowed = self._fit() if self._unfit else None
+        self._scheduler.call(task, solve_on_worker, self._setting, task, workers=allowed)
 
     def outcomes(self) -> Sequence[Outcome]:
         """Wait for some, at most a moment."""
-        if not self._begun:
-            time.sleep(MOMENT)
-            self._require_scheduler()
-            return []
-        try:
-            with self._client.as_current():
-                begun = list(self._begun)
-                done = _WAIT(begun, MOMENT, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
-            self._require_scheduler()
-            return []
         found = []
-        for future in done:
-            outcome = self._outcome(future, self._begun.pop(future))
-            if outcome is not None:
-                found.append(outcome)
+        for returned in self._scheduler.returned():
+            task = returned.token
+            assert isinstance(task, Task)
+            if isinstance(returned.value, MorelloError):
+                found.append(Outcome(task, returned.value))
+                continue
+            address, value = returned.value
+            if isinstance(value, OtherDefinitionsError):
+                self._begin_elsewhere(task, address, value)
+            else:
+                found.append(Outcome(task, value))
         return found
 
     def close(self) -> None:
         """Take back what was sent, and leave the scheduler as it is."""
-        with suppress(Exception):  # it may be gone
-            self._client.cancel(list(self._begun), force=True)
-        self._begun.clear()
-        with suppress(Exception):
-            self._client.close()
+        self._scheduler.close()
 
-    def _workers(self) -> list[str]:
-        """Addresses of those that are fit, as of a moment ago."""
-        if time.monotonic() - self._looked >= MOMENT:
-            self._looked = time.monotonic()
-            try:
-                self._known = sorted(self._client.nthreads())
-            except (OSError, ValueError) as error:
-                raise self._gone() from error
-        return [address for address in self._known if address not in self._unfit]
+    def _fit(self) -> list[str]:
+        return [address for address in self._scheduler.workers() if address not in self._unfit]
 
-    def _outcome(self, future: Any, task: Task) -> Outcome | None:
-        """What a worker said; none where another one has the task now."""
-        try:
-            address, found = future.result()
-        except KilledWorker as error:
-            return Outcome(task, LostWorkerError(str(error).split(". ")[0]))
-        except distributed.client.FutureCancelledError as error:
-            raise self._gone() from error
-        if not isinstance(found, OtherDefinitionsError):
-            return Outcome(task, found)
+    def _begin_elsewhere(self, task: Task, address: str, why: OtherDefinitionsError) -> None:
         if address not in self._unfit:
             self._unfit.add(address)
-            self._warn(f"worker {address} gets no more goals: {found}")
-        if not self._workers():
+            self._warn(f"worker {address} gets no more goals: {why}")
+        if not self._fit():
             raise OtherDefinitionsError(
-                f"no worker is fit: {found}", help="install the same version and plugins everywhere"
+                f"no worker is fit: {why}", help="install the same version and plugins everywhere"
             )
         self.begin(task)
-        return None
-
-    def _require_scheduler(self) -> None:
-        if self._client.status not in ("running", "connecting"):
-            raise self._gone()
-
-    def _gone(self) -> MorelloError:
-        return MorelloError(
-            f"the scheduler at '{self._address}' is gone",
-            help="what came back is kept: begin again with --resume",
-        )
 
 
 _SOLVING = threading.RLock()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -91,6 +91,7 @@ def collect(
     seconds: float | None = None,
     busy: bool = False,
     verify: bool = True,
+    known: Collection[str] = (),
 ) -> Iterator[Collected]:
     """Measure programs of goals, in an order that mixes them; what becomes of each, as it is known.
 
@@ -104,6 +105,7 @@ def collect(
         seconds: After so many no other goal is begun.
         busy: Whether to measure on a machine that does other work.
         verify: Whether each program is compared with the reference before it is measured.
+        known: Names of files of groups that are passed over, beside those that are there.
 
     Raises:
         BusyError: The machine does other work.
@@ -124,7 +126,7 @@ def collect(
     for place, (goal, group) in enumerate(asked):
         if seconds is not None and time.monotonic() - started > seconds:
             break
-        if (directory / group.file).exists():
+        if group.file in known or (directory / group.file).exists():
             continue
 
         def tell(phase: str, place: int = place, goal: ListedGoal = goal) -> None:
