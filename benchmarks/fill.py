@@ -1,11 +1,12 @@
 """How filling a memo grows with workers: measured on this machine, simulated for a cluster.
 
 ``python -m benchmarks.fill --count 40`` takes goals of the plugins' lists, evenly, and fills an
-empty memo with them by one process and by two, in turn. Then each goal is solved as a worker of a
-cluster does, into a file of its own that is merged into a common one: what a goal takes, and what
-its merge takes. Of goals like these, drawn with replacement, a run of ``--simulated`` is simulated:
-workers that begin, solve, and wait for their next goal, and one process that merges what comes back
-and sends what is next. The largest come first, as in a real run.
+empty memo with them by one process and by two, in turn, each with one thread. Then each goal is
+solved as a worker of a cluster does, into a file of its own that is merged into a common one: what
+a goal takes, and what its merge takes. Of goals like these, drawn with replacement, a run of
+``--simulated`` is simulated: workers that begin, solve, and wait for their next goal, and one
+process that merges what comes back and sends what is next. The largest come first, as in a real
+run.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from heapq import heappop, heappush
 from pathlib import Path
 from statistics import median
@@ -122,6 +123,7 @@ def filled(filling: Filling, setting: Setting, count: int) -> tuple[float, list[
             Memo.open(path, fill=True) as memo,
             closing(Processes(count, setting, path)) as workers,
         ):
+            workers.setting = replace(workers.setting, threads=1)  # one core each
             events = list(filling.run(workers, memo))
         seconds = time.perf_counter() - started
     return seconds, [event.task for event in events if isinstance(event, Filled)]
