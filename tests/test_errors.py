@@ -18,6 +18,8 @@ from morello.checking.goal_list import GoalListError
 from morello.definitions import Definitions
 from morello.definitions.plugin_errors import FileError
 from morello.errors import InternalError, MorelloError, UsageError
+from morello.filling.work import OtherDefinitionsError
+from morello.filling.workers import LostWorkerError
 from morello.language.diagnostics import DiagnosticsError
 from morello.learning.collect import BusyError
 from morello.learning.corpus import CorpusError
@@ -78,7 +80,9 @@ MAKE: dict[type[MorelloError], Make] = {
     CorpusError: lambda _: CorpusError("no group"),
     GoalListError: lambda _: GoalListError("no list"),
     LearningError: lambda _: LearningError("too little", help="collect more"),
+    LostWorkerError: lambda _: LostWorkerError("it is gone"),
     ModelError: lambda _: ModelError("no model"),
+    OtherDefinitionsError: lambda _: OtherDefinitionsError("others", help="install the same"),
     RecipeError: lambda _: RecipeError("no plan"),
     UsageError: lambda _: UsageError("a wrong use", help="another"),
     DiagnosticsError: lambda known: _compile(WRONG, known),

@@ -35,7 +35,7 @@ def cluster(tmp_path: Path) -> Iterator[Any]:
         n_workers=2,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         local_directory=str(tmp_path / "dask"),
         silence_logs=50,
     ) as found:
@@ -122,7 +122,7 @@ def test_a_scheduler_that_goes_away_is_an_error_with_advice(tmp_path: Path) -> N
     with pytest.raises(MorelloError, match="there is no scheduler at"):
         Cluster("tcp://127.0.0.1:1", setting(), pytest.fail)
     with distributed.LocalCluster(
-        n_workers=0, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=0, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
         workers = Cluster(cluster.scheduler_address, setting(), pytest.fail)
         assert workers.free == 0

@@ -47,7 +47,7 @@ def cluster(tmp_path: Path) -> Iterator[Any]:
         n_workers=1,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         local_directory=str(tmp_path / "dask"),
         silence_logs=50,
         resources={"measure": 1},
