@@ -18,7 +18,7 @@ from morello.checking.goal_list import GoalListError
 from morello.definitions import Definitions
 from morello.definitions.plugin_errors import FileError
 from morello.errors import InternalError, MorelloError, UsageError
-from morello.filling.work import OtherDefinitionsError
+from morello.filling.work import OtherDefinitionsError, UnfitWorkerError, UnwritableError
 from morello.filling.workers import LostWorkerError
 from morello.language.diagnostics import DiagnosticsError
 from morello.learning.collect import BusyError
@@ -84,6 +84,8 @@ MAKE: dict[type[MorelloError], Make] = {
     ModelError: lambda _: ModelError("no model"),
     OtherDefinitionsError: lambda _: OtherDefinitionsError("others", help="install the same"),
     RecipeError: lambda _: RecipeError("no plan"),
+    UnfitWorkerError: lambda _: UnfitWorkerError("unfit"),
+    UnwritableError: lambda _: UnwritableError("full", help="make room"),
     UsageError: lambda _: UsageError("a wrong use", help="another"),
     DiagnosticsError: lambda known: _compile(WRONG, known),
     NoImplementationError: lambda known: _compile(NO_WAY, known),

@@ -92,7 +92,7 @@ def read_goal_list(
         raise GoalListError(f"{name} is not TOML: {error}") from error
     tables = found.get(TABLE)
     others = sorted(found.keys() - {TABLE})
-    if others or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+    if others or not (isinstance(tables, list) and tables) or not all(map(_is_table, tables)):
         wrong = f"has '{others[0]}'" if others else "has no goals"
         raise GoalListError(f"{name} {wrong}", help="write a table [[goal]] for each spec")
     goals: list[ListedGoal] = []
@@ -103,6 +103,10 @@ def read_goal_list(
             if len(goals) > MOST_GOALS:
                 raise GoalListError(f"{place}: these are more than {MOST_GOALS:,} goals")
     return goals
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +142,18 @@ class _Table:
 
     def _source(self) -> Source:
         given = {key: self.table[key] for key in ("spec", "file") if key in self.table}
-        if len(given) != 1 or not isinstance(text := next(iter(given.values())), str):
+        if len(given) > 1:
+            raise self._error("it has both a 'spec' and a 'file'", "leave one of them out")
+        if not given or not isinstance(text := next(iter(given.values())), str):
             raise self._error("it has no text", "write either spec = '''...''' or file = '...'")
         if "spec" in given:
             return Source(self.place, text)
         if self.directory is None:
             raise self._error("a list that is no file of its own cannot name a file")
-        return load_source(self.directory / text)
+        try:
+            return load_source(self.directory / text)
+        except MorelloError as error:
+            raise self._error(str(error), error.help) from error
 
     def _sizes(self, parameters: Sequence[str], seed: str) -> Iterator[dict[str, int]]:
         sizes, draw, most = (
@@ -154,7 +163,7 @@ class _Table:
             raise self._error("'sizes' is no table", "such as sizes = { M = [1, 100] }")
         if type(draw) is not int or not 1 <= draw <= MOST_GOALS:
             raise self._error(f"cannot draw {draw!r} goals", f"draw from 1 to {MOST_GOALS:,}")
-        if most is not None and not (isinstance(most, int | float) and most > 0):
+        if most is not None and not (type(most) in (int, float) and most > 0):
             raise self._error("'most' is no number")
         for name in sizes:
             if name not in parameters:
@@ -167,7 +176,7 @@ class _Table:
             given = dict(zip(listed, values, strict=True))
             seen: list[dict[str, int]] = []
             for _ in range(draw if ranges else 1):
-                drawn = self._drawn(given, ranges, most, random)
+                drawn = self._drawn(given, ranges, most, random) if ranges else given
                 if drawn not in seen:
                     seen.append(drawn)
             yield from ({n: one[n] for n in sizes} for one in seen)

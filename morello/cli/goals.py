@@ -7,10 +7,11 @@ from pathlib import Path
 
 from morello.checking.goal_list import ListedGoal, read_goal_list
 from morello.cli.request import asked_specs, chosen_target, read_source
-from morello.compiler import NATIVE
+from morello.compiler import NATIVE, native_target
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.language.load import load_source
+from morello.language.parse import parse_spec
 
 LIST_SUFFIX = ".toml"
 
@@ -48,7 +49,7 @@ def asked_goals(
     goals = [
         (goal, chosen_target(definitions, target).name)
         for goal in goals_of_lists(definitions, lists)
-        for target in _targets_of(goal, named)
+        for target in _targets_of(definitions, goal, named)
     ]
     for asked in asked_specs(definitions, specs, named, defines):
         goals.append((ListedGoal(asked.source, asked.spec, asked.defines), asked.target))
@@ -60,8 +61,12 @@ def asked_goals(
     return goals
 
 
-def _targets_of(goal: ListedGoal, named: Sequence[str]) -> Sequence[str]:
-    """Those that are asked for, of what the list says, if it says any."""
+def _targets_of(definitions: Definitions, goal: ListedGoal, named: Sequence[str]) -> Sequence[str]:
+    """Those that are asked for, of what the list says, if it says any; else what the spec says."""
     if not goal.targets:
-        return named or [NATIVE]
-    return [target for target in goal.targets if not named or target in named]
+        own = parse_spec(goal.source).target
+        return named or [NATIVE if own is None else own.id]
+    if not named:
+        return goal.targets
+    listed = {native_target(definitions).name if t == NATIVE else t for t in goal.targets}
+    return [target for target in named if target in listed]

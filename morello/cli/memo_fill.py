@@ -9,6 +9,7 @@ from contextlib import closing
 
 import click
 
+from morello.checking.kinds import counted
 from morello.cli.dask import with_dask
 from morello.cli.goals import asked_goals
 from morello.cli.memos import memo_path
@@ -54,7 +55,7 @@ from morello.search.search import Progress
     "--jobs",
     metavar="N",
     type=click.IntRange(1, 1024),
-    help="Goals at the same time; default: as many as there are cores.",
+    help="Goals at the same time; default: as many as cores, and half as many as goals.",
 )
 @click.option("--dask", "address", metavar="ADDRESS", help="Have the workers of a scheduler do it.")
 @click.option("--resume", is_flag=True, help="Pass over goals that the memo answers already.")
@@ -92,7 +93,8 @@ def fill(
         ProgressBar(lambda: session.err) as progress,
     ):
         if opened.store is None or opened.store.path is None or not opened.store.writable:
-            raise MorelloError("the memo cannot be written", help="name another: --memo")
+            where = memo_path(memo)
+            raise MorelloError(f"the memo '{where}' cannot be written", help="name another: --memo")
         opened.consult(definitions.memos)
         filling = Filling(definitions, goals, progress)
         setting = setting_of(definitions, local_sources(session), filling.targets, budget)
@@ -141,7 +143,8 @@ class _Told:
             case Refused():
                 error: Document = {"error": str(event.error), "help": event.error.help}
                 self._refused.append(goal | error)
-                session.warn(f"{task} is left out: {event.error}")
+                advice = f"; {event.error.help}" if event.error.help else ""
+                session.warn(f"{task} is left out: {event.error}{advice}")
             case Filled():
                 solved = event.solved
                 for warning in solved.warnings:
@@ -180,7 +183,8 @@ class _Told:
             )
         elif len(self._filled) + len(self._passed) + len(self._refused) > 1:
             session.say(
-                f"{len(self._filled):,} goals filled by {len(self._workers)} workers in "
+                f"{counted(len(self._filled), 'goal')} filled by "
+                f"{counted(len(self._workers), 'worker')} in "
                 f"{seconds:.1f} s, {self._cpu:.1f} s of processors; "
                 f"{len(self._passed):,} were answered already, {len(self._refused):,} refused"
             )

@@ -17,7 +17,7 @@ import distributed
 
 from morello.errors import InternalError, MorelloError
 from morello.filling.scheduler import Scheduler
-from morello.filling.work import OtherDefinitionsError, Setting, Solved, Solver, Task
+from morello.filling.work import Setting, Solved, Solver, Task, UnfitWorkerError
 from morello.filling.workers import Outcome
 from morello.memo.memo import Memo
 from morello.memo.transfer import export_memo
@@ -43,6 +43,7 @@ class Cluster:
         self._setting = setting
         self._warn = warn
         self._unfit: set[str] = set()
+        self._said = False
 
     @property
     def free(self) -> int:
@@ -52,11 +53,13 @@ class Cluster:
 
     def begin(self, task: Task) -> None:
         """Send it to any worker that has not turned out to be unfit."""
-        allowed = self._fit() if self._unfit else None
-        self._scheduler.call(task, solve_on_worker, self._setting, task, workers=allowed)
+        self._scheduler.call(task, solve_on_worker, self._setting, task, allowed=self._allowed)
 
     def outcomes(self) -> Sequence[Outcome]:
         """Wait for some, at most a moment."""
+        if not self._scheduler.workers() and not self._said:
+            self._said = True
+            self._warn("the scheduler has no worker yet; begin some: dask worker ADDRESS")
         found = []
         for returned in self._scheduler.returned():
             task = returned.token
@@ -65,7 +68,7 @@ class Cluster:
                 found.append(Outcome(task, returned.value))
                 continue
             address, value = returned.value
-            if isinstance(value, OtherDefinitionsError):
+            if isinstance(value, UnfitWorkerError):
                 self._begin_elsewhere(task, address, value)
             else:
                 found.append(Outcome(task, value))
@@ -78,14 +81,15 @@ class Cluster:
     def _fit(self) -> list[str]:
         return [address for address in self._scheduler.workers() if address not in self._unfit]
 
-    def _begin_elsewhere(self, task: Task, address: str, why: OtherDefinitionsError) -> None:
+    def _allowed(self) -> list[str] | None:
+        return self._fit() if self._unfit else None
+
+    def _begin_elsewhere(self, task: Task, address: str, why: UnfitWorkerError) -> None:
         if address not in self._unfit:
             self._unfit.add(address)
             self._warn(f"worker {address} gets no more goals: {why}")
         if not self._fit():
-            raise OtherDefinitionsError(
-                f"no worker is fit: {why}", help="install the same version and plugins everywhere"
-            )
+            raise UnfitWorkerError(f"no worker is fit: {why}", help=why.help)
         self.begin(task)
 
 

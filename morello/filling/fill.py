@@ -22,7 +22,7 @@ from morello.codegen.goals import context_for, goal_specs
 from morello.compiler import goal_of
 from morello.definitions import Definitions
 from morello.errors import InternalError, MorelloError
-from morello.filling.work import Solved, Task, fingerprint_of
+from morello.filling.work import Solved, Task, UnfitWorkerError, fingerprint_of
 from morello.filling.workers import LostWorkerError, Workers
 from morello.ir.spec import Spec, Variant
 from morello.memo.memo import Memo
@@ -169,6 +169,7 @@ class Filling:
             tries: Workers that a goal may lose.
 
         Raises:
+            UnfitWorkerError: No worker can solve goals, or keep what it has solved.
             MorelloError: Pages cannot be written.
         """
         ready = [(-goal.weight, goal.task.number) for goal in self._goals if goal.larger == 0]
@@ -214,7 +215,7 @@ class Filling:
 
     def _event(self, memo: Memo, goal: _Goal, found: Solved | MorelloError, tries: int) -> Event:
         """What an outcome is; the pages that came with it are kept."""
-        if isinstance(found, InternalError):
+        if isinstance(found, InternalError | UnfitWorkerError):
             raise found
         if isinstance(found, LostWorkerError) and goal.lost + 1 < tries:
             goal.lost += 1

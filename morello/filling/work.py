@@ -32,8 +32,16 @@ TABLES = 64 << 20
 """Bytes of solved tables that a worker keeps in memory: its pages are in a file."""
 
 
-class OtherDefinitionsError(MorelloError):
-    """A worker has other definitions than whoever sent it a goal."""
+class UnfitWorkerError(MorelloError):
+    """A worker that can solve no goal."""
+
+
+class OtherDefinitionsError(UnfitWorkerError):
+    """It has other definitions than whoever sent it a goal."""
+
+
+class UnwritableError(UnfitWorkerError):
+    """It cannot keep what it solves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +182,9 @@ class Solver:
 
         Raises:
             OtherDefinitionsError: This process would solve another goal.
-            NoImplementationError: Nothing implements it.
-            MorelloError: The goal is wrong, exceeds the budget, or cannot be kept.
+            UnwritableError: The memo cannot be written.
+            NoImplementationError: Nothing implements the goal.
+            MorelloError: It is wrong, or exceeds the budget.
         """
         started, cpu = time.perf_counter(), time.process_time()
         definitions, setting = self._definitions, self.setting
@@ -195,8 +204,8 @@ class Solver:
             progress=progress,
         )
         if memo.store is None or not memo.store.writable:
-            raise MorelloError(
-                f"{here()} cannot keep what it has solved", help="is there room on its disk?"
+            raise UnwritableError(
+                f"{here()} cannot keep what it has solved", help="is there room on the disk?"
             )
         return Solved(
             here(),

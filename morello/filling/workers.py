@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -13,11 +15,11 @@ from pathlib import Path
 from typing import Protocol
 
 from morello.errors import InternalError, MorelloError
-from morello.filling.work import TABLES, Setting, Solved, Solver, Task
+from morello.filling.work import TABLES, Setting, Solved, Solver, Task, UnwritableError
 from morello.memo.memo import Memo
 from morello.resources import available_cores, memory_budget
 from morello.search.search import UNLIMITED, Progress
-from morello.startup.process import ENDING, terminate
+from morello.startup.process import ENDING, INTERRUPTED, terminate
 
 STOPPING_SECONDS = 20.0
 """What a worker gets to write what it has solved, before it is killed."""
@@ -101,7 +103,7 @@ class _Worker:
 class Processes:
     """So many processes, begun as they are needed, and anew where one is lost.
 
-    Each searches with one thread, and an equal share of memory.
+    Each has an equal share of cores and of memory.
     """
 
     count: int
@@ -144,19 +146,22 @@ class Processes:
         return found
 
     def close(self) -> None:
-        """Interrupt what is at work, and wait."""
-        for worker in self._workers:
-            with suppress(OSError):
-                worker.connection.send(None)
-            if worker.task is not None:
-                worker.process.terminate()
-        for worker in self._workers:
-            worker.process.join(STOPPING_SECONDS)
-            if worker.process.is_alive():
+        """Interrupt what is at work, and wait; kill what does not end, or all if interrupted."""
+        deadline = time.monotonic() + STOPPING_SECONDS
+        try:
+            for worker in self._workers:
+                with suppress(OSError):
+                    worker.connection.send(None)
+                if worker.task is not None:
+                    worker.process.terminate()
+            for worker in self._workers:
+                worker.process.join(max(0.0, deadline - time.monotonic()))
+        finally:
+            for worker in self._workers:
                 worker.process.kill()
                 worker.process.join()
-            worker.connection.close()
-        self._workers.clear()
+                worker.connection.close()
+            self._workers.clear()
 
     def _started(self) -> _Worker:
         context = get_context("spawn")
@@ -169,6 +174,15 @@ class Processes:
         worker = _Worker(process, own)
         self._workers.append(worker)
         return worker
+
+
+@contextmanager
+def _told_by_its_status() -> Iterator[None]:
+    """What interrupts this process ends it quietly."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        sys.exit(getattr(interrupt, "status", INTERRUPTED))
 
 
 def _lost(process: BaseProcess) -> LostWorkerError:
@@ -184,7 +198,8 @@ def _serve(connection: Connection, setting: Setting, memo: Path) -> None:
         signal.signal(number, terminate)
     warnings: list[str] = []
     with (
-        suppress(KeyboardInterrupt, EOFError, OSError),  # whoever asks has gone
+        suppress(EOFError, OSError),  # whoever asks has gone
+        _told_by_its_status(),
         Memo.open(memo, warn=warnings.append, budget=TABLES, fill=True) as opened,
     ):
         solver: Solver | None = None
@@ -192,6 +207,8 @@ def _serve(connection: Connection, setting: Setting, memo: Path) -> None:
             try:
                 solver = solver or Solver(setting)
                 found: Solved | MorelloError = solver.solve(task, opened)
+            except UnwritableError as error:
+                found = UnwritableError(": ".join([str(error), *warnings]), help=error.help)
             except MorelloError as error:
                 found = error
             except Exception as error:  # a fault of this package: it ends the run

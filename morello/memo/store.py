@@ -165,11 +165,11 @@ class Store:
                     return page
         return None
 
-    def covers(self, fingerprint: bytes, family: str, axes: Axes) -> bool:
-        """Whether the file says that it has a page that covers the axes; nothing is decoded."""
+    def axes(self, fingerprint: bytes, family: str) -> list[Axes]:
+        """Axes of the pages of a family, as the file says; nothing is decoded."""
         with self._mutex:
             rows = self._rows(fingerprint, family)
-        return any(_covers(known, axes) for known, _ in rows)
+        return [axes for axes in map(axes_said, (known for known, _ in rows)) if axes is not None]
 
     def write(self, fingerprint: bytes, family: str, page: Page) -> bool:
         """Keep a page, in place of those of its family that it covers.
@@ -183,12 +183,15 @@ class Store:
         """Keep pages of different families, as `write` does, in few transactions."""
         return self.write_sealed(map(self._decoded_and_sealed, records))
 
-    def write_sealed(self, pages: Iterable[Sealed]) -> bool:
-        """The same for pages that are encoded."""
+    def write_sealed(
+        self, pages: Iterable[Sealed], new: Collection[tuple[bytes, str]] = ()
+    ) -> bool:
+        """The same for pages that are encoded; it is not looked whether there are ``new`` ones."""
         statements: list[Statement] = []
         with self._mutex:
             for page in pages:
-                statements += self._written(page)
+                known = (page.fingerprint, page.family) not in new
+                statements += self._written(page, known=known)
                 if len(statements) >= AT_ONCE:
                     if not self._database.write(statements):
                         return False
@@ -200,14 +203,15 @@ class Store:
         self._keep(record.fingerprint, record.family, record.page)
         return sealed(record)
 
-    def _written(self, page: Sealed) -> list[Statement]:
-        fingerprint, family, axes = page.fingerprint, page.family, decode_axes(page.axes)
+    def _written(self, page: Sealed, *, known: bool) -> list[Statement]:
+        fingerprint, family, own = page.fingerprint, page.family, decode_axes(page.axes)
         self._rejected.discard((fingerprint, family, page.axes))
-        others = [known for known, _ in self._rows(fingerprint, family) if known != page.axes]
-        if any(_covers(known, axes) for known in others):
+        rows = self._rows(fingerprint, family) if known else []
+        others = [axes for axes, _ in rows if axes != page.axes]
+        if any(_covers(axes, own) for axes in others):
             return []
         deletes: list[Statement] = [
-            (_DELETE, (fingerprint, family, known)) for known in others if _is_covered(known, axes)
+            (_DELETE, (fingerprint, family, axes)) for axes in others if _is_covered(axes, own)
         ]
         return [*deletes, insertion(page, int(self._clock()))]
 

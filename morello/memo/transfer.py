@@ -25,8 +25,6 @@ from morello.memo.records import SELECT_SEALED, Key, Sealed, insertion, sealed_o
 from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
 from morello.memo.store import AT_ONCE, Store
 
-_ROWS = "SELECT rowid, fingerprint, family, axes FROM pages ORDER BY cells DESC"
-
 BYTES_AT_ONCE = 64 << 20
 """Of pages that wait to be written."""
 
@@ -105,13 +103,12 @@ def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
             if not is_intact(connection):
                 raise _damaged(path, "its schema is not that of a memo", 0)
             # The largest first: of pages that cover each other, the others are known by then.
-            for row, *key in connection.execute(_ROWS).fetchall():
-                if copying.covers(*key):
+            for row in connection.execute(f"{SELECT_SEALED} ORDER BY cells DESC"):
+                if copying.covers(*row[:3]):
                     known += 1
                     continue
-                found = connection.execute(f"{SELECT_SEALED} WHERE rowid = ?", (row,)).fetchone()
                 try:
-                    page = sealed_of(found or ())
+                    page = sealed_of(row)
                 except DamagedPageError as error:
                     warn(f"{error}; it is left out")
                     damaged += 1
@@ -133,6 +130,8 @@ class _Copying:
     axes: defaultdict[tuple[bytes, str], list[Axes]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    new: set[tuple[bytes, str]] = field(default_factory=set)
+    """Families of which the store has nothing."""
     bytes: int = 0
 
     def covers(self, fingerprint: object, family: object, axes: object) -> bool:
@@ -140,11 +139,13 @@ class _Copying:
         own = axes_said(axes)
         if own is None or not (isinstance(fingerprint, bytes) and isinstance(family, bytes)):
             return False
-        text = family.decode(errors="replace")
-        waiting = self.axes.get((fingerprint, text), ())
-        return any(covers(axes, own) for axes in waiting) or self.store.covers(
-            fingerprint, text, own
-        )
+        key = (fingerprint, family.decode(errors="replace"))
+        if any(covers(axes, own) for axes in self.axes.get(key, ())):
+            return True
+        there = self.store.axes(*key)
+        if not there:
+            self.new.add(key)
+        return any(covers(axes, own) for axes in there)
 
     def add(self, page: Sealed) -> None:
         self.waiting.append(page)
@@ -154,7 +155,7 @@ class _Copying:
             self.write()
 
     def write(self) -> None:
-        if not self.store.write_sealed(self.waiting):
+        if not self.store.write_sealed(self.waiting, self.new):
             raise MorelloError(
                 "the pages cannot be copied: the memo cannot be written",
                 help="name another one with --memo",
@@ -162,6 +163,7 @@ class _Copying:
         self.copied += len(self.waiting)
         self.waiting.clear()
         self.axes.clear()
+        self.new.clear()
         self.bytes = 0
 
 

@@ -28,7 +28,7 @@ def test_what_is_below_a_goal_is_recalled_after_it_was_filled(run: Run, tmp_path
     filled = run("memo", "fill", spec, "-D", "M=6", "--memo", memo)
     assert (filled.exit_code, filled.stderr) == (0, "")
     first, second, last = sorted(filled.stdout.splitlines())
-    assert first.startswith("2 goals filled by 1 workers in ")
+    assert first.startswith("2 goals filled by 1 worker in ")
     assert second.startswith("filled: rows M=6 for x86.scalar, ")
     assert last.startswith("filled: sums for x86.scalar, ")
     small = ("compile", spec, "--spec", "rows", "-D", "M=1", "--memo", memo, "-o", tmp_path)
@@ -120,6 +120,17 @@ def test_wrong_uses(run: Run, tmp_path: Path) -> None:
     assert (both.exit_code, "exclude each other" in both.stderr) == (2, True)
     defined = run("memo", "fill", goals, "-D", "M=3", "--memo", memo)
     assert (defined.exit_code, "a list says what sizes it has" in defined.stderr) == (2, True)
+    nowhere = run("memo", "fill", goals, "--memo", memo, "--dask", "x")
+    assert (nowhere.exit_code, "is no address of a scheduler" in nowhere.stderr) == (2, True)
     other = run("memo", "fill", goals, "-t", "x86.avx2", "--memo", memo)
     assert (other.exit_code, "no goals for" in other.stderr) == (1, True)
-    assert not memo.exists()
+
+
+def test_a_list_says_for_which_targets_its_goals_are(run: Run, tmp_path: Path) -> None:
+    """Its own targets, else what the spec says."""
+    memo = tmp_path / "memo.sqlite"
+    own = _listed(tmp_path, LIST.replace('targets = ["x86.scalar"]', ""))
+    (tmp_path / "two.mspec").write_text(TEXT.partition("spec sums")[0].replace("x86", "c"))
+    for options, target in (((), "c.scalar"), (("-t", "x86.scalar"), "x86.scalar")):
+        shown = run("memo", "fill", own, "--memo", memo, "--json", *options)
+        assert {one["target"] for one in json.loads(shown.stdout)["filled"]} == {target}

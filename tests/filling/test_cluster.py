@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from morello.errors import MorelloError
+from morello.errors import MorelloError, UsageError
 from morello.filling.fill import Filled, Lost, Refused
-from morello.filling.work import OtherDefinitionsError
+from morello.filling.work import Task, UnfitWorkerError
 from morello.filling.workers import ThisProcess
+from morello.language.source import Source
 from morello.memo.memo import Memo
 
 from .goals import filling, pages, setting
@@ -113,19 +117,65 @@ def test_a_worker_with_other_definitions_gets_no_second_goal(cluster: Any, tmp_p
         with (
             Memo.open(tmp_path / "memo.sqlite", fill=True) as memo,
             closing(Cluster(cluster.scheduler_address, setting(), warnings.append)) as workers,
-            pytest.raises(OtherDefinitionsError, match=r"no worker is fit: .* has other rules"),
+            pytest.raises(UnfitWorkerError, match=r"no worker is fit: .* has other rules"),
         ):
             list(filling().run(workers, memo))
 
 
-def test_a_scheduler_that_goes_away_is_an_error_with_advice(tmp_path: Path) -> None:
-    with pytest.raises(MorelloError, match="there is no scheduler at"):
-        Cluster("tcp://127.0.0.1:1", setting(), pytest.fail)
-    with distributed.LocalCluster(
-        n_workers=0, processes=True, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        workers = Cluster(cluster.scheduler_address, setting(), pytest.fail)
-        assert workers.free == 0
+def test_what_waits_for_workers_that_have_gone_is_sent_to_others(
+    cluster: Any, tmp_path: Path
+) -> None:
+    """After one was unfit, calls name those that are fit; these may go, too."""
+    warnings: Warnings = []
+    with (
+        Memo.open(tmp_path / "memo.sqlite", fill=True) as memo,
+        closing(Cluster(cluster.scheduler_address, setting(), warnings.append)) as workers,
+    ):
+        first, second = workers._fit()
+        workers._unfit.add(first)
+        run = filling().run(workers, memo)
+        next(run)
+        cluster.scale(0)
+        for _ in range(300):
+            if not cluster.scheduler_info["workers"]:
+                break
+            time.sleep(0.1)
+        cluster.scale(1)  # its address is another one
+        events = list(run)
+    assert first != second
+    assert not [event for event in events if isinstance(event, Refused)]
+    assert not warnings
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[tuple[Any, str]]:
+    """One in a process, without workers."""
+    place = tmp_path / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0"]
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *options]
+    with subprocess.Popen([*command, "--scheduler-file", place], stderr=subprocess.DEVNULL) as run:
+        for _ in range(300):
+            if place.exists():
+                break
+            time.sleep(0.1)
+        yield run, json.loads(place.read_text())["address"]
+        run.kill()
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_scheduler_that_goes_away_is_an_error_with_advice(
+    scheduler: tuple[Any, str], busy: bool, tmp_path: Path
+) -> None:
+    process, address = scheduler
+    warnings: Warnings = []
+    workers = Cluster(address, setting(), warnings.append)
+    assert workers.free == 0
+    if busy:
+        task = Task(0, Source("t", "spec f() {}"), "f", {}, "x86.scalar", "")
+        workers.begin(task)
+    assert not workers.outcomes()
+    assert warnings == ["the scheduler has no worker yet; begin some: dask worker ADDRESS"]
+    process.kill()
 
     def wait() -> None:
         started = time.monotonic()
@@ -136,3 +186,11 @@ def test_a_scheduler_that_goes_away_is_an_error_with_advice(tmp_path: Path) -> N
         wait()
     workers.close()
     assert "it goes on" in raised.value.help
+
+
+def test_an_address_where_nobody_is_is_an_error_at_once() -> None:
+    for wrong in ("", "x", "tcp://", "tcp://host", "10.0.0.1:8786:1", "inproc://x"):
+        with pytest.raises(UsageError, match="is no address of a scheduler"):
+            Cluster(wrong, setting(), pytest.fail)
+    with pytest.raises(MorelloError, match="there is no scheduler at"):
+        Cluster("tcp://127.0.0.1:1", setting(), pytest.fail)
