@@ -56,10 +56,10 @@ def export(
     keys = _keys(session, files, targets, memo) if files else None
     with open_store(session, memo) as store:
         pages = export_memo(store, file, keys)
-    sum = sha256(file.read_bytes()).hexdigest()
+    digest = sha256(file.read_bytes()).hexdigest()
     if session.json:
-        session.document({"file": str(file), "pages": pages, "sha256": sum})
-    session.say(f"wrote {pages:,} pages to {file}\nsha256: {sum}")
+        session.document({"file": str(file), "pages": pages, "sha256": digest})
+    session.say(f"wrote {pages:,} pages to {file}\nsha256: {digest}")
 
 
 def _keys(

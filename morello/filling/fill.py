@@ -159,7 +159,7 @@ class Filling:
         again: Workers | None = None,
         tries: int = TRIES,
     ) -> Iterator[Event]:
-        """Have goals solved; what becomes of each, as it is known.
+        """Have goals solved, once; what becomes of each, as it is known.
 
         Args:
             workers: Who solves.
