@@ -25,7 +25,8 @@ from tempfile import TemporaryDirectory
 import click
 
 from benchmarks.machine import environment, save
-from morello.checking.goal_list import ListedGoal, read_goal_list
+from morello.checking.goal_list import ListedGoal
+from morello.cli.goals import goals_of_plugins
 from morello.compiler import native_target
 from morello.definitions import Definitions, load_definitions
 from morello.filling.cluster import AHEAD
@@ -35,7 +36,6 @@ from morello.filling.workers import Processes
 from morello.memo.memo import Memo
 from morello.memo.store import Store
 from morello.memo.transfer import export_memo, import_memo
-from morello.plugins.resources import GOALS_SUFFIX, load_resource
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -105,11 +105,7 @@ def simulate(goals: Sequence[Measured], count: int) -> Simulated:
 
 def chosen_goals(definitions: Definitions, count: int) -> list[ListedGoal]:
     """So many goals of the plugins' lists, evenly."""
-    found: list[ListedGoal] = []
-    for file in definitions.learning:
-        if file.name.endswith(GOALS_SUFFIX):
-            text = load_resource(file.resource, file.name).text
-            found += read_goal_list(file.name, text, definitions.operators)
+    found = goals_of_plugins(definitions)
     step = max(1, len(found) // count)
     return found[::step][:count]
 

@@ -92,7 +92,9 @@ def read_goal_list(
         raise GoalListError(f"{name} is not TOML: {error}") from error
     tables = found.get(TABLE)
     others = sorted(found.keys() - {TABLE})
-    if others or not (isinstance(tables, list) and tables) or not all(map(_is_table, tables)):
+    if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+        tables = []
+    if others or not tables:
         wrong = f"has '{others[0]}'" if others else "has no goals"
         raise GoalListError(f"{name} {wrong}", help="write a table [[goal]] for each spec")
     goals: list[ListedGoal] = []
@@ -103,10 +105,6 @@ def read_goal_list(
             if len(goals) > MOST_GOALS:
                 raise GoalListError(f"{place}: these are more than {MOST_GOALS:,} goals")
     return goals
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 @dataclass(frozen=True, slots=True)

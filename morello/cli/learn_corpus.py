@@ -11,9 +11,9 @@ from typing import TypeVar
 import click
 from platformdirs import user_data_path
 
-from morello.checking.goal_list import ListedGoal, read_goal_list
+from morello.checking.goal_list import ListedGoal
 from morello.cli.dask import with_dask
-from morello.cli.goals import goals_of_lists
+from morello.cli.goals import goals_of_lists, goals_of_plugins
 from morello.cli.options import examples, json_option, local_options, measured_target_option
 from morello.cli.progress import ProgressBar
 from morello.cli.request import chosen_target, definitions_for, local_sources
@@ -27,7 +27,6 @@ from morello.learning.corpus import Group, groups_in, write_group
 from morello.learning.dataset import FEWEST
 from morello.learning.merging import Replayed, refreshed, replayed
 from morello.learning.merging import merge as merge_corpora
-from morello.plugins.resources import GOALS_SUFFIX, load_resource
 from morello.search.search import Progress
 
 RESOURCE = "measure"
@@ -168,13 +167,7 @@ def collect(
 
 def _goals(definitions: Definitions, lists: Sequence[str]) -> list[ListedGoal]:
     """The goals of lists that are named, else of those of the plugins."""
-    if lists:
-        return list(goals_of_lists(definitions, lists))
-    files = [file for file in definitions.learning if file.name.endswith(GOALS_SUFFIX)]
-    texts = [(file.name, load_resource(file.resource, file.name).text) for file in files]
-    return [
-        goal for name, text in texts for goal in read_goal_list(name, text, definitions.operators)
-    ]
+    return list(goals_of_lists(definitions, lists)) if lists else goals_of_plugins(definitions)
 
 
 def _line(found: Collected) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 
 import click
@@ -56,7 +56,7 @@ def export(
     keys = _keys(session, files, targets, memo) if files else None
     with open_store(session, memo) as store:
         pages = export_memo(store, file, keys)
-    digest = sha256(file.read_bytes()).hexdigest()
+    digest = _sum_of(file)
     if session.json:
         session.document({"file": str(file), "pages": pages, "sha256": digest})
     session.say(f"wrote {pages:,} pages to {file}\nsha256: {digest}")
@@ -117,9 +117,14 @@ def import_(session: Session, /, file: Path, expected: str | None, memo: str | N
         session.say(f"left out {imported.damaged:,} that are damaged")
 
 
+def _sum_of(file: Path) -> str:
+    with file.open("rb") as content:
+        return file_digest(content, "sha256").hexdigest()
+
+
 def _require_sum(file: Path, expected: str) -> None:
     try:
-        found = sha256(file.read_bytes()).hexdigest()
+        found = _sum_of(file)
     except OSError as error:
         raise MorelloError(
             f"cannot read '{file}': {(error.strerror or str(error)).lower()}"

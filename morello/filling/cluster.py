@@ -21,7 +21,6 @@ from morello.filling.work import Setting, Solved, Solver, Task, UnfitWorkerError
 from morello.filling.workers import Outcome
 from morello.memo.memo import Memo
 from morello.memo.transfer import export_memo
-from morello.search.search import UNLIMITED
 
 MEMORY_SHARE = 0.6
 """Of a worker's limit, what a search may take: from there on Dask itself takes measures."""
@@ -93,7 +92,7 @@ class Cluster:
         self.begin(task)
 
 
-_SOLVING = threading.RLock()
+_SOLVING = threading.Lock()
 """Held by the thread of a worker that searches: a process has one search at a time."""
 
 _KEPT: list[tuple[Setting, Solver]] = []
@@ -115,11 +114,9 @@ def solve_on_worker(setting: Setting, task: Task) -> tuple[str, Solved | Morello
 
 def _solver(setting: Setting, worker: Any) -> Solver:
     if not _KEPT or _KEPT[0][0] != setting:
-        own = replace(setting, threads=worker.state.nthreads)
         limit = worker.memory_manager.memory_limit
-        if setting.budget == UNLIMITED and limit:
-            own = replace(own, budget=replace(setting.budget, bytes=int(limit * MEMORY_SHARE)))
-        _KEPT[:] = [(setting, Solver(own))]
+        memory = int(limit * MEMORY_SHARE) if limit else None
+        _KEPT[:] = [(setting, Solver(setting.within(worker.state.nthreads, memory)))]
     return _KEPT[0][1]
 
 

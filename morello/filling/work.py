@@ -60,6 +60,13 @@ class Setting:
     budget: Budget = UNLIMITED
     threads: int | None = None
 
+    def within(self, threads: int, bytes: int | None) -> Setting:
+        """The same for a worker of so many threads and so much memory, if that is limited."""
+        budget = self.budget
+        if budget == UNLIMITED and bytes is not None:
+            budget = replace(budget, bytes=max(1, bytes))
+        return replace(self, budget=budget, threads=threads)
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -107,14 +114,13 @@ def setting_of(
     sources: Sequence[Source],
     targets: Sequence[str],
     budget: Budget | None = None,
-    threads: int | None = None,
 ) -> Setting:
     """What workers need to work as this process would."""
     values = {
         name: {n: c.value for n, c in definitions.targets[name].every_coefficient.items()}
         for name in targets
     }
-    return Setting(tuple(sources), values, budget or UNLIMITED, threads)
+    return Setting(tuple(sources), values, budget or UNLIMITED)
 
 
 def definitions_of(setting: Setting) -> Definitions:
@@ -172,7 +178,7 @@ class Solver:
             OtherDefinitionsError: They have a target less.
             MorelloError: The files of the setting are wrong.
         """
-        self.setting = setting
+        self._setting = setting
         self._definitions = definitions_of(setting)
 
     def solve(
@@ -187,7 +193,7 @@ class Solver:
             MorelloError: It is wrong, or exceeds the budget.
         """
         started, cpu = time.perf_counter(), time.process_time()
-        definitions, setting = self._definitions, self.setting
+        definitions, setting = self._definitions, self._setting
         goal, target = goal_of(task.source, task.spec, task.defines, task.target, definitions)
         if fingerprint_of(context_for(definitions, target), goal) != task.fingerprint:
             raise OtherDefinitionsError(

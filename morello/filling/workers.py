@@ -18,7 +18,7 @@ from morello.errors import InternalError, MorelloError
 from morello.filling.work import TABLES, Setting, Solved, Solver, Task, UnwritableError
 from morello.memo.memo import Memo
 from morello.resources import available_cores, memory_budget
-from morello.search.search import UNLIMITED, Progress
+from morello.search.search import Progress
 from morello.startup.process import ENDING, INTERRUPTED, terminate
 
 STOPPING_SECONDS = 20.0
@@ -64,8 +64,8 @@ class ThisProcess:
     def __init__(
         self, setting: Setting, memo: Memo, progress: Callable[[Task, Progress], None]
     ) -> None:
-        self._solver, self._memo = Solver(setting), memo
-        self._progress = progress
+        self._setting, self._memo, self._progress = setting, memo, progress
+        self._solver: Solver | None = None
         self._begun: list[Task] = []
 
     @property
@@ -81,6 +81,7 @@ class ThisProcess:
         """Solve what was begun."""
         task = self._begun.pop()
         try:
+            self._solver = self._solver or Solver(self._setting)
             solved = self._solver.solve(task, self._memo, lambda step: self._progress(task, step))
             return [Outcome(task, solved)]
         except MorelloError as error:
@@ -112,11 +113,8 @@ class Processes:
     _workers: list[_Worker] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        budget = self.setting.budget
-        if budget == UNLIMITED:
-            budget = replace(budget, bytes=max(1, memory_budget() // self.count))
         threads = max(1, available_cores() // self.count)
-        self.setting = replace(self.setting, budget=budget, threads=threads)
+        self.setting = self.setting.within(threads, memory_budget() // self.count)
 
     @property
     def free(self) -> int:

@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,14 +74,14 @@ def collect_by_workers(
     directory.mkdir(parents=True, exist_ok=True)
     known = frozenset(path.name for path in directory.iterdir())
     goals = batch.goals
-    waiting = [goals[n : n + AT_ONCE] for n in range(0, len(goals), AT_ONCE)][::-1]
+    waiting = deque(goals[n : n + AT_ONCE] for n in range(0, len(goals), AT_ONCE))
     started, done = time.monotonic(), 0
     while waiting or scheduler.begun:
         if seconds is not None and time.monotonic() - started > seconds:
             waiting.clear()
         workers = len(scheduler.workers())
         while waiting and scheduler.begun <= workers:
-            part = waiting.pop()
+            part = waiting.popleft()
             scheduler.call(part, measured_by_worker, replace(batch, goals=part, known=known))
         said = f"{done} of {len(goals)} goals, {workers} workers"
         report(Progress(done, len(goals), said))

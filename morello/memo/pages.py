@@ -105,10 +105,12 @@ class Pages:
         return None
 
     def _page(self, fingerprint: bytes, family: str, axes: Axes) -> Page | None:
-        page = self.store.find(fingerprint, family, axes)
-        for shipped in self._shipped.values() if page is None else ():
-            page = page or shipped.find(fingerprint, family, axes)
-        return page
+        memos: Sequence[Store | ShippedMemo] = (self.store, *self._shipped.values())
+        for memo in memos:
+            page = memo.find(fingerprint, family, axes)
+            if page is not None:
+                return page
+        return None
 
     def _reject(self, context: Context, variant: Variant, page: Page, reason: str) -> None:
         key = self.key(context, variant, page)

@@ -48,13 +48,10 @@ class ShippedMemo:
                 self._leave(str(error))
                 return None
 
-    def reject(self, key: Key) -> bool:
-        """Find a page no more; whether it is one of these."""
+    def reject(self, key: Key) -> None:
+        """Find a page no more."""
         with self._lock:
-            known = key in self._decoded
-            self._decoded.pop(key, None)
             self._rejected.add(key)
-        return known
 
     def _found(self, fingerprint: bytes, family: str, axes: Axes) -> Page | None:
         if not self._opened:
