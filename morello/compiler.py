@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
     from morello.ranking.model import Model
     from morello.ranking.rank import Ranking
+    from morello.runtime.autotune import Contest
     from morello.search.results.reconstruct import PlanNode
     from morello.toolchain.machine import Machine
 
@@ -77,6 +78,7 @@ def compile_spec(
     rank: str | None = None,
     name: str | None = None,
     machine: Machine | None = None,
+    contest: Contest | None = None,
 ) -> Kernel:
     """Compile a spec. It may be called from several threads at once.
 
@@ -111,6 +113,8 @@ def compile_spec(
         machine: Where it is built and run, when it is: another compiler, or a runner such as an
             emulator. What it leaves open is as ``MORELLO_CC`` and ``MORELLO_RUNNER`` say, or, where
             this machine cannot run the target's code, as the target says.
+        contest: Who measures, such as a worker of a cluster (`morello.learning.contest`); by
+            default ``machine``.
         name: Name of the C function, by default the spec's: programs of one spec for several sizes
             or targets, under names of their own, can be linked together.
 
@@ -139,15 +143,17 @@ def compile_spec(
     )
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
-    goal, chosen = goal_of(_source(source), spec, defines or {}, target, definitions)
+    text = _source(source)
+    goal, chosen = goal_of(text, spec, defines or {}, target, definitions)
     if name is not None:
         goal = replace(goal, name=name)
     if measure is not None:
         # Imported here: whoever only wants the C source imports no compiler driver.
-        from morello.runtime.autotune import check_contest, hold_contest  # noqa: PLC0415
-        from morello.runtime.machines import machine_for  # noqa: PLC0415
+        from morello.runtime.autotune import Asked, Here, check_counts  # noqa: PLC0415
 
-        check_contest(measure, pool, goal.name, chosen, machine_for(chosen, machine))
+        check_counts(measure, pool)
+        contest = contest or Here(machine)
+        contest.check(goal, chosen)
     elif pool is not None and rank != LEARNED:
         raise UsageError(f"pool={pool} without measuring", help="say how many: measure=8")
     model = _model(rank, chosen, definitions)
@@ -158,7 +164,8 @@ def compile_spec(
     )
     note = "" if model is None else f", ranked by the model {model.digest}"
     emitter = definitions.emitters[chosen.emitter]
-    writer = Writer(goal, chosen, emitter, EmitOptions(annotate), note)
+    options = EmitOptions(annotate)
+    writer = Writer(goal, chosen, emitter, options, note)
     ranking = None
     if model is not None:
         choices, ranking = _ranked(writer, solved, model, pool)
@@ -175,9 +182,12 @@ def compile_spec(
     statistics = _statistics(solved, time.perf_counter() - started)
     kernels = [Kernel(goal, *written, statistics, machine) for written in found]
     kernel = kernels[0]
-    if measure is not None:
-        kernel, measurements = hold_contest(kernels, progress or _silent)
-        kernel.measurements = measurements
+    if contest is not None and measure is not None:
+        asked = Asked(definitions, text, spec, defines or {}, goal, chosen, options, note)
+        result = contest.hold(asked, kernels, progress or _silent)
+        kernel = kernels[result.winner]
+        kernel.measurements, kernel.measured_on = result.measurements, result.place
+        kernel.verification = result.verification
     kernel.ranking = ranking
     return kernel
 

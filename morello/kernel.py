@@ -16,7 +16,7 @@ from morello.search.planning.coarsening import Coarsening
 
 if TYPE_CHECKING:
     from morello.ranking.rank import Ranking
-    from morello.runtime.autotune import Measurement
+    from morello.runtime.autotune import Measurement, Place
     from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
 
@@ -54,6 +54,7 @@ class Kernel(CompiledSpec):
         statistics: What the search did.
         measurements: Those of the contest that it has won, if there was one, in the order of
             prediction.
+        measured_on: Where that was held.
         ranking: What a learned model said of the programs that it was chosen among, if one did.
         verification: What the last `verify` found, if it was called.
     """
@@ -73,6 +74,7 @@ class Kernel(CompiledSpec):
         self.plan = plan
         self.statistics = statistics
         self.measurements: tuple[Measurement, ...] = ()
+        self.measured_on: Place | None = None
         self.ranking: Ranking | None = None
         self.verification: VerificationReport | None = None
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from morello.cli.dask import with_dask
 from morello.cli.measured import measured_document, measured_text, show_measurements
 from morello.cli.options import (
     examples,
@@ -16,6 +18,7 @@ from morello.cli.options import (
     machine_options,
     spec_options,
     time_under_runner_option,
+    workers_option,
 )
 from morello.cli.outputs import (
     check_outputs,
@@ -28,6 +31,7 @@ from morello.cli.request import (
     Request,
     compile_request,
     compile_request_for,
+    local_sources,
     statistics_json,
     statistics_text,
 )
@@ -38,6 +42,7 @@ from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 
 if TYPE_CHECKING:
+    from morello.runtime.autotune import Contest
     from morello.verify.program import VerificationReport
 
 
@@ -52,6 +57,7 @@ UNNAMED = ".morello-unnamed"
         "morello compile matmul.mspec -D M=100 -D N=64 -o build/ --verify",
         "morello compile matmul.mspec -t native --measure 8",
         "morello compile matmul.mspec -t native --measure 8 --from 256",
+        "morello compile matmul.mspec -t NAME --measure 8 --dask tcp://10.0.0.1:8786",
         "morello compile matmul.mspec -t NAME,NAME,NAME",
         "morello compile matmul.mspec -D M=8 --name matmul_8",
         "morello compile - --target NAME < matmul.mspec",
@@ -96,6 +102,7 @@ UNNAMED = ".morello-unnamed"
 )
 @machine_options
 @time_under_runner_option
+@workers_option("Have a worker of a scheduler measure, on the processor that counts.")
 @click.option("--annotate", is_flag=True, help="Name the file and line of each rule in the C code.")
 @click.option("--force", is_flag=True, help="Overwrite files that were not generated.")
 @json_option
@@ -109,6 +116,8 @@ def compile_(
     measure: int | None,
     pool: int | None,
     rank: str | None,
+    address: str | None,
+    resource: str,
     annotate: bool,
     force: bool,
     **request: Any,
@@ -123,6 +132,9 @@ def compile_(
     """
     if pool is not None and measure is None and rank != LEARNED:
         raise UsageError("--from needs --measure", help="say how many to time: --measure 8")
+
+    if address is not None and measure is None:
+        raise UsageError("--dask needs --measure", help="say how many to time: --measure 8")
 
     def check_places(expected: str | None) -> list[Path]:
         """The files of a function of this name; an unknown name still has a directory."""
@@ -144,16 +156,18 @@ def compile_(
         )
         _write_several(session, several, check_places(several.name), verify=verify)
         return
-    kernel = compile_request(
-        session,
-        asked,
-        annotate=annotate,
-        measure=measure,
-        pool=pool,
-        rank=rank,
-        name=name,
-        before=check_places,
-    )
+    with _contest(session, address, resource) as contest:
+        kernel = compile_request(
+            session,
+            asked,
+            annotate=annotate,
+            measure=measure,
+            pool=pool,
+            rank=rank,
+            contest=contest,
+            name=name,
+            before=check_places,
+        )
     places = check_places(kernel.name)  # what writes C may have changed the name
     contents = [marked(kernel.source), marked(kernel.header)]
     measured = measured_document(kernel) if measure is not None else None
@@ -170,6 +184,22 @@ def compile_(
     if measure is not None:
         show_measurements(session, kernel, measure)
     _summary(session, kernel, list(texts), known)
+
+
+@contextmanager
+def _contest(session: Session, address: str | None, resource: str) -> Iterator[Contest | None]:
+    """Who measures, where it is not this machine."""
+    if address is None:
+        yield None
+        return
+    if session.machine is not None:
+        raise UsageError(
+            "a worker has its own compiler and runs programs itself",
+            help="leave out the options that name a compiler or a runner, or --dask",
+        )
+    remote = with_dask("morello.learning.contest")
+    with closing(remote.Scheduler(address, resource)) as scheduler:
+        yield remote.WorkerContest(scheduler, resource, local_sources(session))
 
 
 @dataclass(frozen=True, slots=True)

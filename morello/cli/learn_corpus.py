@@ -14,7 +14,13 @@ from platformdirs import user_data_path
 from morello.checking.goal_list import ListedGoal
 from morello.cli.dask import with_dask
 from morello.cli.goals import goals_of_lists, goals_of_plugins
-from morello.cli.options import examples, json_option, local_options, measured_target_option
+from morello.cli.options import (
+    examples,
+    json_option,
+    local_options,
+    measured_target_option,
+    workers_option,
+)
 from morello.cli.progress import ProgressBar
 from morello.cli.request import chosen_target, definitions_for, local_sources
 from morello.cli.session import Session
@@ -28,9 +34,6 @@ from morello.learning.dataset import FEWEST
 from morello.learning.merging import Replayed, refreshed, replayed
 from morello.learning.merging import merge as merge_corpora
 from morello.search.search import Progress
-
-RESOURCE = "measure"
-"""What workers that measure are begun with, unless the user says otherwise."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -90,15 +93,7 @@ def empty(directory: Path) -> MorelloError:
     default=True,
     help="Measure programs without comparing them with the reference.",
 )
-@click.option("--dask", "address", metavar="ADDRESS", help="Have workers of a scheduler measure.")
-@click.option(
-    "--on",
-    "resource",
-    metavar="NAME",
-    default=RESOURCE,
-    show_default=True,
-    help="With --dask: the resource of workers that measure, one goal at a time.",
-)
+@workers_option("Have workers of a scheduler measure.")
 @local_options
 @json_option
 @click.pass_obj

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from morello.cli.outputs import origin
@@ -11,10 +12,8 @@ from morello.cli.tables import Row, show_table
 from morello.codegen.goals import title
 from morello.compiler import Kernel
 from morello.report.documents import Document
-from morello.resources import processor
 from morello.runtime.autotune import Measurement
 from morello.toolchain.build import STANDARD_FLAGS
-from morello.toolchain.host import fixed_clock
 
 COLUMNS = (
     "rank",
@@ -34,16 +33,14 @@ def measured_document(kernel: Kernel) -> Document:
     Seconds are those of a call; a tenth of the runs are quicker. The clock is in hertz, absent
     where it is not known to be fixed.
     """
-    machine = kernel.machine
+    place = kernel.measured_on
+    assert place is not None
     return {
         "generator": origin(),
         "spec": title(kernel.goal),
         "target": kernel.program.target.name,
         "threads": kernel.goal.threads,
-        "processor": processor() if machine.is_here else None,
-        "clock": fixed_clock() if machine.is_here else None,
-        "compiler": str(machine.compiler),
-        "runner": machine.runner,
+        **asdict(place),
         "flags": [*STANDARD_FLAGS, *kernel.c_source.flags],
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": [row.to_json() for row in kernel.measurements],

@@ -168,6 +168,28 @@ no_memo_option = click.option(
 )
 
 
+RESOURCE = "measure"
+"""What workers that measure are begun with, unless the user says otherwise."""
+
+
+def workers_option(described: str) -> Callable[[Command], Command]:
+    """A scheduler, and which of its workers measure."""
+
+    def both(command: Command) -> Command:
+        return dask(on(command))
+
+    dask = click.option("--dask", "address", metavar="ADDRESS", help=described)
+    on = click.option(
+        "--on",
+        "resource",
+        metavar="NAME",
+        default=RESOURCE,
+        show_default=True,
+        help="With --dask: the resource of workers that measure, one call at a time.",
+    )
+    return both
+
+
 def examples(*lines: str) -> str:
     """The end of a command's help: one example a line, not wrapped."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))

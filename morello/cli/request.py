@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,6 +33,9 @@ from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.report.documents import Document
+
+if TYPE_CHECKING:
+    from morello.runtime.autotune import Contest
 
 STDIN = "-"
 
@@ -108,6 +111,7 @@ def compile_request(
     measure: int | None = None,
     pool: int | None = None,
     rank: str | None = None,
+    contest: Contest | None = None,
     name: str | None = None,
     memo: Memo | None = None,
     before: Callable[[str | None], object] | None = None,
@@ -119,7 +123,7 @@ def compile_request(
     the function will have, or none where the text leaves that open.
     """
     with _compiling(session, request, annotate, name, memo, before) as (source, options):
-        options |= {"measure": measure, "pool": pool, "rank": rank}
+        options |= {"measure": measure, "pool": pool, "rank": rank, "contest": contest}
         kernel = compile_spec(source, target=request.target, **options)
     _warn_if_coarse(session, kernel)
     return kernel

@@ -7,9 +7,6 @@ that crashes takes nobody along. A group says which processor it is from.
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -22,6 +19,7 @@ from morello.errors import InternalError, MorelloError
 from morello.filling.scheduler import Scheduler
 from morello.filling.work import Setting, definitions_of
 from morello.filling.workers import LostWorkerError
+from morello.learning.apart import apart
 from morello.learning.collect import Collected, collect
 from morello.learning.corpus import read_group, write_group
 from morello.search.search import Progress
@@ -111,14 +109,10 @@ def _kept(measured: Measured, directory: Path) -> Collected:
 
 def measured_by_worker(batch: Batch) -> list[Measured] | MorelloError:
     """What a worker runs: goals that were measured, those that are known left out."""
-    command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
-    done = subprocess.run(command, input=pickle.dumps(batch), capture_output=True, check=False)
-    if done.returncode != 0:
-        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        refused = InternalError(f"what measures ended with status {done.returncode}: {last}")
-        return [Measured(goal, refused=refused) for goal in batch.goals]
-    found: list[Measured] | MorelloError = pickle.loads(done.stdout)
-    return found
+    try:
+        return apart(measured_here, batch)
+    except InternalError as error:
+        return [Measured(goal, refused=error) for goal in batch.goals]
 
 
 def measured_here(batch: Batch) -> list[Measured] | MorelloError:
@@ -143,10 +137,3 @@ def measured_here(batch: Batch) -> list[Measured] | MorelloError:
     except MorelloError as error:
         return error
     return found
-
-
-def answer() -> None:
-    """What that process runs: from the standard input to the standard output."""
-    batch: Batch = pickle.load(sys.stdin.buffer)
-    output, sys.stdout = sys.stdout.buffer, sys.stderr  # what is printed is no answer
-    output.write(pickle.dumps(measured_here(batch)))

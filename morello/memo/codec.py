@@ -29,7 +29,16 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.ir.numeric import Array
 from morello.memo.boxes import Boxes
-from morello.memo.page import MAX_LENGTH, MAX_RANK, UNSOLVABLE, Axes, Choice, Page, check_boxes
+from morello.memo.page import (
+    MAX_LENGTH,
+    MAX_RANK,
+    UNSOLVABLE,
+    Axes,
+    Choice,
+    Page,
+    check_boxes,
+    covers,
+)
 
 VERSION = 1
 """Of the format. A page of another version is as good as damaged: it is solved again."""
@@ -98,7 +107,7 @@ def encode_axes(axes: Axes) -> bytes:
     return b"".join(_axes_out(axes))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)  # families of many searches share fewer
 def decode_axes(data: bytes) -> Axes:
     """The axes that ``encode_axes`` was given.
 
@@ -121,6 +130,13 @@ def axes_said(column: object) -> Axes | None:
     with suppress(DamagedPageError):
         return decode_axes(column)
     return None
+
+
+@lru_cache(maxsize=1 << 16)  # the same few stand in the rows of many families
+def said_to_cover(column: object, wanted: object) -> bool:
+    """Whether the axes that a row says cover those that another says; none cover nothing."""
+    own, other = axes_said(column), axes_said(wanted)
+    return own is not None and other is not None and covers(own, other)
 
 
 def _sealed(data: bytes, key: bytes) -> bytes:

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from morello.memo.codec import DamagedPageError, axes_said, decode_axes, encode_axes
+from morello.memo.codec import DamagedPageError, axes_said, encode_axes, said_to_cover
 from morello.memo.database import Database, Rows, Statement, Warn
-from morello.memo.page import Axes, Page, covers
+from morello.memo.page import Axes, Page
 from morello.memo.place import default_path, named_path
 from morello.memo.records import (
     SELECT,
@@ -44,6 +45,8 @@ BUDGET = 1 << 28
 
 USE_SECONDS = 3600
 """Uses within this time of the last one noted are not noted: most runs then write nothing."""
+
+_UNKNOWN: Mapping[tuple[bytes, str], Sequence[bytes]] = MappingProxyType({})
 
 _KEYS = "SELECT fingerprint, family, axes FROM pages ORDER BY family, fingerprint, cells"
 _AXES = "SELECT axes, used FROM pages WHERE fingerprint = ? AND family = ? ORDER BY cells, axes"
@@ -157,19 +160,21 @@ class Store:
             page = self._decoded.get((fingerprint, family))
             if page is not None and page.covers(axes):
                 return page
+            wanted = encode_axes(axes)
             for known, used in self._rows(fingerprint, family):
-                page = self._load(fingerprint, family, known) if _covers(known, axes) else None
+                if not said_to_cover(known, wanted):
+                    continue
+                page = self._load(fingerprint, family, known)
                 if page is not None:
                     self._note_use((fingerprint, family, known), used)
                     self._keep(fingerprint, family, page)
                     return page
         return None
 
-    def axes(self, fingerprint: bytes, family: str) -> list[Axes]:
-        """Axes of the pages of a family, as the file says; nothing is decoded."""
+    def axes(self, fingerprint: bytes, family: str) -> list[bytes]:
+        """Encoded axes of the pages of a family, as the file says."""
         with self._mutex:
-            rows = self._rows(fingerprint, family)
-        return [axes for axes in map(axes_said, (known for known, _ in rows)) if axes is not None]
+            return [axes for axes, _ in self._rows(fingerprint, family)]
 
     def write(self, fingerprint: bytes, family: str, page: Page) -> bool:
         """Keep a page, in place of those of its family that it covers.
@@ -184,14 +189,20 @@ class Store:
         return self.write_sealed(map(self._decoded_and_sealed, records))
 
     def write_sealed(
-        self, pages: Iterable[Sealed], new: Collection[tuple[bytes, str]] = ()
+        self, pages: Iterable[Sealed], there: Mapping[tuple[bytes, str], Sequence[bytes]] = _UNKNOWN
     ) -> bool:
-        """The same for pages that are encoded; it is not looked whether there are ``new`` ones."""
+        """The same for pages that are encoded.
+
+        Args:
+            pages: What to keep.
+            there: What `axes` has said of families; of others it is asked.
+        """
         statements: list[Statement] = []
         with self._mutex:
             for page in pages:
-                known = (page.fingerprint, page.family) not in new
-                statements += self._written(page, known=known)
+                family = (page.fingerprint, page.family)
+                known = there[family] if family in there else self.axes(*family)
+                statements += self._written(page, known)
                 if len(statements) >= AT_ONCE:
                     if not self._database.write(statements):
                         return False
@@ -203,15 +214,16 @@ class Store:
         self._keep(record.fingerprint, record.family, record.page)
         return sealed(record)
 
-    def _written(self, page: Sealed, *, known: bool) -> list[Statement]:
-        fingerprint, family, own = page.fingerprint, page.family, decode_axes(page.axes)
-        self._rejected.discard((fingerprint, family, page.axes))
-        rows = self._rows(fingerprint, family) if known else []
-        others = [axes for axes, _ in rows if axes != page.axes]
-        if any(_covers(axes, own) for axes in others):
+    def _written(self, page: Sealed, known: Sequence[bytes]) -> list[Statement]:
+        fingerprint, family, own = page.fingerprint, page.family, page.axes
+        self._rejected.discard((fingerprint, family, own))
+        others = [axes for axes in known if axes != own]
+        if any(said_to_cover(axes, own) for axes in others):
             return []
         deletes: list[Statement] = [
-            (_DELETE, (fingerprint, family, axes)) for axes in others if _is_covered(axes, own)
+            (_DELETE, (fingerprint, family, axes))
+            for axes in others
+            if said_to_cover(own, axes) or axes_said(axes) is None  # what cannot be read is no loss
         ]
         return [*deletes, insertion(page, int(self._clock()))]
 
@@ -338,18 +350,6 @@ class Store:
         """In one transaction; where it fails, pages only look older than they are."""
         self._database.try_to_write([(_USE, (now, *key)) for key, now in self._used.items()])
         self._used.clear()
-
-
-def _covers(known: object, axes: Axes) -> bool:
-    """Whether a page of the file covers axes; what cannot be read covers nothing."""
-    own = axes_said(known)
-    return own is not None and covers(own, axes)
-
-
-def _is_covered(known: object, axes: Axes) -> bool:
-    """Whether axes cover a page of the file; what cannot be read is no loss."""
-    own = axes_said(known)
-    return own is None or covers(axes, own)
 
 
 def _doomed(

@@ -11,16 +11,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from morello.errors import MorelloError, UsageError
-from morello.memo.codec import DamagedPageError, axes_said, decode_axes
+from morello.memo.codec import DamagedPageError, said_to_cover
 from morello.memo.database import Warn
-from morello.memo.page import Axes, covers
 from morello.memo.records import SELECT_SEALED, Key, Sealed, insertion, sealed_of
 from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
 from morello.memo.store import AT_ONCE, Store
@@ -102,8 +100,10 @@ def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
         with closing(_reading(path.resolve())) as connection:
             if not is_intact(connection):
                 raise _damaged(path, "its schema is not that of a memo", 0)
-            # The largest first: of pages that cover each other, the others are known by then.
-            for row in connection.execute(f"{SELECT_SEALED} ORDER BY cells DESC"):
+            # Of a family the largest first: those that it covers are known by then.
+            for row in connection.execute(
+                f"{SELECT_SEALED} ORDER BY fingerprint, family, cells DESC"
+            ):
                 if copying.covers(*row[:3]):
                     known += 1
                     continue
@@ -127,43 +127,37 @@ class _Copying:
     store: Store
     copied: int = 0
     waiting: list[Sealed] = field(default_factory=list)
-    axes: defaultdict[tuple[bytes, str], list[Axes]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-    new: set[tuple[bytes, str]] = field(default_factory=set)
-    """Families of which the store has nothing."""
+    there: dict[tuple[bytes, str], list[bytes]] = field(default_factory=dict)
+    """Encoded axes of the pages of families, in the store or on their way."""
     bytes: int = 0
 
     def covers(self, fingerprint: object, family: object, axes: object) -> bool:
         """Whether the store has a page that covers one, or will; it is as its row says."""
-        own = axes_said(axes)
-        if own is None or not (isinstance(fingerprint, bytes) and isinstance(family, bytes)):
+        if not (isinstance(fingerprint, bytes) and isinstance(family, bytes)):
             return False
         key = (fingerprint, family.decode(errors="replace"))
-        if any(covers(axes, own) for axes in self.axes.get(key, ())):
-            return True
-        there = self.store.axes(*key)
-        if not there:
-            self.new.add(key)
-        return any(covers(axes, own) for axes in there)
+        if key not in self.there:
+            if not self.waiting:
+                self.there.clear()  # families come one after the other
+            self.there[key] = self.store.axes(*key)
+        return any(said_to_cover(there, axes) for there in self.there[key])
 
     def add(self, page: Sealed) -> None:
         self.waiting.append(page)
-        self.axes[page.fingerprint, page.family].append(decode_axes(page.axes))
+        self.there[page.fingerprint, page.family].append(page.axes)
         self.bytes += len(page.data)
         if len(self.waiting) >= AT_ONCE or self.bytes >= BYTES_AT_ONCE:
             self.write()
 
     def write(self) -> None:
-        if not self.store.write_sealed(self.waiting, self.new):
+        if not self.store.write_sealed(self.waiting, self.there):
             raise MorelloError(
                 "the pages cannot be copied: the memo cannot be written",
                 help="name another one with --memo",
             )
         self.copied += len(self.waiting)
         self.waiting.clear()
-        self.axes.clear()
-        self.new.clear()
+        self.there.clear()
         self.bytes = 0
 
 

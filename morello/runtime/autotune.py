@@ -1,29 +1,40 @@
 """Contests: several programs for one goal, built, verified and timed by turns; the fastest wins.
 
 The predicted cost of programs that are close to each other says little about which is faster. What
-is not here: which programs take part, which is for `morello.compiler` to say.
+is not here: which programs take part, which is for `morello.compiler` to say, and contests that are
+held on other machines: `morello.learning.contest`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
+from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
+from morello.ir.goal import Goal
 from morello.ir.numeric import Array
+from morello.ir.programs.emitted import EmitOptions
 from morello.ir.target import Target
+from morello.language.source import Source
 from morello.reference.compare import MismatchError
 from morello.report.documents import Document
 from morello.report.plan import Plan
+from morello.resources import processor
 from morello.runtime.execution import Executable
+from morello.runtime.machines import machine_for
 from morello.runtime.racing import race
 from morello.runtime.timing import Timing, contenders_of
 from morello.search.search import Progress
 from morello.toolchain.host import fixed_clock
 from morello.toolchain.machine import Machine
+
+if TYPE_CHECKING:
+    from morello.kernel import Kernel
+    from morello.verify.program import VerificationReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,101 @@ class Measurement:
         return {**asdict(self), "quartiles": list(self.quartiles)}
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where programs were timed.
+
+    Attributes:
+        processor: Its name, where it is known.
+        clock: Hertz, where it is known to be fixed.
+        compiler: The C compiler, for people.
+        runner: The command that ran them, if there was one.
+    """
+
+    processor: str | None
+    clock: float | None
+    compiler: str
+    runner: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a contest has found.
+
+    Attributes:
+        winner: Which program, from 0.
+        measurements: Of each, in the order of prediction.
+        place: Where it was held.
+        verification: What the comparison of the winner with the reference says.
+    """
+
+    winner: int
+    measurements: tuple[Measurement, ...]
+    place: Place
+    verification: VerificationReport
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the programs of a contest are for, and how their C was written.
+
+    Attributes:
+        definitions: That they were found with.
+        source: Of the spec.
+        spec: Its name, where the file has several.
+        defines: Values of its parameters.
+        goal: The same, checked.
+        target: What it is compiled for.
+        options: Of whoever writes C.
+        note: What stands in its heading.
+    """
+
+    definitions: Definitions
+    source: Source
+    spec: str | None
+    defines: Mapping[str, int]
+    goal: Goal
+    target: Target
+    options: EmitOptions
+    note: str
+
+
+class Contest(Protocol):
+    """Who holds contests."""
+
+    def check(self, goal: Goal, target: Target) -> None:
+        """Demand, before any work is done, that one can be held; MorelloError if not."""
+
+    def hold(
+        self, asked: Asked, kernels: Sequence[Kernel], report: Callable[[Progress], None]
+    ) -> Result:
+        """Hold one between kernels, the cheapest first; MorelloError where one is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Contests on this machine, or on one that is named."""
+
+    machine: Machine | None = None
+
+    def check(self, goal: Goal, target: Target) -> None:
+        """Demand that it can run the target's programs, and that its times count.
+
+        Raises:
+            MorelloError: There is no C compiler, or it cannot.
+        """
+        machine = machine_for(target, self.machine)
+        machine.require_timing(f"'{goal.name}'")
+        machine.require(target.flags, target.features, f"'{goal.name}'")
+        _ = machine.compiler  # raises where there is none
+
+    def hold(
+        self, asked: Asked, kernels: Sequence[Contestant], report: Callable[[Progress], None]
+    ) -> Result:
+        """See `hold_contest`; kernels have their own machine."""
+        return hold_contest(kernels, report)
+
+
 class Contestant(Protocol):
     """What takes part: a `morello.compiler.Kernel`."""
 
@@ -59,29 +165,19 @@ class Contestant(Protocol):
     @property
     def machine(self) -> Machine: ...
     def executable(self) -> AbstractContextManager[Executable]: ...
-    def verify(self) -> object: ...
+    def verify(self) -> VerificationReport: ...
     def random_arguments(self) -> list[Array]: ...
 
 
-AnyContestant = TypeVar("AnyContestant", bound=Contestant)
-
-
-def check_contest(
-    count: int, drawn: int | None, name: str, target: Target, machine: Machine
-) -> None:
-    """Demand, before any work is done, that a contest can be held.
+def check_counts(count: int, drawn: int | None) -> None:
+    """Demand that so many programs can take part.
 
     Args:
-        count: How many programs are to take part.
+        count: How many are to.
         drawn: From how many plans these are taken; none if they are the cheapest.
-        name: The function's name, for messages.
-        target: What it is compiled for.
-        machine: Where it is to run.
 
     Raises:
         UsageError: There are to be fewer than 1, or more than `MOST_PROGRAMS`; or `MOST_DRAWN`.
-        MorelloError: There is no C compiler, the machine cannot run the target's programs, or its
-            times do not count.
     """
     if not 1 <= count <= MOST_PROGRAMS:
         shown = "so many" if count > MOST_PROGRAMS else str(count)
@@ -91,14 +187,9 @@ def check_contest(
     if drawn is not None and not 1 <= drawn <= MOST_DRAWN:
         shown = "so many" if drawn > MOST_DRAWN else str(drawn)
         raise UsageError(f"cannot draw {shown} plans", help=f"draw from 1 to {MOST_DRAWN:,}")
-    machine.require_timing(f"'{name}'")
-    machine.require(target.flags, target.features, f"'{name}'")
-    _ = machine.compiler  # raises where there is none
 
 
-def hold_contest(
-    kernels: Sequence[AnyContestant], report: Callable[[Progress], None]
-) -> tuple[AnyContestant, tuple[Measurement, ...]]:
+def hold_contest(kernels: Sequence[Contestant], report: Callable[[Progress], None]) -> Result:
     """The fastest of some programs for one goal, and how long each takes.
 
     All work on the same arrays; see `morello.runtime.racing`. Equal times are won by the cheaper
@@ -111,9 +202,10 @@ def hold_contest(
     Raises:
         MorelloError: A program cannot be built, or is wrong; it is named.
     """
+    verified = []
     for place, kernel in enumerate(kernels):
         report(Progress(place, len(kernels), "building and verifying"))
-        _verify(kernel, place, len(kernels))
+        verified.append(_verify(kernel, place, len(kernels)))
     report(Progress(len(kernels), len(kernels), "timing"))
     arrays = kernels[0].random_arguments()
     with ExitStack() as stack:
@@ -121,17 +213,27 @@ def hold_contest(
         contenders, clock = contenders_of(functions, arrays)
         timings = list(race(contenders, clock=clock).values())
     best = min(range(len(kernels)), key=lambda n: (-len(timings[n].runs), timings[n].low))
-    hertz = fixed_clock() if kernels[0].machine.is_here else None
+    where = place_of(kernels[0].machine)
     rows = tuple(
-        _measurement(place, kernel, timings[place], hertz, place == best)
+        _measurement(place, kernel, timings[place], where.clock, place == best)
         for place, kernel in enumerate(kernels)
     )
-    return kernels[best], rows
+    return Result(best, rows, where, verified[best])
 
 
-def _verify(kernel: Contestant, place: int, count: int) -> None:
+def place_of(machine: Machine) -> Place:
+    """What is known of a machine. Of another one than this, little is."""
+    return Place(
+        processor() if machine.is_here else None,
+        fixed_clock() if machine.is_here else None,
+        str(machine.compiler),
+        machine.runner,
+    )
+
+
+def _verify(kernel: Contestant, place: int, count: int) -> VerificationReport:
     try:
-        kernel.verify()
+        return kernel.verify()
     except MismatchError as error:
         raise MorelloError(
             f"program {place + 1} of {count} is wrong: {error}\nIt is: {kernel.plan.summary()}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +21,10 @@ from morello.resources import processor_model
 
 from .test_collect import LIST
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
-from morello.filling.scheduler import Scheduler  # noqa: E402
-from morello.learning.remote import (  # noqa: E402
+from morello.filling.scheduler import Scheduler
+from morello.learning.remote import (
     Batch,
     collect_by_workers,
     measured_by_worker,
@@ -39,20 +38,6 @@ def batch(definitions: Definitions) -> Batch:
     goals = tuple(read_goal_list("l.toml", LIST, definitions.operators))
     setting = setting_of(definitions, (), [TARGET])
     return Batch(setting, TARGET, goals, frozenset(), programs=2, busy=True, verify=True)
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        local_directory=str(tmp_path / "dask"),
-        silence_logs=50,
-        resources={"measure": 1},
-    ) as found:
-        yield found
 
 
 def test_groups_come_back_and_are_not_measured_twice(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from morello.memo.codec import encode
+from morello.memo.codec import encode, encode_axes
 from morello.memo.page import Page
 from morello.memo.place import default_path
 from morello.memo.schema import connect
@@ -69,7 +69,7 @@ def test_a_page_answers_for_what_it_covers(store: Store, path: Path) -> None:
     with _reopened(path) as other:
         for known in (store, other):
             assert _same(page_like(1, LARGE), known.find(KEY, "f", axes_like(SMALL)))
-            assert known.axes(KEY, "f") == [axes_like(LARGE)]
+            assert known.axes(KEY, "f") == [encode_axes(axes_like(LARGE))]
             assert known.find(KEY, "f", axes_like((7, 1))) is None
 
 
