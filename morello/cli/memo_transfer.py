@@ -108,11 +108,14 @@ def import_(session: Session, /, file: Path, expected: str | None, memo: str | N
                 "copied": imported.copied,
                 "known": imported.known,
                 "damaged": imported.damaged,
+                "united": imported.united,
             }
         )
     session.say(f"copied {imported.copied:,} pages from {file}")
     if imported.known:
         session.say(f"left out {imported.known:,} that were known")
+    if imported.united:
+        session.say(f"united pages that overlap to {imported.united:,}")
     if imported.damaged:
         session.say(f"left out {imported.damaged:,} that are damaged")
 

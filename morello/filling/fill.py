@@ -241,7 +241,7 @@ class Filling:
         with TemporaryDirectory(prefix="morello-") as directory:
             path = Path(directory, "pages.sqlite")
             path.write_bytes(solved.pages)
-            import_memo(memo.store, path, warn=_damaged)
+            import_memo(memo.store, path, warn=_damaged, united=False)
 
 
 def _damaged(message: str) -> None:

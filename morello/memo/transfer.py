@@ -22,6 +22,7 @@ from morello.memo.database import Warn
 from morello.memo.records import SELECT_SEALED, Key, Sealed, insertion, sealed_of
 from morello.memo.schema import FAILURES, Kind, connect, is_intact, kind_of, set_up
 from morello.memo.store import AT_ONCE, Store
+from morello.memo.union import unite
 
 BYTES_AT_ONCE = 64 << 20
 """Of pages that wait to be written."""
@@ -29,11 +30,12 @@ BYTES_AT_ONCE = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Numbers of pages: copied, covered by what was there, and damaged."""
+    """Numbers of pages: copied, covered by what was there, damaged, and new ones of united ones."""
 
     copied: int
     known: int
     damaged: int
+    united: int = 0
 
 
 def export_memo(store: Store, path: Path, keys: Iterable[Key] | None = None) -> int:
@@ -80,13 +82,15 @@ def _write(found: Iterator[Sealed], path: Path) -> int:
     return pages
 
 
-def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
+def import_memo(store: Store, path: Path, *, warn: Warn, united: bool = True) -> Imported:
     """Copy the pages of another file into the store. That file is only read.
 
     Args:
         store: Where to.
         path: A file that ``export_memo`` wrote, or any memo.
         warn: Takes a message for each page that is damaged, and left out.
+        united: Whether pages that overlap become one (`morello.memo.union`). It is left out where
+            pages are to be those that were solved, in whatever order they come.
 
     Raises:
         UsageError: The path is no memo of this version.
@@ -115,9 +119,10 @@ def import_memo(store: Store, path: Path, *, warn: Warn) -> Imported:
                 else:
                     copying.add(page)
             copying.write()
+        new = unite(store, sorted(copying.changed)) if united else 0
     except FAILURES as error:
         raise _damaged(path, str(error), copying.copied) from error
-    return Imported(copying.copied, known, damaged)
+    return Imported(copying.copied, known, damaged, new)
 
 
 @dataclass(slots=True)
@@ -129,6 +134,8 @@ class _Copying:
     waiting: list[Sealed] = field(default_factory=list)
     there: dict[tuple[bytes, str], list[bytes]] = field(default_factory=dict)
     """Encoded axes of the pages of families, in the store or on their way."""
+    changed: set[tuple[bytes, str]] = field(default_factory=set)
+    """Families that have had pages, and have more now."""
     bytes: int = 0
 
     def covers(self, fingerprint: object, family: object, axes: object) -> bool:
@@ -144,7 +151,10 @@ class _Copying:
 
     def add(self, page: Sealed) -> None:
         self.waiting.append(page)
-        self.there[page.fingerprint, page.family].append(page.axes)
+        there = self.there[page.fingerprint, page.family]
+        if there:
+            self.changed.add((page.fingerprint, page.family))
+        there.append(page.axes)
         self.bytes += len(page.data)
         if len(self.waiting) >= AT_ONCE or self.bytes >= BYTES_AT_ONCE:
             self.write()
