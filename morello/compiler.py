@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
     from morello.ranking.model import Model
     from morello.ranking.rank import Ranking
-    from morello.runtime.autotune import Contest
+    from morello.runtime.contests import Contest
     from morello.search.results.reconstruct import PlanNode
     from morello.toolchain.machine import Machine
+    from morello.verify.program import VerificationReport
 
 NATIVE = "native"
 """In the place of a target's name: the best one that this machine can run."""
@@ -78,7 +79,7 @@ def compile_spec(
     rank: str | None = None,
     name: str | None = None,
     machine: Machine | None = None,
-    contest: Contest | None = None,
+    contest: Contest[VerificationReport] | None = None,
 ) -> Kernel:
     """Compile a spec. It may be called from several threads at once.
 
@@ -149,7 +150,8 @@ def compile_spec(
         goal = replace(goal, name=name)
     if measure is not None:
         # Imported here: whoever only wants the C source imports no compiler driver.
-        from morello.runtime.autotune import Asked, Here, check_counts  # noqa: PLC0415
+        from morello.runtime.autotune import check_counts  # noqa: PLC0415
+        from morello.runtime.contests import Asked, Here  # noqa: PLC0415
 
         check_counts(measure, pool)
         contest = contest or Here(machine)

@@ -100,6 +100,7 @@ ALLOWED: dict[str, set[str]] = {
 
 EXTRAS = {
     "morello.calibration.fitting": "calibrate",
+    "morello.learning.contest": "dask",
     "morello.learning.remote": "dask",
     "morello.learning.training": "learn",
     "morello.editor.server": "lsp",

@@ -42,7 +42,7 @@ from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 
 if TYPE_CHECKING:
-    from morello.runtime.autotune import Contest
+    from morello.runtime.contests import Contest
     from morello.verify.program import VerificationReport
 
 
@@ -187,7 +187,9 @@ def compile_(
 
 
 @contextmanager
-def _contest(session: Session, address: str | None, resource: str) -> Iterator[Contest | None]:
+def _contest(
+    session: Session, address: str | None, resource: str
+) -> Iterator[Contest[VerificationReport] | None]:
     """Who measures, where it is not this machine."""
     if address is None:
         yield None

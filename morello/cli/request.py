@@ -35,7 +35,8 @@ from morello.memo.memo import Memo
 from morello.report.documents import Document
 
 if TYPE_CHECKING:
-    from morello.runtime.autotune import Contest
+    from morello.runtime.contests import Contest
+    from morello.verify.program import VerificationReport
 
 STDIN = "-"
 
@@ -111,7 +112,7 @@ def compile_request(
     measure: int | None = None,
     pool: int | None = None,
     rank: str | None = None,
-    contest: Contest | None = None,
+    contest: Contest[VerificationReport] | None = None,
     name: str | None = None,
     memo: Memo | None = None,
     before: Callable[[str | None], object] | None = None,

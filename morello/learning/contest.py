@@ -23,8 +23,10 @@ from morello.kernel import Kernel, SearchStatistics
 from morello.language.source import Source
 from morello.learning.apart import apart
 from morello.learning.recipe import Made, Recipe, RecipeError, plans_of, recipe_of
-from morello.runtime.autotune import Asked, Here, Result, hold_contest
+from morello.runtime.autotune import Contestant, Result, hold_contest
+from morello.runtime.contests import Asked, Here
 from morello.search.search import Progress
+from morello.verify.program import VerificationReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,11 @@ class WorkerContest:
             )
 
     def hold(
-        self, asked: Asked, kernels: Sequence[Kernel], report: Callable[[Progress], None]
-    ) -> Result:
+        self,
+        asked: Asked,
+        kernels: Sequence[Contestant[VerificationReport]],
+        report: Callable[[Progress], None],
+    ) -> Result[VerificationReport]:
         """Send the programs to a worker, and wait for what it finds.
 
         Raises:
@@ -109,11 +114,11 @@ class WorkerContest:
             for returned in self._scheduler.returned():
                 if isinstance(returned.value, MorelloError):
                     raise returned.value
-                result: Result = returned.value
+                result: Result[VerificationReport] = returned.value
                 return result
 
 
-def held_by_worker(sent: Sent) -> Result | MorelloError:
+def held_by_worker(sent: Sent) -> Result[VerificationReport] | MorelloError:
     """What a worker runs."""
     try:
         return apart(held_here, sent)
@@ -121,7 +126,7 @@ def held_by_worker(sent: Sent) -> Result | MorelloError:
         return error
 
 
-def held_here(sent: Sent) -> Result | MorelloError:
+def held_here(sent: Sent) -> Result[VerificationReport] | MorelloError:
     """The same in this process."""
     try:
         kernels = _made(sent)

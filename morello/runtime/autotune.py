@@ -1,40 +1,33 @@
 """Contests: several programs for one goal, built, verified and timed by turns; the fastest wins.
 
 The predicted cost of programs that are close to each other says little about which is faster. What
-is not here: which programs take part, which is for `morello.compiler` to say, and contests that are
-held on other machines: `morello.learning.contest`.
+is not here: which programs take part, which is for `morello.compiler` to say, and who holds a
+contest: `contests.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Generic, Protocol, TypeVar
 
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
-from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
-from morello.ir.goal import Goal
 from morello.ir.numeric import Array
-from morello.ir.programs.emitted import EmitOptions
-from morello.ir.target import Target
-from morello.language.source import Source
 from morello.reference.compare import MismatchError
 from morello.report.documents import Document
 from morello.report.plan import Plan
 from morello.resources import processor
 from morello.runtime.execution import Executable
-from morello.runtime.machines import machine_for
 from morello.runtime.racing import race
 from morello.runtime.timing import Timing, contenders_of
 from morello.search.search import Progress
 from morello.toolchain.host import fixed_clock
 from morello.toolchain.machine import Machine
 
-if TYPE_CHECKING:
-    from morello.kernel import Kernel
-    from morello.verify.program import VerificationReport
+Report_co = TypeVar("Report_co", covariant=True)
+"""What a verification says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Generic[Report_co]):
     """What a contest has found.
 
     Attributes:
@@ -91,81 +84,22 @@ class Result:
     winner: int
     measurements: tuple[Measurement, ...]
     place: Place
-    verification: VerificationReport
+    verification: Report_co
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the programs of a contest are for, and how their C was written.
-
-    Attributes:
-        definitions: That they were found with.
-        source: Of the spec.
-        spec: Its name, where the file has several.
-        defines: Values of its parameters.
-        goal: The same, checked.
-        target: What it is compiled for.
-        options: Of whoever writes C.
-        note: What stands in its heading.
-    """
-
-    definitions: Definitions
-    source: Source
-    spec: str | None
-    defines: Mapping[str, int]
-    goal: Goal
-    target: Target
-    options: EmitOptions
-    note: str
-
-
-class Contest(Protocol):
-    """Who holds contests."""
-
-    def check(self, goal: Goal, target: Target) -> None:
-        """Demand, before any work is done, that one can be held; MorelloError if not."""
-
-    def hold(
-        self, asked: Asked, kernels: Sequence[Kernel], report: Callable[[Progress], None]
-    ) -> Result:
-        """Hold one between kernels, the cheapest first; MorelloError where one is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """Contests on this machine, or on one that is named."""
-
-    machine: Machine | None = None
-
-    def check(self, goal: Goal, target: Target) -> None:
-        """Demand that it can run the target's programs, and that its times count.
-
-        Raises:
-            MorelloError: There is no C compiler, or it cannot.
-        """
-        machine = machine_for(target, self.machine)
-        machine.require_timing(f"'{goal.name}'")
-        machine.require(target.flags, target.features, f"'{goal.name}'")
-        _ = machine.compiler  # raises where there is none
-
-    def hold(
-        self, asked: Asked, kernels: Sequence[Contestant], report: Callable[[Progress], None]
-    ) -> Result:
-        """See `hold_contest`; kernels have their own machine."""
-        return hold_contest(kernels, report)
-
-
-class Contestant(Protocol):
+class Contestant(Protocol[Report_co]):
     """What takes part: a `morello.compiler.Kernel`."""
 
     @property
     def plan(self) -> Plan: ...
     @property
+    def source(self) -> str: ...
+    @property
     def cost(self) -> float: ...
     @property
     def machine(self) -> Machine: ...
     def executable(self) -> AbstractContextManager[Executable]: ...
-    def verify(self) -> VerificationReport: ...
+    def verify(self) -> Report_co: ...
     def random_arguments(self) -> list[Array]: ...
 
 
@@ -189,7 +123,9 @@ def check_counts(count: int, drawn: int | None) -> None:
         raise UsageError(f"cannot draw {shown} plans", help=f"draw from 1 to {MOST_DRAWN:,}")
 
 
-def hold_contest(kernels: Sequence[Contestant], report: Callable[[Progress], None]) -> Result:
+def hold_contest(
+    kernels: Sequence[Contestant[Report_co]], report: Callable[[Progress], None]
+) -> Result[Report_co]:
     """The fastest of some programs for one goal, and how long each takes.
 
     All work on the same arrays; see `morello.runtime.racing`. Equal times are won by the cheaper
@@ -231,7 +167,7 @@ def place_of(machine: Machine) -> Place:
     )
 
 
-def _verify(kernel: Contestant, place: int, count: int) -> VerificationReport:
+def _verify(kernel: Contestant[Report_co], place: int, count: int) -> Report_co:
     try:
         return kernel.verify()
     except MismatchError as error:
@@ -242,7 +178,7 @@ def _verify(kernel: Contestant, place: int, count: int) -> VerificationReport:
 
 
 def _measurement(
-    place: int, kernel: Contestant, timing: Timing, hertz: float | None, chosen: bool
+    place: int, kernel: Contestant[object], timing: Timing, hertz: float | None, chosen: bool
 ) -> Measurement:
     cycles = None if hertz is None else timing.low * hertz
     return Measurement(

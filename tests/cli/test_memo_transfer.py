@@ -18,7 +18,13 @@ def test_what_was_shipped_is_recalled(run: Run, small_spec: Path, solved_memo: P
     pages = json.loads(exported.stdout)["pages"]
     imported = run("memo", "import", "shipped.sqlite", "--memo", "other.sqlite", "--json")
     document = json.loads(imported.stdout)
-    assert {"file": "shipped.sqlite", "copied": pages, "known": 0, "damaged": 0} == document
+    assert document == {
+        "file": "shipped.sqlite",
+        "copied": pages,
+        "known": 0,
+        "damaged": 0,
+        "united": 0,
+    }
     assert "recalled" in run("compile", small_spec, "--memo", "other.sqlite").stdout
     again = run("memo", "import", "shipped.sqlite", "--memo", "other.sqlite")
     assert again.stdout == (
