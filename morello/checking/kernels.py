@@ -170,7 +170,9 @@ class _KernelChecker:
 
     def _names(self) -> dict[str, Typed]:
         """Kinds of the names that guards and the cost may use."""
-        names = {"f": Typed("operation")}
+        given = () if self.operator is None else self.operator.given_scalars
+        scalars = tuple((name, "number") for name in given)
+        names = {"f": Typed("operation", members=scalars)}
         names |= {level.name: Typed("level") for level in self.target.levels}
         for pattern in self.match.operands:
             if pattern.name and pattern.name in names:

@@ -66,6 +66,14 @@ LOAD_FIRST, STORE_FIRST = "load_first", "store_first"
 SELECT_FIRST = "select_first"
 """The first lanes of one vector, the others of another."""
 
+EVERY_SECOND, IN_ORDER = "every_second", "in_order"
+"""Lanes 0, 2, 4, ... of one vector, and lanes 1, 3, 5, ... of another, in any order; and these in
+order, those of the first one first.
+
+Of two that begin so many elements apart as they have lanes, less one, they are every second element
+of a row, and nothing behind the last of them is loaded.
+"""
+
 FIRST_LANE = "first_lane"
 """As one element."""
 
@@ -84,7 +92,18 @@ STREAM, FENCE = "stream", "fence"
 PREFETCH = "prefetch"
 """Begins to fetch the line at an address, of which nothing is known. It may be missing."""
 
-ROW_PRIMITIVES = (LOAD, STORE, LOAD_FIRST, STORE_FIRST, SELECT_FIRST, FIRST_LANE, STREAM, FENCE)
+ROW_PRIMITIVES = (
+    LOAD,
+    STORE,
+    LOAD_FIRST,
+    STORE_FIRST,
+    SELECT_FIRST,
+    EVERY_SECOND,
+    IN_ORDER,
+    FIRST_LANE,
+    STREAM,
+    FENCE,
+)
 
 
 def update_primitive(operator: Operator) -> str | None:
@@ -113,8 +132,10 @@ BITS = {"bits_s32": ("s32", "f32"), "bits_f32": ("f32", "s32")}
 
 _ARGUMENTS = {
     **dict.fromkeys((TYPE, TRUTH, FENCE), 0),
-    **dict.fromkeys((CONSTANT, NEGATION, "not", LOAD, FIRST_LANE, PREFETCH), 1),
-    **dict.fromkeys((*PRIMITIVE_OF_OPERATOR.values(), *SHIFTS, STORE, LOAD_FIRST, STREAM), 2),
+    **dict.fromkeys((CONSTANT, NEGATION, "not", LOAD, IN_ORDER, FIRST_LANE, PREFETCH), 1),
+    **dict.fromkeys(
+        (*PRIMITIVE_OF_OPERATOR.values(), *SHIFTS, STORE, LOAD_FIRST, EVERY_SECOND, STREAM), 2
+    ),
     **dict.fromkeys((SELECTION, MULTIPLY_ADD, STORE_FIRST, SELECT_FIRST), 3),
     **dict.fromkeys((*BITS, *(f"cast_{dtype}" for dtype in DTYPES)), 1),
     **{name: len(signature.arguments) for name, signature in ARITHMETIC.items()},

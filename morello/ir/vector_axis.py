@@ -23,11 +23,20 @@ ROW_KINDS = (POINTWISE, REDUCTION)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """``dim``: what vectors lie along; ``along``: for each operand whether it does, too."""
+    """``dim``: what vectors lie along.
+
+    ``along``: for each operand, how many elements neighbours along it are apart, 1 or 2; 0 for one
+    that does not have it.
+    """
 
     kind: str
     dim: str
-    along: tuple[bool, ...]
+    along: tuple[int, ...]
+
+    @property
+    def spread(self) -> bool:
+        """Whether every second element of an operand is meant."""
+        return max(self.along) > 1
 
 
 @lru_cache(maxsize=4096)
@@ -46,7 +55,7 @@ def rows_of(
     for dim in _candidates(kind, operation, orders[-1]):
         found = [_along(i, o, dim) for i, o in zip(operation.operands, orders, strict=True)]
         along = tuple(a for a in found if a is not None)
-        if len(along) == len(found) and any(along):
+        if len(along) == len(found) and 1 in along:
             return Rows(kind, dim, along)
     return None
 
@@ -65,9 +74,11 @@ def _candidates(kind: str, operation: Operation, order: Order) -> Iterator[str]:
         yield from (d for d, _ in operation.operands[-1][order[-1]].terms)
 
 
-def _along(indices: tuple[OperandIndex, ...], order: Order, dim: str) -> bool | None:
-    """Whether an operand lies along a dimension; none if it has it in another way."""
+def _along(indices: tuple[OperandIndex, ...], order: Order, dim: str) -> int | None:
+    """How an operand lies along a dimension, as in `Rows`; none if it has it in another way."""
     factors = {p: f for p, i in enumerate(indices) for d, f in i.terms if d == dim}
     if not factors:
-        return False
-    return True if factors == {order[-1]: 1} and not indices[order[-1]].margins else None
+        return 0
+    step = factors.get(order[-1], 0)
+    alone = len(factors) == 1 and step in (1, 2) and not indices[order[-1]].margins
+    return step if alone else None

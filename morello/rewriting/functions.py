@@ -18,7 +18,7 @@ from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
 from morello.ir.layout import Layout, contiguity, panel, row_major, shortened, width_of
 from morello.ir.numeric import Number, Size, Truth
-from morello.ir.primitives import LOAD_FIRST, STORE_FIRST
+from morello.ir.primitives import EVERY_SECOND, IN_ORDER, LOAD_FIRST, STORE_FIRST
 from morello.ir.pruning import prunes
 from morello.ir.target import Level, Target
 from morello.ir.views import ViewMap
@@ -351,7 +351,14 @@ def _traffic(scope: Scope, f: SpecRef, level: Level) -> Number:
 
 
 def _arithmetic(scope: Scope, f: SpecRef) -> float:
-    return arithmetic_cycles(scope.target, f.family, _lanes(scope, f))
+    lanes = _lanes(scope, f)
+    spread = sum(
+        primitive_cycles(scope.target, f.family.operands[p].dtype.name, lanes, primitive)
+        for p in _row_operands(scope, f, True)
+        if _step(scope, p) > 1
+        for primitive in (EVERY_SECOND, IN_ORDER)
+    )
+    return arithmetic_cycles(scope.target, f.family, lanes) + spread
 
 
 def _lanes(scope: Scope, f: SpecRef) -> int:
@@ -362,12 +369,18 @@ def _row_operands(scope: Scope, f: SpecRef, along: bool) -> list[int]:
     """Operands that lie along the rows of the kernel, or do not; without rows all of them do."""
     rows = scope.match.patterns.rows if scope.match else None
     every = range(len(f.tensors))
-    return [p for p in every if (rows.along[p] if rows else True) == along]
+    return [p for p in every if bool(rows.along[p] if rows else True) == along]
+
+
+def _step(scope: Scope, position: int) -> int:
+    """How many elements neighbours along the rows of the kernel are apart."""
+    rows = scope.match.patterns.rows if scope.match else None
+    return rows.along[position] if rows else 1
 
 
 def _loads(scope: Scope, f: SpecRef) -> int:
     found = (p for p in _row_operands(scope, f, True) if f.family.operation.reads(p))
-    return sum(f.tensors[p].operand.addressable for p in found)
+    return sum(_step(scope, p) for p in found if f.tensors[p].operand.addressable)
 
 
 def _stores(scope: Scope, f: SpecRef) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from morello.ir.layout import panel, panel_of, panel_text
 from morello.ir.numeric import Size, Truth
 from morello.ir.spec import Family
 from morello.ir.target import Microkernel, Target
-from morello.ir.vector_axis import REDUCTION, ROW_KINDS
+from morello.ir.vector_axis import REDUCTION, ROW_KINDS, Rows
 from morello.language import target_ast
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
 from morello.rewriting.patterns import (
@@ -33,15 +34,16 @@ from morello.rewriting.references import (
 class KernelMatch:
     """A kernel that accepts a family.
 
-    ``ones`` and ``fixed`` are (operand, dimension[, size]) that must have size 1 or this size;
-    ``variables`` bind a pattern's names, each to one or more (operand, dimension) of equal size.
+    ``fixed`` are (operand, dimension, size). ``variables`` bind a pattern's names, each to one or
+    more (operand, dimension, step): the first is of that size, the others have so many elements,
+    each so many apart.
     """
 
     kernel: Microkernel
     f: SpecRef
     patterns: Patterns
     fixed: tuple[tuple[int, int, int], ...]
-    variables: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+    variables: tuple[tuple[str, tuple[tuple[int, int, int], ...]], ...]
 
     def on(self, family: Family) -> KernelMatch:
         """The match of another family whose operands are alike for all that the patterns say."""
@@ -79,9 +81,10 @@ class KernelMatch:
             conditions.append((text, extent == wanted))
         for name, places in self.variables:
             first = self.f.tensors[places[0][0]].extents(sizes)[places[0][1]]
-            for position, dimension in places[1:]:
+            for position, dimension, step in places[1:]:
                 extent = self.f.tensors[position].extents(sizes)[dimension]
-                conditions.append((f"every '{name}' is the same size", extent == first))
+                text = f"every '{name}' is the same size"
+                conditions.append((text, extent == step * (first - 1) + 1))
         return conditions
 
     def scope_variables(self, at: Point) -> Variables:
@@ -111,6 +114,7 @@ def match_kernel(kernel: Microkernel, target: Target, family: Family) -> KernelM
     patterns = patterns_for(kernel.match, family.operation, orders)
     if isinstance(patterns, str):
         return patterns
+    rows = patterns.rows
     if kernel.template is None:
         lanes = meaning_lanes(kernel, family)
         missing = missing_primitives(target, family, lanes, patterns.rows, streamed=kernel.streamed)
@@ -118,19 +122,22 @@ def match_kernel(kernel: Microkernel, target: Target, family: Family) -> KernelM
             return f"the target has no primitive {missing[0]}"
     for reason in _operand_refusals(patterns, target, family):
         return reason
+    if rows is not None and (reason := _spread_refusal(kernel, rows, family)):
+        return reason
     f = spec_ref(family)
     fixed: list[tuple[int, int, int]] = []
-    variables: dict[str, list[tuple[int, int]]] = {}
+    variables: dict[str, list[tuple[int, int, int]]] = {}
     for position, (pattern, tensor) in enumerate(zip(patterns.of, f.tensors, strict=True)):
-        extra = _dimensions_beyond(pattern, tensor, patterns.rows is not None)
+        extra = _dimensions_beyond(pattern, tensor, rows is not None)
+        step = max(1, rows.along[position]) if rows else 1
         fixed += [(position, d, 1) for d in extra]
         own = (d for d in range(len(tensor.indices)) if d not in extra)
         for d, wanted in zip(own, pattern.shape, strict=True):
             if isinstance(wanted, int):
                 fixed.append((position, d, wanted))
             else:
-                variables.setdefault(wanted, []).append((position, d))
-    bound = tuple((name, tuple(places)) for name, places in variables.items())
+                variables.setdefault(wanted, []).append((position, d, step))
+    bound = tuple((n, tuple(sorted(p, key=itemgetter(2)))) for n, p in variables.items())
     return KernelMatch(kernel, f, patterns, tuple(fixed), bound)
 
 
@@ -150,6 +157,17 @@ def _operand_refusals(patterns: Patterns, target: Target, family: Family) -> Ite
     for pattern, operand, name in operands:
         if reason := operand_refusal(pattern, target, PartialOperand.of(operand), name):
             yield reason
+
+
+def _spread_refusal(kernel: Microkernel, rows: Rows, family: Family) -> str:
+    """Why every second element of an operand cannot be had; nothing where it can."""
+    operands = zip(rows.along, family.operands, family.operation.names, strict=True)
+    for name, operand in ((name, operand) for step, operand, name in operands if step > 1):
+        if operand.vector:
+            return f"every second element of {name} is wanted, which is in vectors"
+        if kernel.streamed:
+            return f"every second element of {name} is wanted, which is not in step with stores"
+    return ""
 
 
 def _dimensions_beyond(

@@ -16,8 +16,10 @@ from morello.ir.operators import Operation, Operator
 from morello.ir.primitives import (
     ADD,
     CONSTANT,
+    EVERY_SECOND,
     FENCE,
     FIRST_LANE,
+    IN_ORDER,
     LOAD,
     LOAD_FIRST,
     MULTIPLY,
@@ -126,6 +128,7 @@ def row_primitives(family: Family, lanes: int, rows: Rows) -> set[tuple[str, str
         reads, names = operation.reads(position), {TYPE}
         if along and not operand.vector:
             names |= {LOAD, *partly(LOAD_FIRST)} if reads else set()
+            names |= {*partly(EVERY_SECOND), *partly(IN_ORDER)} if along > 1 else set()
             names |= {STORE, *partly(STORE_FIRST)} if operation.writes(position) else set()
         elif not along and reads:
             names.add(CONSTANT)

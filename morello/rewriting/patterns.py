@@ -71,7 +71,7 @@ def patterns_for(
             if rows is None:
                 return NO_ROWS
             if len(match.operands) == 1 and not all(rows.along):
-                name = operation.names[rows.along.index(False)]
+                name = operation.names[rows.along.index(0)]
                 return f"{name} does not lie along '{rows.dim}'"
             return Patterns(tuple(match.operands[not along] for along in rows.along), rows)
         case _:

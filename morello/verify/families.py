@@ -47,16 +47,22 @@ def operations(operator: Operator) -> Iterator[Operation]:
 
 
 def _scalars(operator: Operator) -> Iterator[tuple[tuple[str, float], ...]]:
-    """Values of an operator's scalars: of those that are whole numbers, not all alike."""
+    """Values of an operator's scalars.
+
+    Of several that are whole numbers, no two are alike, or all but the first are the least ones:
+    kernels for windows may be for those that are not dilated.
+    """
     if not operator.given_scalars:
         yield ()
         return
-    for turn, value in enumerate(SCALARS):
-        whole = (
-            (name, float(least + (turn + place) % WHOLE_SCALARS))
-            for place, (name, least) in enumerate(operator.least.items())
-        )
-        yield tuple((dict.fromkeys(operator.given_scalars, value) | dict(whole)).items())
+    places = range(len(operator.least))
+    turns = [tuple((turn + p) % WHOLE_SCALARS for p in places) for turn in range(len(SCALARS))]
+    turns += [(turn[0], *(0 for _ in turn[1:])) for turn in turns if any(turn[1:])]
+    for number, turn in enumerate(turns):
+        least = zip(operator.least.items(), turn, strict=True)
+        whole = {name: float(value + more) for (name, value), more in least}
+        every = dict.fromkeys(operator.given_scalars, SCALARS[number % len(SCALARS)])
+        yield tuple({**every, **whole}.items())
 
 
 @lru_cache(maxsize=256)

@@ -191,7 +191,7 @@ def _ends(match: KernelMatch) -> dict[str, set[int]]:
 
 def _dims_of(match: KernelMatch, name: str) -> Iterator[str]:
     """Dimensions whose size a variable of the pattern is."""
-    for position, dimension in dict(match.variables).get(name, ()):
+    for position, dimension, _ in dict(match.variables).get(name, ()):
         terms = match.f.tensors[position].indices[dimension].terms
         if len(terms) == 1:
             yield terms[0][0]

@@ -103,8 +103,8 @@ def _depthwise(y: Shape, stride: int = 1) -> Callable[..., Array]:
     return convolved
 
 
-def _depthwise_planes(y: Shape) -> Callable[..., Array]:
-    last = _depthwise((y[0], *y[2:], y[1]))
+def _depthwise_planes(y: Shape, stride: int = 1) -> Callable[..., Array]:
+    last = _depthwise((y[0], *y[2:], y[1]), stride)
     return lambda x, w: _first(last(_last(x), w.transpose(1, 2, 0)))
 
 
@@ -214,6 +214,21 @@ CASES: dict[str, Case] = {
         (2, 3, 3, 4),
         _depthwise_planes((2, 3, 3, 4)),
         (3, 3, 3),
+    ),
+    "depthwise planes with a stride": Case(
+        "depthwise_conv2d(x, w, stride = 2, dilation = 1)",
+        (1, 3, 7, 29),
+        (1, 3, 3, 14),
+        _depthwise_planes((1, 3, 3, 14), 2),
+        (3, 3, 3),
+        "x86.avx2",
+    ),
+    "maxima of planes with a stride": Case(
+        "max_pool2d(x, window = 3, stride = 2)",
+        (1, 2, 7, 37),
+        (1, 2, 3, 18),
+        lambda x: _first(_pooled((1, 3, 18, 2), 3, 2, np.max)(_last(x))),
+        target="x86.avx2",
     ),
     "depthwise of images that are neighbours": Case(
         "depthwise_conv2d_nhwc(x, w, stride = 2, dilation = 1)",

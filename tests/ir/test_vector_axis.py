@@ -32,6 +32,7 @@ def _operation(name: str, rank: int = 0) -> Operation:
         ("column_sum", 1, "b0", (True, True)),
         ("matmul", 0, "n", (False, True, True)),
         ("conv1d", 0, "w", (True, False, True)),
+        ("every_second", 0, "w", (2, False, True)),
     ],
 )
 def test_along_the_fastest_dimension_of_the_output(
@@ -61,7 +62,6 @@ def test_along_a_reduced_dimension(name: str, rank: int, dim: str, along: tuple[
     ("kind", "name", "rank"),
     [
         (POINTWISE, "row_sum", 0),  # a scalar has no rows
-        (POINTWISE, "every_second", 0),  # neighbours of w are not neighbours in X
         (REDUCTION, "trace", 0),  # a diagonal
         (REDUCTION, "matmul", 0),  # neighbours of k are rows of B
         (REDUCTION, "column_sum", 1),

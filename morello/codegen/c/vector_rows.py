@@ -18,8 +18,10 @@ from morello.codegen.c.semantics import MeaningWriter, PrimitiveTable, without_p
 from morello.ir.primitives import (
     ADD,
     CONSTANT,
+    EVERY_SECOND,
     FIRST_LANE,
     FUNCTION_ULPS,
+    IN_ORDER,
     LOAD,
     LOAD_FIRST,
     PREFETCH,
@@ -120,14 +122,14 @@ class RowWriter(MeaningWriter):
         vector: int,
     ) -> None:
         lanes = vector // operands[-1].view.tensor.dtype.bytes
-        self._is_along = dict(zip(call.operation.names, rows.along, strict=True))
+        self._steps_along = dict(zip(call.operation.names, rows.along, strict=True))
         super().__init__(target, call, operands, lanes)
         self._rows = rows
         self._partial_results = min(PARTIAL_BYTES // vector, MOST_RESULTS)
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
         self._output = call.operation.names[-1]
         self._in_memory = all(
-            operand.lanes == 1 for name, operand in self._operands.items() if self._is_along[name]
+            operand.lanes == 1 for name, operand in self._operands.items() if self._is_along(name)
         )
         self._broadcast: dict[str, str] = {}
         self._loaded: dict[str, str] = {}
@@ -147,7 +149,7 @@ class RowWriter(MeaningWriter):
     def begin(self) -> None:
         """What stands before the first vector."""
         for name, operand in self._operands.items():
-            if not self._is_along[name] and name != self._output:
+            if not self._is_along(name) and name != self._output:
                 dtype = operand.view.tensor.dtype.name
                 value = self._apply(CONSTANT, (operand[()],), dtype)
                 self._broadcast[name] = self._local(value, dtype=dtype)
@@ -169,8 +171,9 @@ class RowWriter(MeaningWriter):
         if self._rows.kind != REDUCTION:
             self._vectors(UNROLLED, self.vector)
             return
-        along = next(o for name, o in self._operands.items() if self._is_along[name])
-        if self._lanes > 1 and self._begun and along.view.tensor.role != "buffer":
+        along = next(o for name, o in self._operands.items() if self._steps_along[name] == 1)
+        aligned = self._lanes > 1 and self._begun and not self._rows.spread
+        if aligned and along.view.tensor.role != "buffer":
             self._aligned(along, self._partial_results, self.vector)
         else:
             self._vectors(self._partial_results, self.vector)
@@ -287,7 +290,7 @@ class RowWriter(MeaningWriter):
     def _parts(self, unrolled: int) -> tuple[int, int]:
         """In how many parts side by side a row is done, and their elements; 0 if in none."""
         target, element = self._target, self._dtype.bytes
-        size, operands = self._size, sum(self._is_along.values())
+        size, operands = self._size, sum(map(bool, self._steps_along.values()))
         # Each part of each operand is a stream, and memory keeps up with so many. All parts have as
         # many vectors of an iteration, or elements would be left out.
         streams = target.farthest.streams or STREAMS * operands
@@ -398,7 +401,7 @@ class RowWriter(MeaningWriter):
         return [
             operand
             for name, operand in self._operands.items()
-            if self._is_along[name] and name != self._output
+            if self._steps_along[name] == 1 and name != self._output
             if operand.view.level != operand.view.tensor.level
             if self._rows.kind == REDUCTION
             or operand.view.tensor.level == self._target.farthest.name
@@ -436,21 +439,42 @@ class RowWriter(MeaningWriter):
 
     def _element(self, tensor: str) -> str:
         """The vector of an operand at this place of the row."""
-        if not self._is_along[tensor]:
+        if not self._is_along(tensor):
             return self._broadcast[tensor]
         if tensor in self._loaded:
             return self._loaded[tensor]
         operand = self._operands[tensor]
         if operand.lanes > 1:
             return self._register(operand)
-        pointer, place, dtype = self._pointer(operand), self._place, operand.view.tensor.dtype.name
-        if place.lanes == self._lanes:
-            value = self._apply(LOAD, (pointer,), dtype)
+        dtype = operand.view.tensor.dtype.name
+        if self._steps_along[tensor] == 1:
+            value = self._load(self._pointer(operand), self._place.lanes, dtype)
         else:
-            value = self._apply(LOAD_FIRST, (pointer, str(place.lanes)), dtype)
+            value = self._every_second(self._pointer(operand, 2), dtype)
         if self._written_times(tensor) > 1:
             value = self._loaded[tensor] = self._local(value, dtype=dtype)
         return value
+
+    def _load(self, pointer: str, lanes: int | str, dtype: str) -> str:
+        if lanes == self._lanes:
+            return self._apply(LOAD, (pointer,), dtype)
+        return self._apply(LOAD_FIRST, (pointer, str(lanes)), dtype)
+
+    def _every_second(self, pointer: str, dtype: str) -> str:
+        """Every second element from a pointer on, as many as this place has; none is behind."""
+        lanes, wanted = self._lanes, self._place.lanes
+        if lanes == 1:
+            return self._load(pointer, wanted, dtype)
+        assert isinstance(wanted, int)
+        extent = 2 * wanted - 1
+        first = self._load(pointer, min(extent, lanes), dtype)
+        second = first = self._local(first, dtype=dtype)
+        if extent > lanes:
+            second = self._load(f"{pointer} + {lanes - 1}", extent - lanes + 1, dtype)
+        return self._apply(IN_ORDER, (self._apply(EVERY_SECOND, (first, second), dtype),), dtype)
+
+    def _is_along(self, tensor: str) -> bool:
+        return self._steps_along[tensor] > 0
 
     def _written_times(self, tensor: str) -> int:
         return sum(
@@ -462,13 +486,14 @@ class RowWriter(MeaningWriter):
     def _register(self, operand: COperand) -> str:
         return operand[self._index(operand, self._place.start)]
 
-    def _pointer(self, operand: COperand) -> str:
-        """C pointer to the first element of an operand at this place."""
-        place = self._place
+    def _pointer(self, operand: COperand, step: int = 1) -> str:
+        """C pointer to the first element of an operand at this place, its elements so far apart."""
+        place, start = self._place, step * self._place.start
         moving = [part for part in (self._base, place.variable) if part]
         if not moving:
-            return operand.pointer(*self._index(operand, place.start))
-        moving += [str(place.start)] if place.start else []
+            return operand.pointer(*self._index(operand, start))
+        moving = [part if step == 1 else f"{step} * {part}" for part in moving]
+        moving += [str(start)] if start else []
         return " + ".join((operand.pointer(*self._index(operand, 0)), *moving))
 
     @staticmethod

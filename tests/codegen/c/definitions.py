@@ -37,6 +37,12 @@ op convert(X: T[i...]) -> Y: U[i...]
   Y[i...] = X[i...] + 1
 }
 
+op every_second(X: T[2 * i + j], Z: T[j]) -> Y: T[i]
+  "Products of every second element."
+{
+  Y[i] += X[2 * i + j] * Z[j]
+}
+
 op row_largest(X: T[i, j]) -> Y: T[i]
   "The largest of each row."
 {

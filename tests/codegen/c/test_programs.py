@@ -189,6 +189,39 @@ def test_rows_of_any_length(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f32", "s32"])
+@pytest.mark.parametrize("name", VECTOR_TARGETS)
+def test_every_second_element_of_a_row(name: str, dtype: str) -> None:
+    """Of rows of any length, as a loop and written out; nothing behind the last one is read."""
+    target, vector = targets()[name], f"vector_x{LANES[name]}"
+    lengths = [*range(1, 35), 100, 130, 311]
+    rows = [
+        [
+            tensor(f"x_{n}", (2 * n - 1,), dtype=dtype, role="input"),
+            tensor(f"z_{n}", (1,), dtype=dtype, role="input"),
+            tensor(f"y_{n}", (n,), dtype=dtype, role="output"),
+        ]
+        for n in lengths
+    ]
+    adding, fill = operation("every_second", 0, accumulating=True), operation("fill", 1, value=2.0)
+    steps = tuple(
+        step
+        for x, z, y in rows
+        for step in (
+            call(target, vector, fill, near(whole(y))),
+            call(target, vector, adding, *(near(whole(t)) for t in (x, z, y))),
+        )
+    )
+    arguments = [t for row in rows for t in row]
+    arguments.sort(key=lambda t: t.role == "output")
+    made = program(target, arguments, Block(steps), "seconds")
+    inputs = _inputs(made)
+    expected = [
+        x[::2] * z + z.dtype.type(2) for x, z in zip(inputs[::2], inputs[1::2], strict=True)
+    ]
+    _check(made, inputs, expected)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "s32"])
 def test_elements_of_any_operator(dtype: str) -> None:
     """The portable kernel: every primitive of both dtypes."""
     x, z = (tensor(n, (3, 7), dtype=dtype, role="input") for n in "xz")
