@@ -3,32 +3,50 @@
 Both are compared as trees, up to names: of dimensions, operands and scalars, the order of inputs,
 and that of the terms of sums and the factors of products. Scalars of the declared operator stand
 for whatever number is in their place.
+
+A statement may also be a declared operator whose operands have their dimensions in another order:
+then a rule says so, and the order becomes part of their layouts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import permutations
+from math import isfinite
 
 from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operation, Operator, is_whole, sized_dimension
 from morello.language import ast
+from morello.language.indices import written
+from morello.language.parse import parse_rules
 from morello.language.signed_zero import same_number
+from morello.language.source import Source
 from morello.language.traverse import children
 
 MOST_INPUTS = 4
 """So many inputs are tried in all orders; of more, in the order that is written."""
 
+MOST_DIMENSIONS = 5
+"""Those of an operand of so many are tried in all orders."""
+
 COMMUTATIVE = ("+", "*", "max", "min")
+
+Order = tuple[int, ...]
+"""Of the dimensions of a declared operand, which ones of a statement's they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recognized:
-    """A declared operation; ``order``: which of the statement's inputs each of its inputs is."""
+    """A declared operation; ``order``: which of the statement's inputs each of its inputs is.
+
+    ``orders``: those of the dimensions of its operands.
+    """
 
     operation: Operation
     order: tuple[int, ...]
+    orders: tuple[Order, ...]
 
 
 def recognized(
@@ -53,10 +71,72 @@ def recognized(
     return None
 
 
+def seen_as(own: Operator, declared: Iterable[Operator]) -> ast.RuleDecl | None:
+    """A rule for the operator of a statement: it is a declared one, its operands seen otherwise.
+
+    It does not depend on sizes and element types, which are no part of the operator. So no declared
+    operator is looked for that asks for certain ones.
+
+    Args:
+        own: The statement's operator, which `recognized` does not know.
+        declared: The operators to compare with.
+    """
+    if own.reduction is None or own.sizes or own.stated or own.statement.elsewhere is not None:
+        return None
+    if any(len(parameter.indices) > MOST_DIMENSIONS for parameter in own.parameters):
+        return None
+    known = (o for o in declared if o.reduction == own.reduction and not (o.sizes or o.stated))
+    return _seen_as(own, tuple(sorted(known, key=lambda o: (len(o.scalars), o.name))))
+
+
+@lru_cache(maxsize=1024)
+def _seen_as(own: Operator, declared: tuple[Operator, ...]) -> ast.RuleDecl | None:
+    sizes = dict.fromkeys((d for p in own.parameters for i in p.indices for d, _ in i.terms), 2)
+    dtypes = [parameter.dtype for parameter in own.parameters]
+    for operator in declared:
+        found = _matched(own, sizes, dtypes, operator, turned=True)
+        if found is not None and all(isfinite(value) for _, value in found.operation.scalars):
+            return _rule(own, found)
+    return None
+
+
+def _rule(own: Operator, found: Recognized) -> ast.RuleDecl:
+    """The rule that applies what was recognized to views of a statement's operands."""
+    operation = found.operation
+    name = operation.operator.name
+    places = (*found.order, len(own.inputs))
+    views = (_view(own.parameters[p], o) for p, o in zip(places, found.orders, strict=True))
+    numbers = (f"{value:.17g}" for _, value in operation.scalars)
+    text = f"""
+rule seen_as_{name}
+  "What it computes is {name}, of operands whose dimensions are in another order."
+  match  f: {own.name}
+  where  reduces(f)
+  yield  {name}({", ".join((*views, *numbers))})
+"""
+    (rule,) = parse_rules(Source(own.name, text)).rules
+    return rule
+
+
+def _view(parameter: ast.TensorParameter, order: Order) -> str:
+    """An operand, seen with its dimensions in this order. One dimension is all of its steps."""
+    seen = (parameter.indices[place] for place in order)
+    shown = ", ".join(written((i,)) if len(i.terms) > 1 else i.terms[0][0] for i in seen)
+    return f"f.{parameter.name}[{shown}]" if order else f"f.{parameter.name}"
+
+
 def _matched(
-    own: Operator, sizes: Mapping[str, int], dtypes: Sequence[str], operator: Operator
+    own: Operator,
+    sizes: Mapping[str, int],
+    dtypes: Sequence[str],
+    operator: Operator,
+    *,
+    turned: bool = False,
 ) -> Recognized | None:
-    """A way in which an operator is that of a statement; none if there is none."""
+    """A way in which an operator is that of a statement; none if there is none.
+
+    ``turned``: dimensions of operands may be in another order.
+    """
     count = len(own.inputs)
     if operator.parts or len(operator.inputs) != count or operator.reduction != own.reduction:
         return None
@@ -69,10 +149,11 @@ def _matched(
         rank = operator.group_rank(ranks)
         if rank is None:
             continue
-        matching = _Matching(operator, own, rank, sizes)
-        if matching.complete(places):
+        matching = _Matching(operator, own, rank, sizes, turned)
+        found = matching.complete(places)
+        if found is not None:
             scalars = tuple((name, matching.scalars[name]) for name in operator.scalars)
-            return Recognized(Operation(operator, rank, scalars=scalars), order)
+            return Recognized(Operation(operator, rank, scalars=scalars), order, found)
     return None
 
 
@@ -98,20 +179,46 @@ class _Matching:
     own: Operator
     rank: int
     sizes: Mapping[str, int]
+    turned: bool
     dims: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, str] = field(default_factory=dict)
     scalars: dict[str, float] = field(default_factory=dict)
     free: dict[str, float] = field(default_factory=dict)
 
-    def complete(self, places: Sequence[int]) -> bool:
-        """Whether both are the same, operands in this order; fills in what the names stand for."""
+    def complete(self, places: Sequence[int]) -> tuple[Order, ...] | None:
+        """Orders of dimensions in which both are the same, operands in this order; none if in none.
+
+        Fills in what the names stand for.
+        """
         # The output first: there, dimensions mostly stand alone.
         pairs = list(zip(self.operator.parameters, places, strict=True))
-        for parameter, place in (pairs[-1], *pairs[:-1]):
-            theirs = self.own.parameters[place]
-            self.tensors[parameter.name] = theirs.name
-            if not self._indices(parameter.indices, theirs.indices):
-                return False
+        found = self._operands([pairs[-1], *pairs[:-1]])
+        return None if found is None else (*found[1:], found[0])
+
+    def _operands(
+        self, pairs: Sequence[tuple[ast.TensorParameter, int]]
+    ) -> tuple[Order, ...] | None:
+        """Orders of the dimensions of these operands, and all that is behind them is the same."""
+        if not pairs:
+            return () if self._means_the_same() else None
+        (parameter, place), *others = pairs
+        theirs = self.own.parameters[place]
+        self.tensors[parameter.name] = theirs.name
+        declared = self._expanded(parameter.indices)
+        if len(declared) != len(theirs.indices):
+            return None
+        plain = tuple(range(len(declared)))
+        for order in permutations(plain) if self.turned else (plain,):
+            before = dict(self.dims), dict(self.scalars), dict(self.free)
+            if all(map(self._index, declared, [theirs.indices[p] for p in order])):
+                found = self._operands(others)
+                if found is not None:
+                    return (order, *found)
+            self.dims, self.scalars, self.free = before
+        return None
+
+    def _means_the_same(self) -> bool:
+        """Whether values are the same, where subscripts are."""
         statement, theirs_ = self.operator.statement, self.own.statement
         values = [(statement.value, theirs_.value)]
         if statement.elsewhere is not None and theirs_.elsewhere is not None:
@@ -131,7 +238,8 @@ class _Matching:
             self._number(size, self.sizes[self.dims[dim]]) for dim, size in self.operator.stated
         )
 
-    def _indices(self, declared: Sequence[ast.Index], own: Sequence[ast.Index]) -> bool:
+    def _expanded(self, declared: Sequence[ast.Index]) -> list[ast.Index]:
+        """Subscripts with each dimension of the group."""
         expanded: list[ast.Index] = []
         for index in declared:
             if index.group:
@@ -139,7 +247,7 @@ class _Matching:
                 expanded += [replace(index, terms=((f"{name}{i}", 1),)) for i in range(self.rank)]
             else:
                 expanded.append(index)
-        return len(expanded) == len(own) and all(map(self._index, expanded, own))
+        return expanded
 
     def _index(self, declared: ast.Index, own: ast.Index) -> bool:
         if len(declared.terms) != len(own.terms):

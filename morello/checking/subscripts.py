@@ -28,7 +28,7 @@ from morello.checking.accesses import (
     sizes_to_state,
 )
 from morello.checking.operators import check_operator
-from morello.checking.recognition import recognized
+from morello.checking.recognition import recognized, seen_as
 from morello.checking.sizes import Sizes
 from morello.checking.use import Checked, common_dtype
 from morello.ir.conversion import holds
@@ -160,6 +160,7 @@ class SubscriptsChecker:
             *inputs, output = tensors
             return Checked(same.operation, (*(inputs[place] for place in same.order), output))
         asked = tuple((size_name(d), float(sizes[d])) for d in operator.sizes)
+        operator = replace(operator, seen_as=seen_as(operator, self.operators.values()))
         return Checked(Operation(operator, 0, scalars=asked), tuple(tensors))
 
     # ------------------------------------------------------------------------- subscripts

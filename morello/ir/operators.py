@@ -80,7 +80,8 @@ class Operator:
     operator is never searched for itself: a spec that uses it has a node for each part.
 
     ``text``: what a statement of a spec says that is an operator in place; its name is for the
-    compiler alone.
+    compiler alone. ``seen_as``: a rule that says which declared operator it is, if operands are
+    seen with their dimensions in another order.
 
     ``stated``: dimensions whose size is a number or the value of a scalar. Rules for
     any operation divide the dimensions ``tileable`` only, if any are named.
@@ -98,6 +99,7 @@ class Operator:
     parts: tuple[Operator, ...] = ()
     composition: Composed | None = field(default=None, repr=False, compare=False)
     text: str = field(default="", repr=False, compare=False)
+    seen_as: ast.RuleDecl | None = field(default=None, repr=False, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.name)  # that of the whole declaration takes longer than what is looked up

@@ -187,7 +187,9 @@ SPEC: dict[str, Signature] = {
     "unrolled": Signature(("operation", "dim"), "truth", "Whether a loop over it is unrolled."),
     "arithmetic": Signature(("operation",), "number", "Cycles of one evaluation of the meaning."),
     "loads": Signature(
-        ("operation",), "number", "Operands in memory that are read; for rows, along them."
+        ("operation",),
+        "number",
+        "Operands in memory that are read; for rows, along them, and two for every second element.",
     ),
     "stores": Signature(
         ("operation",), "number", "Operands in memory that are written; for rows, along them."

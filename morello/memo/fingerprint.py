@@ -133,6 +133,8 @@ class Fingerprints:
             matching = self._may_match(own)
             reached |= {rule.name: rule for rule in matching}
             pending += self._yielded(matching, parallel)
+            if own.seen_as is not None:
+                pending += map(context.operators.__getitem__, _yielded(own.seen_as))
         operators = tuple(found[name] for name in sorted(found))
         near = _implementing(context.target.kernels, operators, derived)
         return _Reach(
@@ -265,7 +267,8 @@ class _SaidByOperator:
 
 def _said_by_operator(operator: Operator) -> _SaidByOperator:
     parts = (operator.inputs, operator.output, operator.scalars, operator.statement)
-    text = _Text((operator.name, operator.tileable, operator.stated, canonical(parts)))
+    said = canonical((*parts, operator.seen_as))
+    text = _Text((operator.name, operator.tileable, operator.stated, said))
     primitives = {name for _, name in primitives_in(operator.statement.value)}
     if update := update_primitive(operator):
         primitives.add(update)
@@ -275,13 +278,17 @@ def _said_by_operator(operator: Operator) -> _SaidByOperator:
 
 def _said_by_rule(rule: Rule) -> _Said:
     declaration = rule.declaration
-    yielded = (n.operator for n in nodes(declaration.result) if isinstance(n, ast.Apply))
     return _Said(
         _Text(canonical(declaration)),
         _names(declaration),
-        tuple(yielded),
+        _yielded(declaration),
         _asks_meaning(declaration),
     )
+
+
+def _yielded(rule: ast.RuleDecl) -> tuple[str, ...]:
+    """Operators that a rule's result applies by name."""
+    return tuple(n.operator for n in nodes(rule.result) if isinstance(n, ast.Apply))
 
 
 def _said_by_kernel(kernel: Microkernel) -> _Said:

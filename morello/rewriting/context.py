@@ -104,8 +104,14 @@ class Context:
         """Rules that match a family: its operation and threads decide."""
         key = (family.operation, family.threads)
         if key not in self._rules:
-            self._rules[key] = tuple(rule for rule in self.rules if matches(rule, family))
+            every = self._rules_of(family.operation.operator)
+            self._rules[key] = tuple(rule for rule in every if matches(rule, family))
         return self._rules[key]
+
+    def _rules_of(self, operator: Operator) -> tuple[Rule, ...]:
+        """All rules, and one that an operator brings itself."""
+        own = operator.seen_as
+        return self.rules if own is None else (*self.rules, Rule(own.name, own.doc, own))
 
     def kernels_for(self, family: Family) -> tuple[Microkernel, ...]:
         """Kernels that do not refuse a family for its operation or threads."""
@@ -118,8 +124,9 @@ class Context:
 
     def applied_to_views(self, f: SpecRef) -> Iterator[Leaf]:
         """What rules for this operator apply to views of its operands, whatever the sizes are."""
-        name = f.family.operation.operator.name
-        for rule in (r for r in self.rules if r.declaration.match.operator == name):
+        operator = f.family.operation.operator
+        rules = self._rules_of(operator)
+        for rule in (r for r in rules if r.declaration.match.operator == operator.name):
             for step in rule.applied_to_views:
                 making = Instantiation(self.target, self.operators, f, None, None)
                 yield making.applied(step, {rule.declaration.match.variable: f})

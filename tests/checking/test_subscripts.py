@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from morello.checking.rules import check_rules
 from morello.checking.specs import check_spec
 from morello.ir.goal import Goal
 from morello.ir.graphs.composition import composition_of
+from morello.language.ast import RulesFile
 from morello.language.diagnostics import Collector
-from morello.language.parse import parse_spec
+from morello.language.parse import parse_rules, parse_spec
 from morello.language.source import Source
 from morello.language.unparse_spec import unparse_specs
 from tests.checking.fail_cases import shipped_operators
@@ -100,6 +102,45 @@ def test_else_it_is_an_operator_of_its_own(tensors: str, statement: str) -> None
     [computation] = _goal(tensors, statement).computations
     assert computation.operation.operator.name.startswith("statement_")
     assert str(computation.operation).startswith("{Y[")
+
+
+@pytest.mark.parametrize(
+    ("tensors", "statement", "seen"),
+    [
+        (
+            "x[5, 2, 7] w[7, 2, 3] y[5, 2, 3]",
+            "y[m, b, n] += x[m, b, k] * w[k, b, n]",
+            "matmul(f.X1[j, i, l], f.X2[j, l, k], f.Y[j, i, k])",
+        ),
+        (
+            "x[1, 9, 9, 2] w[2, 3, 3] y[1, 4, 4, 2]",
+            "y[n, h, v, c] += x[n, 2 * h + r, 2 * v + s, c] * w[c, r, s]",
+            "depthwise_conv2d(f.X1[i, l, 2 * j + m, 2 * k + n], f.X2[l, m, n], "
+            "f.Y[i, l, j, k], 2, 1)",
+        ),
+        ("x[5, 7, 2] y[2, 5]", "y[k, i] += x[i, j, k]", "column_sum(f.X1[k, i, j], f.Y[i, j])"),
+        ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] * w[k]", None),
+        ("x[5, 6] y[6, 5]", "y[j, i] = x[i, j] + 1", None),  # there is nothing to gain
+        ("x[5, 7] w[7, 3] v[3] y[5]", "y[m] += x[m, k] * w[k, n] * v[n]", None),
+    ],
+)
+def test_it_may_be_a_declared_one_with_operands_in_other_orders(
+    tensors: str, statement: str, seen: str | None
+) -> None:
+    [computation] = _goal(tensors, statement).computations
+    operator = computation.operation.operator
+    assert operator.name.startswith("statement_")
+    rule = operator.seen_as
+    if seen is None:
+        assert rule is None
+    else:
+        assert rule is not None
+        assert rule.match.operator == operator.name
+        collector, operators = Collector(), {**shipped_operators(), operator.name: operator}
+        check_rules([RulesFile((), (rule,))], operators, collector)
+        collector.raise_if_any()
+        text = f'rule r "It is." match f: {operator.name} where reduces(f) yield {seen}'
+        assert rule.result == parse_rules(Source("r.mrules", text)).rules[0].result
 
 
 def test_names_do_not_matter() -> None:

@@ -25,6 +25,25 @@ CASES: dict[str, tuple[str, Callable[..., Array]]] = {
         "y[i, k] += a[i, j] * b[j] * c[j, k]",
         lambda a, b, c: (a * b) @ c,
     ),
+    "products with the batch in the middle": (
+        "input x: f32[5, 3, 9] input w: f32[9, 3, 20] output y: f32[20, 3, 5] "
+        "y[n, b, m] += x[m, b, k] * w[k, b, n]",
+        lambda x, w: np.einsum("mbk,kbn->nbm", x, w),
+    ),
+    "what is left of products with the batch in the middle": (
+        "input x: f32[4, 2, 9] input w: f32[9, 2, 7] output y: f32[4] "
+        "h[m, b, n] += x[m, b, k] * w[k, b, n] z[m, b, n] = max(h[m, b, n], 0) "
+        "y[m] += z[m, b, n]",
+        lambda x, w: np.maximum(np.einsum("mbk,kbn->mbn", x, w), 0).sum(axis=(1, 2)),
+    ),
+    "filters of channels that come first, of images whose channels come last": (
+        "input x: f32[1, 7, 9, 5] input w: f32[5, 3, 3] output y: f32[1, 3, 4, 5] "
+        "y[n, h, v, c] += x[n, 2 * h + r, 2 * v + s, c] * w[c, r, s]",
+        lambda x, w: sum(
+            (x[:, r : r + 5 : 2, s : s + 7 : 2] * w[:, r, s] for r in range(3) for s in range(3)),
+            start=np.zeros((1, 3, 4, 5), np.float32),
+        ),
+    ),
     "an outer product": (
         "input a: f32[17] input b: f32[9] output y: f32[17, 9] y[i, j] = a[i] * b[j]",
         np.multiply.outer,

@@ -142,7 +142,7 @@ def test_what_waits_for_workers_that_have_gone_is_sent_to_others(
         cluster.scale(1)  # its address is another one
         events = list(run)
     assert not [event for event in events if isinstance(event, Refused)]
-    assert not warnings
+    assert all("no worker yet" in warning for warning in warnings)  # while the next one begins
 
 
 @pytest.fixture
