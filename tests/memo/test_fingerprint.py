@@ -13,7 +13,11 @@ from random import Random
 
 import pytest
 
+from morello.checking.specs import check_spec
+from morello.codegen.goals import goal_specs
 from morello.definitions import Definitions, load_definitions
+from morello.language.diagnostics import Collector
+from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.fingerprint import BYTES, Fingerprints
 from morello.rewriting.context import Context
@@ -286,6 +290,20 @@ ADDED = {
 def test_what_is_added_and_could_be_used_changes_it(what: str) -> None:
     suffix, text = ADDED[what]
     assert fingerprint(context(SHIPPED)) != fingerprint(_with(text, suffix))
+
+
+def test_what_a_statement_is_seen_as_changes_it() -> None:
+    """Of another set of operators it may be another one, though its own text is the same."""
+    known = context(SHIPPED)
+    text = """spec s() { input x: f32[5, 2, 7]; input w: f32[7, 2, 3]; output y: f32[5, 2, 3]
+      y[m, b, n] += x[m, b, k] * w[k, b, n] }"""
+    tree, found = parse_spec(Source("s.mspec", text)), set()
+    for left_out in ("", "matmul", "relu"):
+        operators = {name: o for name, o in known.operators.items() if name != left_out}
+        goal = check_spec(tree, None, {}, operators, Collector())
+        (spec,) = goal_specs(known.target, goal)
+        found.add(Fingerprints(known).of(spec.family))
+    assert len(found) == 2
 
 
 def test_a_family_below_a_goal_has_its_own() -> None:
