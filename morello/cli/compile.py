@@ -34,6 +34,7 @@ from morello.cli.request import (
     local_sources,
     statistics_json,
     statistics_text,
+    tune_request,
 )
 from morello.cli.session import Session
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
@@ -42,6 +43,7 @@ from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 
 if TYPE_CHECKING:
+    from morello.learning.tuning import Tuned
     from morello.runtime.contests import Contest
     from morello.verify.program import VerificationReport
 
@@ -58,6 +60,7 @@ UNNAMED = ".morello-unnamed"
         "morello compile matmul.mspec -t native --measure 8",
         "morello compile matmul.mspec -t native --measure 8 --from 256",
         "morello compile matmul.mspec -t NAME --measure 8 --dask tcp://10.0.0.1:8786",
+        "morello compile matmul.mspec -t native --tune",
         "morello compile matmul.mspec -t NAME,NAME,NAME",
         "morello compile matmul.mspec -D M=8 --name matmul_8",
         "morello compile - --target NAME < matmul.mspec",
@@ -100,6 +103,13 @@ UNNAMED = ".morello-unnamed"
     type=click.Choice([AFFINE, LEARNED]),
     help="What ranks programs: the costs of the target, or what was learned on this machine.",
 )
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Measure programs of different kinds, those that a learned model ranks best where there "
+    "is one, and take the fastest. It is kept beside the memo, and taken at once the next time.",
+)
+@click.option("--again", is_flag=True, help="With --tune: measure what is known already.")
 @machine_options
 @time_under_runner_option
 @workers_option("Have a worker of a scheduler measure, on the processor that counts.")
@@ -116,6 +126,8 @@ def compile_(
     measure: int | None,
     pool: int | None,
     rank: str | None,
+    tune: bool,
+    again: bool,
     address: str | None,
     resource: str,
     annotate: bool,
@@ -130,11 +142,7 @@ def compile_(
     Several targets, with commas between them, give one function, which looks once at the processor
     and calls the best of them.
     """
-    if pool is not None and measure is None and rank != LEARNED:
-        raise UsageError("--from needs --measure", help="say how many to time: --measure 8")
-
-    if address is not None and measure is None:
-        raise UsageError("--dask needs --measure", help="say how many to time: --measure 8")
+    _check_options(tune=tune, again=again, measure=measure, pool=pool, rank=rank, address=address)
 
     def check_places(expected: str | None) -> list[Path]:
         """The files of a function of this name; an unknown name still has a directory."""
@@ -149,25 +157,33 @@ def compile_(
     if len(targets) > 1:
         if measure is not None:
             raise UsageError("--measure is for one target", help="name one: -t native")
-        if rank is not None:
-            raise UsageError("--rank is for one target", help="name one: -t native")
+        if rank is not None or tune:
+            option = "--tune" if tune else "--rank"
+            raise UsageError(f"{option} is for one target", help="name one: -t native")
         several = compile_request_for(
             session, asked, targets, annotate=annotate, name=name, before=check_places
         )
         _write_several(session, several, check_places(several.name), verify=verify)
         return
-    with _contest(session, address, resource) as contest:
-        kernel = compile_request(
-            session,
-            asked,
-            annotate=annotate,
-            measure=measure,
-            pool=pool,
-            rank=rank,
-            contest=contest,
-            name=name,
-            before=check_places,
+    tuned = None
+    if tune:
+        tuned = tune_request(
+            session, asked, annotate=annotate, name=name, again=again, before=check_places
         )
+        kernel = tuned.kernel
+    else:
+        with _contest(session, address, resource) as contest:
+            kernel = compile_request(
+                session,
+                asked,
+                annotate=annotate,
+                measure=measure,
+                pool=pool,
+                rank=rank,
+                contest=contest,
+                name=name,
+                before=check_places,
+            )
     places = check_places(kernel.name)  # what writes C may have changed the name
     contents = [marked(kernel.source), marked(kernel.header)]
     measured = measured_document(kernel) if measure is not None else None
@@ -179,11 +195,49 @@ def compile_(
     write_together(texts)
     known = _known(kernel, kernel.verification)
     if session.json:
-        _document(session, kernel, list(texts), known, measured)
+        _document(session, kernel, list(texts), known, measured, tuned)
         return
     if measure is not None:
         show_measurements(session, kernel, measure)
     _summary(session, kernel, list(texts), known)
+    if tuned is not None:
+        session.say(_gain(tuned))
+
+
+def _gain(tuned: Tuned) -> str:
+    """What tuning has gained, in a line."""
+    known = "as is known" if tuned.known else "and that is kept"
+    return (
+        f"tuned: {tuned.gain:.2f} times as fast as the first choice, "
+        f"the fastest of {tuned.programs} programs, {known}"
+    )
+
+
+def _check_options(
+    *,
+    tune: bool,
+    again: bool,
+    measure: int | None,
+    pool: int | None,
+    rank: str | None,
+    address: str | None,
+) -> None:
+    """Refuse options that make no sense together.
+
+    Raises:
+        UsageError: These make none.
+    """
+    if pool is not None and measure is None and rank != LEARNED:
+        raise UsageError("--from needs --measure", help="say how many to time: --measure 8")
+
+    given = {"--measure": measure, "--from": pool, "--rank": rank, "--dask": address}
+    chosen = next((option for option, value in given.items() if value is not None), None)
+    if tune and chosen is not None:
+        raise UsageError(f"--tune chooses by itself what {chosen} says", help="leave one out")
+    if again and not tune:
+        raise UsageError("--again is for --tune", help="add --tune")
+    if address is not None and measure is None:
+        raise UsageError("--dask needs --measure", help="say how many to time: --measure 8")
 
 
 @contextmanager
@@ -253,6 +307,7 @@ def _document(
     paths: Sequence[Path],
     known: _Known,
     measured: Document | None,
+    tuned: Tuned | None,
 ) -> None:
     document: Document = {
         "name": kernel.name,
@@ -264,6 +319,9 @@ def _document(
     }
     if kernel.ranking is not None:
         document["ranking"] = kernel.ranking.to_json()
+    if tuned is not None:
+        told = {"gain": tuned.gain, "programs": tuned.programs, "known": tuned.known}
+        document["tuned"] = told
     session.document(document if measured is None else {**document, "measured": measured})
 
 

@@ -35,6 +35,7 @@ from morello.memo.memo import Memo
 from morello.report.documents import Document
 
 if TYPE_CHECKING:
+    from morello.learning.tuning import Tuned
     from morello.runtime.contests import Contest
     from morello.verify.program import VerificationReport
 
@@ -128,6 +129,24 @@ def compile_request(
         kernel = compile_spec(source, target=request.target, **options)
     _warn_if_coarse(session, kernel)
     return kernel
+
+
+def tune_request(
+    session: Session,
+    request: Request,
+    *,
+    annotate: bool = False,
+    name: str | None = None,
+    again: bool = False,
+    before: Callable[[str | None], object] | None = None,
+) -> Tuned:
+    """The same, of the program that tuning finds, or has found."""
+    from morello.learning.tuning import tune  # noqa: PLC0415
+
+    with _compiling(session, request, annotate, name, None, before) as (source, options):
+        tuned = tune(source, target=request.target, again=again, warn=session.warn, **options)
+    _warn_if_coarse(session, tuned.kernel)
+    return tuned
 
 
 def compile_request_for(

@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from statistics import median
 
@@ -27,7 +26,7 @@ from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.target import Target
 from morello.learning.corpus import Group, MeasuredProgram, kept_features, write_group
-from morello.learning.recipe import recipe_of
+from morello.learning.remaking import digest, recipe_for
 from morello.memo.memo import Memo
 from morello.ranking.features import SCHEMA, PlanFeatures
 from morello.resources import available_cores, processor_model
@@ -249,10 +248,10 @@ class _Collecting:
 
 def _described(kernel: Kernel, described: PlanFeatures) -> MeasuredProgram:
     return MeasuredProgram(
-        recipe_of([tree.root for tree in kernel.plan.trees]),
+        recipe_for(kernel.plan),
         kernel.cost,
         kept_features(described, kernel.plan),
-        sha256(kernel.source.encode()).hexdigest(),
+        digest(kernel.source),
         len(kernel.source),
     )
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 
-from morello.codegen.generate import Writer
-from morello.codegen.goals import context_for, goal_specs
 from morello.compiler import goal_of
 from morello.errors import MorelloError
 from morello.filling.scheduler import Scheduler
@@ -19,10 +16,11 @@ from morello.filling.work import OtherDefinitionsError, Setting, definitions_of,
 from morello.ir.goal import Goal
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.target import Target
-from morello.kernel import Kernel, SearchStatistics
+from morello.kernel import Kernel
 from morello.language.source import Source
 from morello.learning.apart import apart
-from morello.learning.recipe import Made, Recipe, RecipeError, plans_of, recipe_of
+from morello.learning.recipe import Recipe, RecipeError
+from morello.learning.remaking import digest, recipe_for, remade
 from morello.runtime.autotune import Contestant, Result, hold_contest
 from morello.runtime.contests import Asked, Here
 from morello.search.search import Progress
@@ -96,7 +94,7 @@ class WorkerContest:
             MorelloError: It cannot make the programs again or run them, one is wrong, or it is
                 lost.
         """
-        recipes = (recipe_of([tree.root for tree in kernel.plan.trees]) for kernel in kernels)
+        recipes = (recipe_for(kernel.plan) for kernel in kernels)
         sent = Sent(
             setting_of(asked.definitions, self._sources, [asked.target.name]),
             asked.source,
@@ -106,7 +104,7 @@ class WorkerContest:
             asked.goal.name,
             asked.options,
             asked.note,
-            tuple(zip(recipes, (_digest(k.source) for k in kernels), strict=True)),
+            tuple(zip(recipes, (digest(k.source) for k in kernels), strict=True)),
         )
         self._scheduler.call(sent, held_by_worker, sent)
         while True:
@@ -146,20 +144,12 @@ def _made(sent: Sent) -> list[Kernel]:
     definitions = definitions_of(sent.setting)
     goal, target = goal_of(sent.source, sent.spec, sent.defines, sent.target, definitions)
     goal = replace(goal, name=sent.name)
-    context = context_for(definitions, target)
-    specs = goal_specs(target, goal)
-    solved = [(Made(context), spec) for spec in specs]
-    emitter = definitions.emitters[target.emitter]
-    writer = Writer(goal, target, emitter, sent.options, sent.note)
+    recipes = [recipe for recipe, _ in sent.programs]
     try:
-        plans = [plans_of(recipe, context, specs) for recipe, _ in sent.programs]
+        found = remade(definitions, goal, target, recipes, sent.options, sent.note)
     except RecipeError as error:
         raise _others(str(error)) from error
-    found = [
-        Kernel(goal, *written, SearchStatistics(0, 0, 0.0))
-        for written in writer.programs(solved, plans)
-    ]
-    if [_digest(kernel.source) for kernel in found] != [digest for _, digest in sent.programs]:
+    if [digest(kernel.source) for kernel in found] != [text for _, text in sent.programs]:
         raise _others("its C code is another one")
     return found
 
@@ -169,7 +159,3 @@ def _others(why: str) -> OtherDefinitionsError:
         f"it has other rules, kernels or another version: {why}",
         help="install the same version and plugins everywhere",
     )
-
-
-def _digest(source: str) -> str:
-    return sha256(source.encode()).hexdigest()

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 
 from morello.checking.specs import check_spec
-from morello.codegen.generate import Writer
-from morello.codegen.goals import context_for, goal_specs
 from morello.definitions import Definitions
 from morello.errors import MorelloError
-from morello.ir.programs.emitted import EmitOptions
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
@@ -24,7 +20,7 @@ from morello.learning.corpus import (
     read_group,
     write_group,
 )
-from morello.learning.recipe import Made, plans_of
+from morello.learning.remaking import digest, remade
 from morello.ranking.features import SCHEMA, PlanFeatures
 from morello.report.plan import Plan
 
@@ -102,19 +98,13 @@ def replayed(definitions: Definitions, group: Group) -> Iterator[Replayed]:
     tree = parse_spec(Source(group.name, group.spec))
     goal = check_spec(tree, group.name, group.defines, definitions.operators, collector)
     collector.raise_if_any()
-    context = context_for(definitions, target)
-    specs = goal_specs(target, goal)
-    writer = Writer(goal, target, definitions.emitters[target.emitter], EmitOptions())
-    solved = [(Made(context), spec) for spec in specs]
     for program in group.programs:
         try:
-            roots = plans_of(program.recipe, context, specs)
-            _, plan, source = next(writer.programs(solved, [roots]))
+            (kernel,) = remade(definitions, goal, target, [program.recipe])
         except MorelloError as error:
             yield Replayed(program, None, same=False, refused=error)
         else:
-            text = sha256(source.source.encode()).hexdigest()
-            yield Replayed(program, plan, text == program.text)
+            yield Replayed(program, kernel.plan, digest(kernel.source) == program.text)
 
 
 def refreshed(group: Group, found: Sequence[Replayed], coefficients: Mapping[str, float]) -> Group:

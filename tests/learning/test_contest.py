@@ -19,7 +19,7 @@ from morello.errors import InternalError, MorelloError
 from morello.filling.work import setting_of
 from morello.ir.programs.emitted import EmitOptions
 from morello.language.source import Source
-from morello.learning.recipe import recipe_of
+from morello.learning.remaking import digest, recipe_for
 from morello.resources import processor
 
 pytest.importorskip("distributed")
@@ -28,7 +28,6 @@ from morello.filling.scheduler import Scheduler
 from morello.learning.contest import (
     Sent,
     WorkerContest,
-    _digest,
     held_by_worker,
 )
 
@@ -51,7 +50,7 @@ def kernel(definitions: Definitions) -> Kernel:
 
 @pytest.fixture
 def sent(kernel: Kernel, definitions: Definitions) -> Sent:
-    recipe = recipe_of([tree.root for tree in kernel.plan.trees])
+    recipe = recipe_for(kernel.plan)
     return Sent(
         setting_of(definitions, (), [TARGET]),
         Source("<text>", TEXT),
@@ -61,7 +60,7 @@ def sent(kernel: Kernel, definitions: Definitions) -> Sent:
         "two",
         EmitOptions(),
         "",
-        ((recipe, _digest(kernel.source)),),
+        ((recipe, digest(kernel.source)),),
     )
 
 
