@@ -1,4 +1,4 @@
-"""Whole networks against ONNX Runtime, by turns in one process, with one thread each.
+"""Whole networks against ONNX Runtime, by turns in one process, with equally many threads.
 
 ``python -m benchmarks.models`` imports each network that a package of the extra ``models`` brings,
 compares its results with those of ONNX Runtime, and prints a table: how many kernels, how long the
@@ -81,7 +81,12 @@ MODELS: Mapping[str, Model] = {
 
 
 def imported(
-    name: str, model: Path, place: Path, target: str, shapes: Mapping[str, tuple[int, ...]]
+    name: str,
+    model: Path,
+    place: Path,
+    target: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    threads: int = 1,
 ) -> float:
     """Import a network, from an empty memo; the CPU seconds that took.
 
@@ -91,6 +96,7 @@ def imported(
     memo = place / f"{name}.memo"
     memo.unlink(missing_ok=True)
     options = [str(model), "-o", str(place / name), "--name", name, "-t", target]
+    options += ["--threads", str(threads)]
     options += [f"--shape={n}={','.join(map(str, s))}" for n, s in shapes.items()]
     began = time.process_time()
     command = ["import", *options, "--memo", str(memo)]
@@ -111,17 +117,24 @@ def inputs_of(network: LoadedNetwork, largest: int) -> Arrays:
     }
 
 
-def runtime(model: Path) -> Callable[[Arrays], list[Any]]:
+def runtime(model: Path, threads: int = 1) -> Callable[[Arrays], list[Any]]:
     """The network in ONNX Runtime, with all of its optimisations."""
     import onnxruntime  # noqa: PLC0415
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = onnxruntime.InferenceSession(str(model), options)
     return lambda arrays: list(session.run(None, arrays))
 
 
-def measure(imported: Path, model: Path, largest: int, repeats: int) -> dict[str, Any]:
+def measure(
+    imported: Path,
+    model: Path,
+    largest: int,
+    repeats: int,
+    threads: int = 1,
+    alone: Path | None = None,
+) -> dict[str, Any]:
     """Results and times of one network, as it was imported and in ONNX Runtime.
 
     Args:
@@ -129,8 +142,10 @@ def measure(imported: Path, model: Path, largest: int, repeats: int) -> dict[str
         model: The ONNX file.
         largest: The largest index in inputs of indices.
         repeats: Turns that count.
+        threads: Of both.
+        alone: What the import has written for one thread, if that is to be timed as well.
     """
-    network, theirs = morello.load(imported), runtime(model)
+    network, theirs = morello.load(imported), runtime(model, threads)
     arrays = inputs_of(network, largest)
     ours, wanted = network(**arrays), theirs(arrays)
     results = ours if isinstance(ours, tuple) else (ours,)
@@ -138,16 +153,24 @@ def measure(imported: Path, model: Path, largest: int, repeats: int) -> dict[str
         float(np.abs(result - right).max() / max(np.abs(right).max(), 1e-30))
         for result, right in zip(results, wanted, strict=True)
     )
+    contenders = {
+        "ours": repeated(partial(network, **arrays)),
+        "ONNX Runtime": repeated(partial(theirs, arrays)),
+    }
+    if alone is not None:
+        contenders["alone"] = repeated(partial(morello.load(alone), **arrays))
     timings = time_alternately(
-        {
-            "ours": repeated(partial(network, **arrays)),
-            "ONNX Runtime": repeated(partial(theirs, arrays)),
-        },
+        contenders,
         repeats=repeats,
-        clock=time.thread_time_ns,
+        clock=time.thread_time_ns if threads == 1 else time.perf_counter_ns,
     )
     mine, other = (timings[key].runs for key in ("ours", "ONNX Runtime"))
+    slower = {}
+    if alone is not None:
+        pairs = zip(timings["alone"].runs, mine, strict=True)
+        slower = {"gain": median(a / b for a, b in pairs)}
     return {
+        **slower,
         "ours": median(mine),
         "other": median(other),
         "ratio": median(b / a for a, b in zip(mine, other, strict=True)),
@@ -176,6 +199,7 @@ def line(name: str, record: Mapping[str, Any]) -> str:
 @click.option("-t", "--target", default=NATIVE, show_default=True)
 @click.option("--repeats", default=21, show_default=True, help="Turns that count.")
 @click.option("--only", default="", help="Networks whose names contain this.")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1))
 @click.option("--again", is_flag=True, help="Import networks anew.")
 @click.option(
     "--directory",
@@ -186,7 +210,13 @@ def line(name: str, record: Mapping[str, Any]) -> str:
 )
 @click.option("--json", "path", type=click.Path(path_type=Path), help="Where to write the record.")
 def main(
-    target: str, repeats: int, only: str, again: bool, directory: Path, path: Path | None
+    target: str,
+    repeats: int,
+    only: str,
+    threads: int,
+    again: bool,
+    directory: Path,
+    path: Path | None,
 ) -> None:
     """See the module."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -197,9 +227,10 @@ def main(
         if only not in name or file is None:
             continue
         seconds = None
-        if again or not (directory / name).exists():
-            seconds = imported(name, file, directory, target, model.shapes)
-        found = measure(directory / name, file, model.largest, repeats)
+        own = name if threads == 1 else f"{name}_{threads}"
+        if again or not (directory / own).exists():
+            seconds = imported(own, file, directory, target, model.shapes, threads)
+        found = measure(directory / own, file, model.largest, repeats, threads)
         records[name] = {**found, "import": seconds}
         click.echo(line(name, records[name]))
         if path is not None:

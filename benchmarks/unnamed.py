@@ -2,9 +2,10 @@
 
 ``python -m benchmarks.unnamed --count 60 --seed 20261127`` draws so many ONNX models of the kinds
 of `KINDS`, imports each, compares its results with those of ONNX Runtime, and measures both by
-turns, with one thread each. It prints a table by kind, and the cases where we are slowest. A case
-that cannot be imported, or whose results differ, is named. Nothing is tuned to cases that are drawn
-anew: the seed of a table that is published is the day on which it was made.
+turns, with equally many threads. It prints a table by kind, and the cases where we are slowest. A
+case that cannot be imported, or whose results differ, is named. Nothing is tuned to cases that are
+drawn anew: the seed of a table that is published is the day on which it was made. With ``--threads
+2`` it also says how much faster we are than with one.
 """
 
 from __future__ import annotations
@@ -303,14 +304,21 @@ def draw(count: int, seed: int, kinds: Sequence[Kind]) -> Iterator[tuple[str, Gr
         yield kind.__name__, kind(np.random.default_rng((seed, KINDS.index(kind), number)))
 
 
-def measured(graph: Graph, target: str, repeats: int) -> dict[str, Any]:
-    """Both times of a case; or, as ``failed``, why there are none."""
+def measured(graph: Graph, target: str, repeats: int, threads: int = 1) -> dict[str, Any]:
+    """Both times of a case; or, as ``failed``, why there are none.
+
+    Of several threads also how many times as fast as one they are: ``gain``.
+    """
     with TemporaryDirectory(prefix="morello-") as name:
         place = Path(name)
         graph.write(place / "model.onnx")
         try:
-            seconds = imported("drawn", place / "model.onnx", place, target, graph.inputs)
-            found = measure(place / "drawn", place / "model.onnx", 1, repeats)
+            model, alone = place / "model.onnx", None
+            seconds = imported("drawn", model, place, target, graph.inputs, threads)
+            if threads > 1:
+                imported("alone", model, place, target, graph.inputs)
+                alone = place / "alone"
+            found = measure(place / "drawn", model, 1, repeats, threads, alone)
         except MorelloError as error:
             return {"failed": str(error).partition("\n")[0]}
     if not found["error"] <= MOST_ERROR:
@@ -343,6 +351,11 @@ def table(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for r in sorted(timed, key=lambda r: r["ratio"])[:10]:
         times = " | ".join(f"{r[key] * 1e6:.1f}" for key in ("ours", "other"))
         yield f"| {r['kind'].replace('_', ' ')} | {r['what']} | {times} | {r['ratio']:.2f} |"
+    gains = sorted((r["gain"], r["what"]) for r in timed if "gain" in r)
+    if gains:
+        least = "; ".join(f"{what}: {gain:.2f}" for gain, what in gains[:5])
+        mean = geometric_mean(gain for gain, _ in gains)
+        yield f"\nagainst one thread: {mean:.2f} times as fast; least: {least}"
 
 
 @click.command(help=__doc__)
@@ -351,20 +364,23 @@ def table(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 @click.option("--only", default="", help="Kinds whose names contain this.")
 @click.option("-t", "--target", default=NATIVE, show_default=True)
 @click.option("--repeats", default=11, show_default=True, help="Turns that count.")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1))
 @click.option("--json", "path", type=click.Path(path_type=Path), help="Where to write the record.")
-def main(count: int, seed: int, only: str, target: str, repeats: int, path: Path | None) -> None:
+def main(
+    count: int, seed: int, only: str, target: str, repeats: int, threads: int, path: Path | None
+) -> None:
     """See the module."""
     kinds = [kind for kind in KINDS if only in kind.__name__]
     if not kinds:
         raise click.UsageError(f"no kind has '{only}' in its name")
     records: list[dict[str, Any]] = []
     for kind, graph in draw(count, seed, kinds):
-        found = measured(graph, target, repeats)
+        found = measured(graph, target, repeats, threads)
         records.append({"kind": kind, "what": graph.what, **found})
         said = found.get("failed") or f"{found['ratio']:.2f}"
         click.echo(f"{len(records)} of {count}: {kind} {graph.what}: {said}", err=True)
         if path is not None:
-            own = {"target": target, "seed": seed, "cases": records}
+            own = {"target": target, "seed": seed, "threads": threads, "cases": records}
             save({**environment(find_compiler()), **own}, path)
     click.echo("\n".join(table(records)))
 
