@@ -8,6 +8,7 @@ kept in a directory; with ``--again`` they are imported anew.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -176,8 +177,16 @@ def measure(
         "ratio": median(b / a for a, b in zip(mine, other, strict=True)),
         "error": error,
         "arena": network.arena_bytes,
+        "predicted": predicted(imported),
         "kernels": len(list((imported / "kernels").glob("*.mspec"))),
     }
+
+
+def predicted(imported: Path) -> float:
+    """Cycles of all calls of kernels of one network, as the cost model says."""
+    (file,) = imported.glob("*.json")
+    kernels = json.loads(file.read_text())["kernels"]
+    return float(sum(kernel["calls"] * kernel["cycles"] for kernel in kernels))
 
 
 HEAD = (
