@@ -44,6 +44,22 @@ CASES: dict[str, tuple[str, Callable[..., Array]]] = {
             start=np.zeros((1, 3, 4, 5), np.float32),
         ),
     ),
+    "a convolution of one image": (
+        "input x: f32[6, 7, 3] input w: f32[3, 2, 9, 3] output y: f32[4, 6, 9] "
+        "y[h, v, o] += x[h + r, v + s, c] * w[r, s, o, c]",
+        lambda x, w: sum(
+            (x[r : r + 4, s : s + 6] @ w[r, s].T for r in range(3) for s in range(2)),
+            start=np.zeros((4, 6, 9), np.float32),
+        ),
+    ),
+    "convolutions along one dimension, channels first": (
+        "input x: f32[2, 3, 19] input w: f32[9, 3, 4] output y: f32[2, 9, 8] "
+        "y[n, o, v] += x[n, c, 2 * v + s] * w[o, c, s]",
+        lambda x, w: sum(
+            (np.einsum("ncv,oc->nov", x[:, :, s : s + 15 : 2], w[..., s]) for s in range(4)),
+            start=np.zeros((2, 9, 8), np.float32),
+        ),
+    ),
     "an outer product": (
         "input a: f32[17] input b: f32[9] output y: f32[17, 9] y[i, j] = a[i] * b[j]",
         np.multiply.outer,

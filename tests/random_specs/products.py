@@ -54,6 +54,24 @@ def conv2d(x: V, w: V, stride: float, dilation: float) -> V:
 
 
 @operator
+def conv_image(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (0, 1), w.shape[:2], stride, dilation)
+    return contracted("hwirs,rsio->hwo", seen, w)
+
+
+@operator
+def conv1d_nwc(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = windows(x, (1,), (w.shape[0],), (int(stride),), int(dilation))
+    return contracted("nwis,sio->nwo", seen, w)
+
+
+@operator
+def conv_line(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = windows(x, (0,), (w.shape[0],), (int(stride),), int(dilation))
+    return contracted("wis,sio->wo", seen, w)
+
+
+@operator
 def conv_row(x: V, w: V, stride: float, dilation: float) -> V:
     seen = windows(x, (1,), (w.shape[1],), (int(stride),), int(dilation))
     return contracted("rwis,rsio->wo", seen, w)
@@ -81,6 +99,12 @@ def depthwise_conv2d_nhwc(x: V, w: V, stride: float, dilation: float) -> V:
 def depthwise_conv2d(x: V, w: V, stride: float, dilation: float) -> V:
     seen = _square(x, (2, 3), w.shape[1:], stride, dilation)
     return contracted("nchwrs,crs->nchw", seen, w)
+
+
+@operator
+def depthwise_image(x: V, w: V, stride: float, dilation: float) -> V:
+    seen = _square(x, (0, 1), w.shape[:2], stride, dilation)
+    return contracted("hwcrs,rsc->hwc", seen, w)
 
 
 @operator

@@ -243,36 +243,31 @@ def _picture(d: Drawing, rank: int, dtypes: tuple[str, ...], axes: tuple[int, ..
     return d.new(tuple(_small(d) for _ in range(rank)), d.random.choice(dtypes))
 
 
-def _filters(name: str, x: Shape, k: tuple[int, int], more: int) -> Shape:
-    r, s = k
-    match name:
-        case "conv2d_nhwc":
-            return r, s, x[3], more
-        case "conv2d":
-            return more, x[1], r, s
-        case "conv_row":
-            return x[0], s, x[2], more
-        case "grouped_conv2d_nhwc":
-            return x[3], r, s, x[4], more
-        case "grouped_conv2d":
-            return x[1], more, x[2], r, s
-        case "depthwise_conv2d_nhwc":
-            return r, s, x[3]
-        case "depthwise_conv2d":
-            return x[1], r, s
-        case _:
-            return x[0], s, x[2]
+CONVOLUTIONS: dict[str, tuple[int, Shape, Callable[[Shape, int, int, int], Shape]]] = {
+    "conv2d_nhwc": (4, (1, 2), lambda x, r, s, more: (r, s, x[3], more)),
+    "conv2d": (4, (2, 3), lambda x, r, s, more: (more, x[1], r, s)),
+    "conv_image": (3, (0, 1), lambda x, r, s, more: (r, s, x[2], more)),
+    "conv_row": (3, (1,), lambda x, _, s, more: (x[0], s, x[2], more)),
+    "conv1d_nwc": (3, (1,), lambda x, _, s, more: (s, x[2], more)),
+    "conv_line": (2, (0,), lambda x, _, s, more: (s, x[1], more)),
+    "grouped_conv2d_nhwc": (5, (1, 2), lambda x, r, s, more: (x[3], r, s, x[4], more)),
+    "grouped_conv2d": (5, (3, 4), lambda x, r, s, more: (x[1], more, x[2], r, s)),
+    "depthwise_conv2d_nhwc": (4, (1, 2), lambda x, r, s, _: (r, s, x[3])),
+    "depthwise_conv2d": (4, (2, 3), lambda x, r, s, _: (x[1], r, s)),
+    "depthwise_image": (3, (0, 1), lambda x, r, s, _: (r, s, x[2])),
+    "depthwise_row": (3, (1,), lambda x, _, s, __: (x[0], s, x[2])),
+}
+"""Of each the rank of the image, along which of its dimensions windows move, and the filters' shape
+by that of the image, the size of windows, and how many there may be."""
 
 
-@_recipe("conv2d_nhwc", "conv2d", "conv_row", "grouped_conv2d_nhwc", "grouped_conv2d")
-@_recipe("depthwise_conv2d_nhwc", "depthwise_conv2d", "depthwise_row")
+@_recipe(*CONVOLUTIONS)
 def _convolution(d: Drawing, name: str) -> None:
     left, right, result = _types(d)
-    rank = 3 if "row" in name else 5 if "grouped" in name else 4
-    axes = (1,) if rank == 3 else (1, 2) if "nhwc" in name else (rank - 2, rank - 1)
+    rank, axes, filters = CONVOLUTIONS[name]
     x = _picture(d, rank, left, axes)
-    k = d.random.choice((1, 2, 3)), d.random.choice((1, 2, 3))
-    w = d.of(_filters(name, x.shape, k, d.random.choice((1, 2, 3, 5, 8))), right)
+    r, s = d.random.choice((1, 2, 3)), d.random.choice((1, 2, 3))
+    w = d.of(filters(x.shape, r, s, d.random.choice((1, 2, 3, 5, 8))), right)
     scalars = {"stride": d.random.choice((1, 1, 2)), "dilation": d.random.choice((1, 1, 2))}
     d.add(name, [x, w], dict(scalars), result)
 
