@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -187,7 +188,7 @@ def test_the_command_executes(folder: Path) -> None:
     command = ["check", "--execute", "--allow-unexecuted", "mine.mrules"]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 0
-    assert "executed 1 rules and kernels on 216 instances" in result.stdout
+    assert re.search(r"executed 1 rules and kernels on [1-9]\d\d instances", result.stdout)
     assert "warning: rule 'tile_huge' was not executed" in result.stderr
     document = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
     assert (document["errors"], document["allow_unexecuted"]) == ([], True)
