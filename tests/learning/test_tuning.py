@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,8 +24,12 @@ spec product(M) { input x: f32[M, 6] input w: f32[6, 5] output y: f32[M, 5] y = 
 
 @pytest.fixture(autouse=True)
 def few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("morello.learning.tuning.PROGRAMS", 2)
-    monkeypatch.setattr("morello.learning.tuning.DRAWN", 16)
+    _measure_few(monkeypatch)
+
+
+def _measure_few(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("morello.learning.tuning.PROGRAMS", 2)
+    patch.setattr("morello.learning.tuning.DRAWN", 16)
 
 
 def _tuned(
@@ -53,6 +58,24 @@ def _files(path: Path) -> list[Path]:
     return sorted(path.with_suffix(".tuned").iterdir())
 
 
+@pytest.fixture(scope="module")
+def once(definitions: Definitions, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a memo and what was tuned."""
+    directory = tmp_path_factory.mktemp("tuned")
+    with pytest.MonkeyPatch.context() as patch:
+        _measure_few(patch)
+        with Memo.open(directory / "memo.sqlite") as memo:
+            assert not _tuned(definitions, memo).known
+    return directory
+
+
+@pytest.fixture
+def kept(once: Path, tmp_path: Path) -> Path:
+    """A memo beside which it is kept."""
+    shutil.copytree(once, tmp_path / "copied")
+    return tmp_path / "copied" / "memo.sqlite"
+
+
 def test_what_is_known_is_not_measured_again(definitions: Definitions, tmp_path: Path) -> None:
     path = tmp_path / "memo.sqlite"
     with Memo.open(path) as memo:
@@ -76,39 +99,40 @@ def test_what_is_known_is_not_measured_again(definitions: Definitions, tmp_path:
 
 
 def test_the_name_and_notes_are_those_that_are_asked_for(
-    definitions: Definitions, tmp_path: Path
+    definitions: Definitions, kept: Path
 ) -> None:
-    with Memo.open(tmp_path / "memo.sqlite") as memo:
-        _tuned(definitions, memo)
+    with Memo.open(kept) as memo:
         other = _tuned(definitions, memo, name="other", annotate=True)
         assert other.known
         assert other.kernel.name == "other"
         assert ".mrules:" in other.kernel.source
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": 1}', "\0"])
-def test_a_file_that_says_nothing_is_written_anew(
-    content: str, definitions: Definitions, tmp_path: Path
+class MeasuredError(Exception):
+    """Programs would be measured."""
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", '{"format": 1}', {"text": "0" * 64}, {"format": 0}, {"recipe": {"options": []}}],
+)
+def test_what_says_nothing_or_makes_another_program_is_not_used(
+    content: str | dict[str, object],
+    definitions: Definitions,
+    kept: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    path = tmp_path / "memo.sqlite"
-    with Memo.open(path) as memo:
-        _tuned(definitions, memo)
-        (file,) = _files(path)
-        file.write_text(content)
-        assert not _tuned(definitions, memo).known
+    def measure(*_: object, **__: object) -> None:
+        raise MeasuredError
+
+    monkeypatch.setattr("morello.learning.tuning.compile_spec", measure)
+    (file,) = _files(kept)
+    with Memo.open(kept) as memo:
         assert _tuned(definitions, memo).known
-
-
-@pytest.mark.parametrize("change", [{"text": "0" * 64}, {"format": 0}, {"recipe": {"options": []}}])
-def test_a_recipe_that_makes_another_program_is_not_used(
-    change: dict[str, object], definitions: Definitions, tmp_path: Path
-) -> None:
-    path = tmp_path / "memo.sqlite"
-    with Memo.open(path) as memo:
-        _tuned(definitions, memo)
-        (file,) = _files(path)
-        file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
-        assert not _tuned(definitions, memo).known
+        said = {**json.loads(file.read_text()), **content} if isinstance(content, dict) else content
+        file.write_text(said if isinstance(said, str) else json.dumps(said))
+        with pytest.raises(MeasuredError):
+            _tuned(definitions, memo)
 
 
 def test_where_nothing_can_be_kept_that_is_said(definitions: Definitions, tmp_path: Path) -> None:
