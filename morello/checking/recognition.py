@@ -83,7 +83,11 @@ def seen_as(own: Operator, declared: Iterable[Operator]) -> ast.RuleDecl | None:
     """
     if own.reduction is None or own.sizes or own.stated or own.statement.elsewhere is not None:
         return None
-    if any(len(parameter.indices) > MOST_DIMENSIONS for parameter in own.parameters):
+    # A dimension alone stands for all of its steps in a view: what steps is then no part of it.
+    single = (i.terms[0] for p in own.parameters for i in p.indices if len(i.terms) == 1)
+    if any(factor != 1 for _, factor in single):
+        return None
+    if max(len(parameter.indices) for parameter in own.parameters) > MOST_DIMENSIONS:
         return None
     known = (o for o in declared if o.reduction == own.reduction and not (o.sizes or o.stated))
     return _seen_as(own, tuple(sorted(known, key=lambda o: (len(o.scalars), o.name))))
