@@ -79,15 +79,21 @@ def test_several_processes_write_what_one_would(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kills", "apart"), [(4, 0.3), pytest.param(200, 0.15, marks=pytest.mark.slow)]
+    ("kills", "apart"), [(4, 0.3), pytest.param(400, 0.15, marks=pytest.mark.slow)]
 )
 def test_processes_may_be_killed_at_any_time(kills: int, apart: float, tmp_path: Path) -> None:
-    """Every goal is solved, with the same pages, and so the same C."""
-    path = tmp_path / "killed.sqlite"
-    events = _run(path, MANY, 2, tries=10_000, kills=kills, apart=apart)
-    assert not [event for event in events if isinstance(event, Refused)]
-    assert sum(isinstance(event, Lost) for event in events) >= kills // 2
-    assert pages(tmp_path / "killed.sqlite") == _alone(tmp_path / "one.sqlite", MANY)
+    """Every goal is solved, with the same pages, and so the same C.
+
+    Where all are solved before so many were killed, they are solved again.
+    """
+    alone, lost = _alone(tmp_path / "one.sqlite", MANY), 0
+    while lost < kills // 2:
+        path = tmp_path / "killed.sqlite"
+        path.unlink(missing_ok=True)
+        events = _run(path, MANY, 2, tries=10_000, kills=kills, apart=apart)
+        assert not [event for event in events if isinstance(event, Refused)]
+        assert pages(path) == alone
+        lost += sum(isinstance(event, Lost) for event in events)
     with Memo.open(tmp_path / "killed.sqlite") as memo:
         for goal, target in goals(MANY)[:: 1 if kills > 100 else 5]:
             options = {"spec": goal.spec, "defines": goal.defines, "target": target}
