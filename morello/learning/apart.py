@@ -1,11 +1,16 @@
-"""Functions in processes of their own: what others do here does not count, a crash takes nobody."""
+"""Where measuring is not disturbed: in a process of its own, and on one core.
+
+Then nothing that others do in this process counts, and a crash takes nobody along.
+"""
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from morello.errors import InternalError
@@ -28,6 +33,20 @@ def apart(function: Callable[[Given], Found], argument: Given) -> Found:
         raise InternalError(f"what measures ended with status {done.returncode}: {last}")
     found: Found = pickle.loads(done.stdout)
     return found
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Keep this thread where it is: it finds its caches as it left them."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def answer() -> None:

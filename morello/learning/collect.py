@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -25,6 +25,7 @@ from morello.compiler import Kernel, compile_programs
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.target import Target
+from morello.learning.apart import on_one_core
 from morello.learning.corpus import Group, MeasuredProgram, kept_features, write_group
 from morello.learning.remaking import digest, recipe_for
 from morello.memo.memo import Memo
@@ -210,7 +211,7 @@ class _Collecting:
         """One run."""
         alone = pending.threads == 1
         timer = time.process_time_ns if alone else time.perf_counter_ns
-        with _on_one_core() if alone else nullcontext():
+        with on_one_core() if alone else nullcontext():
             before = self._share()
             turns = self._turns(pending.contenders)
             runs = cycles_by_turns(pending.contenders, self.clock, turns, timer)
@@ -259,20 +260,6 @@ def _described(kernel: Kernel, described: PlanFeatures) -> MeasuredProgram:
 def _rounded(turns: Sequence[float]) -> tuple[float, ...]:
     """Of a measurement the first digits count."""
     return tuple(float(f"{turn:.6g}") for turn in turns)
-
-
-@contextmanager
-def _on_one_core() -> Iterator[None]:
-    """Keep this thread where it is: it finds its caches as it left them."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def _busy(message: str) -> BusyError:

@@ -7,6 +7,7 @@ refuses where its C code would be another one: what it times is what is written 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from morello.compiler import goal_of
@@ -18,7 +19,7 @@ from morello.ir.programs.emitted import EmitOptions
 from morello.ir.target import Target
 from morello.kernel import Kernel
 from morello.language.source import Source
-from morello.learning.apart import apart
+from morello.learning.apart import apart, on_one_core
 from morello.learning.recipe import Recipe, RecipeError
 from morello.learning.remaking import digest, recipe_for, remade
 from morello.runtime.autotune import Contestant, Result, hold_contest
@@ -129,7 +130,8 @@ def held_here(sent: Sent) -> Result[VerificationReport] | MorelloError:
     try:
         kernels = _made(sent)
         Here().check(kernels[0].goal, kernels[0].program.target)
-        return hold_contest(kernels, lambda _: None)
+        with on_one_core() if kernels[0].goal.threads == 1 else nullcontext():
+            return hold_contest(kernels, lambda _: None)
     except MorelloError as error:
         return MorelloError(f"{here()}: {error}", help=error.help)
 
