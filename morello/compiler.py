@@ -151,7 +151,7 @@ def compile_spec(
     if measure is not None:
         # Imported here: whoever only wants the C source imports no compiler driver.
         from morello.runtime.autotune import check_counts  # noqa: PLC0415
-        from morello.runtime.contests import Asked, Here  # noqa: PLC0415
+        from morello.runtime.contests import Contested, Here  # noqa: PLC0415
 
         check_counts(measure, pool)
         contest = contest or Here(machine)
@@ -185,7 +185,7 @@ def compile_spec(
     kernels = [Kernel(goal, *written, statistics, machine) for written in found]
     kernel = kernels[0]
     if contest is not None and measure is not None:
-        asked = Asked(definitions, text, spec, defines or {}, goal, chosen, options, note)
+        asked = Contested(definitions, text, spec, defines or {}, goal, chosen, options, note)
         result = contest.hold(asked, kernels, progress or _silent)
         kernel = kernels[result.winner]
         kernel.measurements, kernel.measured_on = result.measurements, result.place

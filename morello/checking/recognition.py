@@ -19,10 +19,7 @@ from math import isfinite
 from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operation, Operator, is_whole, sized_dimension
 from morello.language import ast
-from morello.language.indices import written
-from morello.language.parse import parse_rules
 from morello.language.signed_zero import same_number
-from morello.language.source import Source
 from morello.language.traverse import children
 
 MOST_INPUTS = 4
@@ -105,28 +102,35 @@ def _seen_as(own: Operator, declared: tuple[Operator, ...]) -> ast.RuleDecl | No
 
 
 def _rule(own: Operator, found: Recognized) -> ast.RuleDecl:
-    """The rule that applies what was recognized to views of a statement's operands."""
+    """The rule that applies what was recognized to views of a statement's operands.
+
+    Its place is that of the declared operator: it is the same, whichever text has the statement.
+    """
     operation = found.operation
-    name = operation.operator.name
+    name, span = operation.operator.name, operation.operator.declaration.span
+    f = ast.Name("f", span=span)
+
+    def view(parameter: ast.TensorParameter, order: Order) -> ast.Expr | ast.View:
+        operand = ast.Attribute(f, parameter.name, span=span)
+        indices = tuple(parameter.indices[place] for place in order)
+        return ast.View(operand, indices, span=span) if order else operand
+
     places = (*found.order, len(own.inputs))
-    views = (_view(own.parameters[p], o) for p, o in zip(places, found.orders, strict=True))
-    numbers = (f"{value:.17g}" for _, value in operation.scalars)
-    text = f"""
-rule seen_as_{name}
-  "What it computes is {name}, of operands whose dimensions are in another order."
-  match  f: {own.name}
-  where  reduces(f)
-  yield  {name}({", ".join((*views, *numbers))})
-"""
-    (rule,) = parse_rules(Source(own.name, text)).rules
-    return rule
-
-
-def _view(parameter: ast.TensorParameter, order: Order) -> str:
-    """An operand, seen with its dimensions in this order. One dimension is all of its steps."""
-    seen = (parameter.indices[place] for place in order)
-    shown = ", ".join(written((i,)) if len(i.terms) > 1 else i.terms[0][0] for i in seen)
-    return f"f.{parameter.name}[{shown}]" if order else f"f.{parameter.name}"
+    views = (view(own.parameters[p], o) for p, o in zip(places, found.orders, strict=True))
+    numbers = (ast.Number(value, span=span) for _, value in operation.scalars)
+    step = ast.Apply(False, False, False, name, span, (*views, *numbers), None, span=span)
+    return ast.RuleDecl(
+        name=f"seen_as_{name}",
+        name_span=span,
+        doc=f"What it computes is {name}, of operands whose dimensions are in another order.",
+        match=ast.MatchOperator("f", "named", own.name, False, False, (), span=span),
+        operands=(),
+        choices=(),
+        guards=(ast.Call("reduces", (f,), span=span),),
+        cost=None,
+        result=ast.Block((step,), span=span),
+        span=span,
+    )
 
 
 def _matched(

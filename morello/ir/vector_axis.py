@@ -34,7 +34,7 @@ class Rows:
     along: tuple[int, ...]
 
     @property
-    def spread(self) -> bool:
+    def strided(self) -> bool:
         """Whether every second element of an operand is meant."""
         return max(self.along) > 1
 

@@ -23,7 +23,7 @@ from morello.learning.apart import apart, on_one_core
 from morello.learning.recipe import Recipe, RecipeError
 from morello.learning.remaking import digest, recipe_for, remade
 from morello.runtime.autotune import Contestant, Result, hold_contest
-from morello.runtime.contests import Asked, Here
+from morello.runtime.contests import Contested, Here
 from morello.search.search import Progress
 from morello.verify.program import VerificationReport
 
@@ -85,7 +85,7 @@ class WorkerContest:
 
     def hold(
         self,
-        asked: Asked,
+        asked: Contested,
         kernels: Sequence[Contestant[VerificationReport]],
         report: Callable[[Progress], None],
     ) -> Result[VerificationReport]:

@@ -48,6 +48,9 @@ class Context:
     _rules: dict[tuple[Operation, int], tuple[Rule, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _with_own: dict[str, tuple[Rule, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _kernels: dict[tuple[Operation, int], tuple[Microkernel, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -111,7 +114,11 @@ class Context:
     def _rules_of(self, operator: Operator) -> tuple[Rule, ...]:
         """All rules, and one that an operator brings itself."""
         own = operator.seen_as
-        return self.rules if own is None else (*self.rules, Rule(own.name, own.doc, own))
+        if own is None:
+            return self.rules
+        if operator.name not in self._with_own:
+            self._with_own[operator.name] = (*self.rules, Rule(own.name, own.doc, own))
+        return self._with_own[operator.name]
 
     def kernels_for(self, family: Family) -> tuple[Microkernel, ...]:
         """Kernels that do not refuse a family for its operation or threads."""

@@ -352,13 +352,13 @@ def _traffic(scope: Scope, f: SpecRef, level: Level) -> Number:
 
 def _arithmetic(scope: Scope, f: SpecRef) -> float:
     lanes = _lanes(scope, f)
-    spread = sum(
+    strided = sum(
         primitive_cycles(scope.target, f.family.operands[p].dtype.name, lanes, primitive)
         for p in _row_operands(scope, f, True)
         if _step(scope, p) > 1
         for primitive in (EVERY_SECOND, IN_ORDER)
     )
-    return arithmetic_cycles(scope.target, f.family, lanes) + spread
+    return arithmetic_cycles(scope.target, f.family, lanes) + strided
 
 
 def _lanes(scope: Scope, f: SpecRef) -> int:

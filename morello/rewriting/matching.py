@@ -122,7 +122,7 @@ def match_kernel(kernel: Microkernel, target: Target, family: Family) -> KernelM
             return f"the target has no primitive {missing[0]}"
     for reason in _operand_refusals(patterns, target, family):
         return reason
-    if rows is not None and (reason := _spread_refusal(kernel, rows, family)):
+    if rows is not None and (reason := _strided_refusal(kernel, rows, family)):
         return reason
     f = spec_ref(family)
     fixed: list[tuple[int, int, int]] = []
@@ -159,7 +159,7 @@ def _operand_refusals(patterns: Patterns, target: Target, family: Family) -> Ite
             yield reason
 
 
-def _spread_refusal(kernel: Microkernel, rows: Rows, family: Family) -> str:
+def _strided_refusal(kernel: Microkernel, rows: Rows, family: Family) -> str:
     """Why every second element of an operand cannot be had; nothing where it can."""
     operands = zip(rows.along, family.operands, family.operation.names, strict=True)
     for name, operand in ((name, operand) for step, operand, name in operands if step > 1):

@@ -21,7 +21,7 @@ Report = TypeVar("Report")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Contested:
     """What the programs of a contest are for, and how their C was written.
 
     Attributes:
@@ -53,7 +53,7 @@ class Contest(Protocol[Report]):
 
     def hold(
         self,
-        asked: Asked,
+        asked: Contested,
         kernels: Sequence[Contestant[Report]],
         report: Callable[[Progress], None],
     ) -> Result[Report]:
@@ -79,7 +79,7 @@ class Here(Generic[Report]):
 
     def hold(
         self,
-        asked: Asked,
+        asked: Contested,
         kernels: Sequence[Contestant[Report]],
         report: Callable[[Progress], None],
     ) -> Result[Report]:

@@ -22,6 +22,7 @@ from morello.filling.work import Task, UnfitWorkerError
 from morello.filling.workers import ThisProcess
 from morello.language.source import Source
 from morello.memo.memo import Memo
+from tests.clusters import local_cluster
 
 from .goals import filling, pages, setting
 
@@ -35,14 +36,7 @@ Warnings = list[str]
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Any]:
     """Two processes of one thread."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        local_directory=str(tmp_path / "dask"),
-        silence_logs=50,
-    ) as found:
+    with local_cluster(tmp_path, 2) as found:
         yield found
 
 

@@ -8,17 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.clusters import local_cluster
+
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        local_directory=str(tmp_path / "dask"),
-        silence_logs=50,
-        resources={"measure": 1},
-    ) as found:
+    with local_cluster(tmp_path, 1, resources={"measure": 1}) as found:
         yield found

@@ -81,7 +81,7 @@ def _row(step: Node) -> _Row | None:
     if not isinstance(step, KernelCall) or step.kernel.match.kind not in ROW_KINDS or step.kept:
         return None
     rows = _rows(step)
-    if rows is None or rows.spread:
+    if rows is None or rows.strided:
         return None
     size = dict(zip(step.operation.dims, step.sizes, strict=True))[rows.dim]
     views = list(zip(step.operands, rows.along, strict=True))

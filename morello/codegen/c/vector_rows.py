@@ -13,17 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from morello.codegen.c.operands import COperand, view_fastest
-from morello.codegen.c.semantics import MeaningWriter, PrimitiveTable, without_parentheses
+from morello.codegen.c.operands import COperand
+from morello.codegen.c.row_values import Place, RowValues
+from morello.codegen.c.semantics import PrimitiveTable, without_parentheses
 from morello.ir.primitives import (
     ADD,
     CONSTANT,
-    EVERY_SECOND,
     FIRST_LANE,
     FUNCTION_ULPS,
-    IN_ORDER,
-    LOAD,
-    LOAD_FIRST,
     PREFETCH,
     SELECT_FIRST,
     STORE,
@@ -34,7 +31,6 @@ from morello.ir.primitives import (
 from morello.ir.programs.tree import KernelCall
 from morello.ir.target import Target
 from morello.ir.vector_axis import REDUCTION, Rows
-from morello.language import ast
 
 UNROLLED = 4
 """Vectors of one iteration of a loop along a row."""
@@ -82,18 +78,6 @@ SKEW_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A vector of the row: ``start`` is its first element, beyond ``variable`` if that is given.
-
-    ``lanes`` of it are in the row, a number or a C expression.
-    """
-
-    start: int
-    lanes: int | str
-    variable: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class _Range:
     """What a loop goes over, in elements: C expressions of its ends, and at most how many."""
 
@@ -110,7 +94,7 @@ class _Range:
         )
 
 
-class RowWriter(MeaningWriter):
+class RowWriter(RowValues):
     """Writes one kernel call along a row."""
 
     def __init__(
@@ -122,8 +106,7 @@ class RowWriter(MeaningWriter):
         vector: int,
     ) -> None:
         lanes = vector // operands[-1].view.tensor.dtype.bytes
-        self._steps_along = dict(zip(call.operation.names, rows.along, strict=True))
-        super().__init__(target, call, operands, lanes)
+        super().__init__(target, call, operands, rows, lanes)
         self._rows = rows
         self._partial_results = min(PARTIAL_BYTES // vector, MOST_RESULTS)
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
@@ -131,11 +114,7 @@ class RowWriter(MeaningWriter):
         self._in_memory = all(
             operand.lanes == 1 for name, operand in self._operands.items() if self._is_along(name)
         )
-        self._broadcast: dict[str, str] = {}
-        self._loaded: dict[str, str] = {}
-        self._place = Place(0, lanes)
         self._size = self._sizes[rows.dim]
-        self._base = ""
         self._store = STORE
         self._begun: list[str] = []
 
@@ -172,7 +151,7 @@ class RowWriter(MeaningWriter):
             self._vectors(UNROLLED, self.vector)
             return
         along = next(o for name, o in self._operands.items() if self._steps_along[name] == 1)
-        aligned = self._lanes > 1 and self._begun and not self._rows.spread
+        aligned = self._lanes > 1 and self._begun and not self._rows.strided
         if aligned and along.view.tensor.role != "buffer":
             self._aligned(along, self._partial_results, self.vector)
         else:
@@ -434,72 +413,6 @@ class RowWriter(MeaningWriter):
             self._lines.append(f"const {self._one_lane.text(TYPE)} {row} = {value};")
             value = self._one_lane.text(self._update).format(output, row)
         self._lines.append(f"{output} = {without_parentheses(value)};")
-
-    # ------------------------------------------------------------------- values
-
-    def _element(self, tensor: str) -> str:
-        """The vector of an operand at this place of the row."""
-        if not self._is_along(tensor):
-            return self._broadcast[tensor]
-        if tensor in self._loaded:
-            return self._loaded[tensor]
-        operand = self._operands[tensor]
-        if operand.lanes > 1:
-            return self._register(operand)
-        dtype = operand.view.tensor.dtype.name
-        if self._steps_along[tensor] == 1:
-            value = self._load(self._pointer(operand), self._place.lanes, dtype)
-        else:
-            value = self._every_second(self._pointer(operand, 2), dtype)
-        if self._written_times(tensor) > 1:
-            value = self._loaded[tensor] = self._local(value, dtype=dtype)
-        return value
-
-    def _load(self, pointer: str, lanes: int | str, dtype: str) -> str:
-        if lanes == self._lanes:
-            return self._apply(LOAD, (pointer,), dtype)
-        return self._apply(LOAD_FIRST, (pointer, str(lanes)), dtype)
-
-    def _every_second(self, pointer: str, dtype: str) -> str:
-        """Every second element from a pointer on, as many as this place has; none is behind."""
-        lanes, wanted = self._lanes, self._place.lanes
-        if lanes == 1:
-            return self._load(pointer, wanted, dtype)
-        assert isinstance(wanted, int)
-        extent = 2 * wanted - 1
-        first = self._load(pointer, min(extent, lanes), dtype)
-        second = first = self._local(first, dtype=dtype)
-        if extent > lanes:
-            second = self._load(f"{pointer} + {lanes - 1}", extent - lanes + 1, dtype)
-        return self._apply(IN_ORDER, (self._apply(EVERY_SECOND, (first, second), dtype),), dtype)
-
-    def _is_along(self, tensor: str) -> bool:
-        return self._steps_along[tensor] > 0
-
-    def _written_times(self, tensor: str) -> int:
-        return sum(
-            uses
-            for step, uses in zip(self._steps, self._uses, strict=True)
-            if isinstance(step.leaf, ast.Element) and step.leaf.tensor == tensor
-        )
-
-    def _register(self, operand: COperand) -> str:
-        return operand[self._index(operand, self._place.start)]
-
-    def _pointer(self, operand: COperand, step: int = 1) -> str:
-        """C pointer to the first element of an operand at this place, its elements so far apart."""
-        place, start = self._place, step * self._place.start
-        moving = [part for part in (self._base, place.variable) if part]
-        if not moving:
-            return operand.pointer(*self._index(operand, start))
-        moving = [part if step == 1 else f"{step} * {part}" for part in moving]
-        moving += [str(start)] if start else []
-        return " + ".join((operand.pointer(*self._index(operand, 0)), *moving))
-
-    @staticmethod
-    def _index(operand: COperand, position: int) -> tuple[int, ...]:
-        fastest = view_fastest(operand.view)
-        return tuple(position if d == fastest else 0 for d in range(len(operand.view.sizes)))
 
     # ------------------------------------------------------------------- several calls in one loop
 
