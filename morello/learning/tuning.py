@@ -155,7 +155,8 @@ def tune(
     )
     seconds = [row.seconds for row in kernel.measurements]
     (fastest,) = (row.seconds for row in kernel.measurements if row.chosen)
-    found = Tuned(kernel, seconds[0] / fastest, len(seconds), known=False)
+    # One that was given up early may have had quicker moments than the fastest had later.
+    found = Tuned(kernel, max(1.0, seconds[0] / fastest), len(seconds), known=False)
     if path is not None:
         try:
             _keep(path, found, definitions, goal, chosen, place)
