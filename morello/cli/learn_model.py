@@ -11,12 +11,14 @@ import click
 
 from morello.cli.learn_corpus import default_corpus, empty
 from morello.cli.options import examples, json_option
+from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.cli.tables import show_table
 from morello.errors import MorelloError, UsageError
 from morello.learning.corpus import Group, groups_in
-from morello.learning.evaluation import METHODS, SPLITS, Evaluation
+from morello.learning.evaluation import SPLITS, SURE, Evaluation
 from morello.learning.evaluation import evaluate as evaluate_splits
+from morello.learning.training import LEARNERS, installed_learners
 from morello.learning.training import train as train_model
 from morello.ranking.models import model_path
 from morello.resources import processor_model, write_whole
@@ -40,6 +42,14 @@ COLUMNS = (
 corpus_argument = click.argument(
     "directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path)
 )
+learner_option = click.option(
+    "--learner",
+    "learners",
+    multiple=True,
+    type=click.Choice(list(LEARNERS)),
+    help="Boosted trees, or graph networks, which take minutes. May be repeated; default: those "
+    "whose library is installed.",
+)
 target_option = click.option(
     "-t", "--target", metavar="NAME", help="Of which target; default: that with the most goals."
 )
@@ -48,6 +58,7 @@ target_option = click.option(
 @click.command(epilog=examples("morello learn train", "morello learn train corpus/ -o mine.npz"))
 @corpus_argument
 @target_option
+@learner_option
 @click.option(
     "-o",
     "--output",
@@ -63,13 +74,14 @@ def train(
     /,
     directory: Path | None,
     target: str | None,
+    learners: tuple[str, ...],
     output: Path | None,
     force: bool,
 ) -> None:
     """Train a model of a corpus.
 
-    It is judged first: trained on some goals, it chooses among the programs of the others. What is
-    not better than the cost model for sure is not kept.
+    It is judged first: trained on some goals, it chooses among the programs of the others. Of
+    several learners the better one is kept. What is not better than the cost model for sure is not.
     """
     groups = _of_a_processor(session, _groups(directory or default_corpus(), target))
     path = output or model_path(groups[0].target)
@@ -82,24 +94,29 @@ def train(
         )
     if not path.name or path.is_dir():
         raise UsageError(f"'{path}' is a directory", help="name a file in it")
-    found = evaluate_splits(groups, "goal")
-    low, high = found.gained("policy")
+    known = learners or installed_learners()
+    with ProgressBar(lambda: session.err) as bar:
+        found = evaluate_splits(groups, "goal", known, bar)
+        learner = min(known, key=lambda name: found.mean(name + SURE, "first"))
+        model = train_model(groups, learner)
+    sure = learner + SURE
+    low, high = found.gained(sure)
     if low <= 0 and not force:
         raise MorelloError(
             f"the model is not better than the cost model for sure: by {low:.1%} to {high:.1%}, on "
             f"{len(found.goals)} goals that it had not seen",
             help="collect more goals with 'morello learn collect', or keep it anyway with --force",
         )
-    model = train_model(groups)
-    policy = {name: round(value, 4) for name, value in found.row("policy").items()}
+    policy = {name: round(value, 4) for name, value in found.row(sure).items()}
     model = replace(model, about=replace(model.about, evaluation=policy))
     _write(path, model.bytes)
     if session.json:
-        session.document({"path": str(path), "model": model.digest, "evaluation": policy})
+        document = {"path": str(path), "learner": learner, "model": model.digest}
+        session.document({**document, "evaluation": policy})
     worth = f"faster by {low:.1%} to {high:.1%} of the fastest program's time"
     worth = worth if low > 0 else f"not {worth} for sure"
-    known = f"{model.about.programs} programs of {model.about.goals} goals"
-    session.say(f"{known}: what it chooses is {worth}")
+    seen = f"{model.about.programs} programs of {model.about.goals} goals"
+    session.say(f"{seen}, {learner}: what it chooses is {worth}")
     session.say(f"wrote {path}")
 
 
@@ -118,6 +135,7 @@ def _write(path: Path, contents: bytes) -> None:
 )
 @corpus_argument
 @target_option
+@learner_option
 @click.option(
     "--split",
     "splits",
@@ -131,12 +149,17 @@ def _write(path: Path, contents: bytes) -> None:
 @json_option
 @click.pass_obj
 def evaluate(
-    session: Session, /, directory: Path | None, target: str | None, splits: tuple[str, ...]
+    session: Session,
+    /,
+    directory: Path | None,
+    target: str | None,
+    learners: tuple[str, ...],
+    splits: tuple[str, ...],
 ) -> None:
     """Say how well a model ranks what it has not seen.
 
     Beside it: the cost model as it is (affine) and with its coefficients fitted anew (refit), the
-    model where it is sure (policy), and one run of the measurement (ceiling). "first" is how much
+    model where it is sure, and one run of the measurement (ceiling). "first" is how much
     slower the first choice is than the fastest program, in the mean; "five" the best of the first
     five; "worse" and "better" are the shares of goals whose choice is 2% slower or faster than the
     cost model's; "fusion" is how often it is right about which of two programs is faster that fuse
@@ -144,7 +167,9 @@ def evaluate(
     """
     every = _groups(directory or default_corpus(), target)
     alone = _of_a_processor(session, every) if {*splits} - {MACHINE} else []
-    found = [evaluate_splits(every if s == MACHINE else alone, s) for s in splits]
+    known = learners or installed_learners()
+    with ProgressBar(lambda: session.err) as bar:
+        found = [evaluate_splits(every if s == MACHINE else alone, s, known, bar) for s in splits]
     if session.json:
         session.document({"splits": [_document(one) for one in found]})
         return
@@ -152,7 +177,7 @@ def evaluate(
         group = one.goals[0].group
         where = "" if one.split == MACHINE else f" on {group.processor}"
         session.say(f"by {one.split}: {len(one.goals)} goals, {group.target}{where}")
-        show_table(session, "methods", COLUMNS, [_row(one, method) for method in METHODS])
+        show_table(session, "methods", COLUMNS, [_row(one, method) for method in one.judged])
 
 
 def _row(found: Evaluation, method: str) -> dict[str, object]:
@@ -169,7 +194,7 @@ def _document(found: Evaluation) -> dict[str, object]:
             "intervals": {what: list(found.interval(m, what)) for what in fields},
             "gained": list(found.gained(m)),
         }
-        for m in METHODS
+        for m in found.judged
     }
     return {"split": found.split, "goals": len(found.goals), "methods": methods}
 

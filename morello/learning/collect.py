@@ -26,10 +26,11 @@ from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.target import Target
 from morello.learning.apart import on_one_core
-from morello.learning.corpus import Group, MeasuredProgram, kept_features, write_group
+from morello.learning.corpus import Group, MeasuredProgram, kept, write_group
 from morello.learning.remaking import digest, recipe_for
 from morello.memo.memo import Memo
-from morello.ranking.features import SCHEMA, PlanFeatures
+from morello.ranking.description import Describer
+from morello.ranking.features import SCHEMA
 from morello.resources import available_cores, processor_model
 from morello.runtime.timing import Contender, contender
 from morello.search.search import Progress
@@ -193,7 +194,7 @@ class _Collecting:
         tell("building")
         with ThreadPoolExecutor(available_cores()) as executor:
             list(executor.map(lambda kernel: kernel.function, kernels))
-        described = PlanFeatures()
+        describer = Describer()
         found = {}
         contenders = {}
         arrays = kernels[0].random_arguments()
@@ -201,7 +202,7 @@ class _Collecting:
             if self.verify:
                 tell("verifying")
                 kernel.verify()
-            program = _described(kernel, described)
+            program = _described(kernel, describer)
             found[program.text] = program
             contenders[program.text] = contender(kernel.function, arrays)
         complete = replace(group, programs=tuple(found.values()))
@@ -247,13 +248,15 @@ class _Collecting:
         return Collected(pending.goal, write_group(self.directory, group), group)
 
 
-def _described(kernel: Kernel, described: PlanFeatures) -> MeasuredProgram:
+def _described(kernel: Kernel, describer: Describer) -> MeasuredProgram:
+    described = kept(describer.of(kernel.plan))
     return MeasuredProgram(
         recipe_for(kernel.plan),
         kernel.cost,
-        kept_features(described, kernel.plan),
+        described.features,
         digest(kernel.source),
         len(kernel.source),
+        graph=described.graph,
     )
 
 

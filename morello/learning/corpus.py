@@ -13,6 +13,7 @@ of a group
 ``processor``    where it was measured; ``compiler``, ``flags``: what built it
 ``held_out``     whether its list marks it as one to judge by
 ``schema``       of the features: `morello.ranking.features.SCHEMA`
+``parts``        features of all parts of its programs' plans, each once
 ===============  ===================================================================================
 
 ===============  ===================================================================================
@@ -21,6 +22,7 @@ of a program
 ``recipe``       the plan, to be made again: `morello.learning.recipe`
 ``predicted``    cycles
 ``features``     by name; those that are 0 are left out
+``graph``        a `PlanGraph`, with places among the group's parts for ``parts``
 ``text``         SHA-256 of the C file; ``characters``: how long it is
 ``runs``         for each run, minutes apart, the cycles of a call in each turn
 ===============  ===================================================================================
@@ -31,16 +33,16 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from morello.errors import MALFORMED, MorelloError
-from morello.ranking.features import PlanFeatures
-from morello.report.plan import Plan
+from morello.ranking.description import Description
+from morello.ranking.graphs import NO_GRAPH, PlanGraph
 from morello.resources import write_whole
 from morello.runtime.timing import low
 
@@ -67,6 +69,12 @@ class MeasuredProgram:
     text: str
     characters: int
     runs: tuple[tuple[float, ...], ...] = ()
+    graph: PlanGraph = field(default=NO_GRAPH, repr=False)
+
+    @property
+    def description(self) -> Description:
+        """What models are told of it."""
+        return Description(self.features, self.graph)
 
     @property
     def cycles(self) -> float:
@@ -110,9 +118,27 @@ class Group:
         return " ".join([self.name, *(f"{n}={v}" for n, v in self.defines.items())])
 
 
-def kept_features(described: PlanFeatures, plan: Plan) -> dict[str, float]:
-    """The features of a plan as a file has them: the first digits of those that are not 0."""
-    return {name: float(f"{value:.6g}") for name, value in described.of(plan).items() if value}
+def kept(described: Description) -> Description:
+    """A description as a file has it: the first digits of what is not 0."""
+    graph = described.graph
+    return Description(
+        _kept(described.features),
+        replace(
+            graph,
+            parts=tuple(map(_kept, graph.parts)),
+            runs=tuple(map(_digits, graph.runs)),
+            shares=tuple(map(_digits, graph.shares)),
+            weights=tuple(map(_digits, graph.weights)),
+        ),
+    )
+
+
+def _kept(features: Mapping[str, float]) -> dict[str, float]:
+    return {name: _digits(value) for name, value in features.items() if value}
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
 def groups_in(directory: Path) -> Iterator[Group]:
@@ -131,11 +157,25 @@ def groups_in(directory: Path) -> Iterator[Group]:
 
 def write_group(directory: Path, group: Group) -> Path:
     """Write a group's file: at once, or not at all."""
-    lines = [{"format": FORMAT, **_fields_of(group)}, *map(asdict, group.programs)]
+    parts: dict[str, int] = {}
+    programs = [_line(program, parts) for program in group.programs]
+    first = {"format": FORMAT, **_fields_of(group), "parts": list(map(json.loads, parts))}
+    lines = [first, *programs]
     text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
     path = directory / group.file
     write_whole(path, gzip.compress(text.encode(), mtime=0))
     return path
+
+
+def _line(program: MeasuredProgram, parts: dict[str, int]) -> dict[str, Any]:
+    """A program's line. ``parts``: places of parts that are known by their text; grows."""
+    graph = program.graph
+    texts = (json.dumps(part, sort_keys=True) for part in graph.parts)
+    placed = [parts.setdefault(text, len(parts)) for text in texts]
+    line = {f.name: getattr(program, f.name) for f in fields(program)}
+    return line | {
+        "graph": {f.name: getattr(graph, f.name) for f in fields(graph)} | {"parts": placed}
+    }
 
 
 def _fields_of(group: Group) -> dict[str, Any]:
@@ -156,15 +196,36 @@ def read_group(path: Path) -> Group:
         first, *others = map(json.loads, text.decode().splitlines())
         if first.pop("format") != FORMAT:
             raise ValueError("it is of another format")
-        programs = tuple(_program(**line) for line in others)
+        parts = first.pop("parts", ())
+        programs = tuple(_program(parts, **line) for line in others)
         return _checked(Group(**{**first, "flags": tuple(first["flags"])}, programs=programs))
     except UNREADABLE as error:
         raise CorpusError(f"'{path}' is no group of a corpus: {error}") from error
 
 
-def _program(runs: Any, **others: Any) -> MeasuredProgram:
+def _program(parts: Sequence[Any], runs: Any, graph: Any = None, **others: Any) -> MeasuredProgram:
     """A line of a file."""
-    return MeasuredProgram(**others, runs=tuple(tuple(map(float, run)) for run in runs))
+    turns = tuple(tuple(map(float, run)) for run in runs)
+    return MeasuredProgram(**others, runs=turns, graph=_graph(parts, graph) if graph else NO_GRAPH)
+
+
+def _graph(parts: Sequence[Any], line: Any) -> PlanGraph:
+    """The graph of a program's line."""
+    found = PlanGraph(
+        tuple(parts[place] for place in line["parts"]),
+        tuple(line["runs"]),
+        tuple(line["shares"]),
+        tuple((above, below) for above, below in line["edges"]),
+        tuple(line["weights"]),
+    )
+    count = len(found.parts)
+    if len(found.runs) != count or len(found.shares) != count:
+        raise ValueError("a graph has parts of which nothing is said")
+    if len(found.weights) != len(found.edges):
+        raise ValueError("a graph has edges of which nothing is said")
+    if not all(type(end) is int and 0 <= end < count for edge in found.edges for end in edge):
+        raise ValueError("a graph has edges to no parts")
+    return found
 
 
 def _checked(group: Group) -> Group:
@@ -182,7 +243,10 @@ def _checked(group: Group) -> Group:
         turns = [program.predicted, *(turn for run in program.runs for turn in run)]
         if not all(turn > 0 for turn in turns):
             raise ValueError("a program takes no time")
-        numbers += [*turns, *program.features.values()]
+        graph = program.graph
+        numbers += [*turns, *program.features.values(), *graph.runs, *graph.shares, *graph.weights]
+        for part in {id(part): part for part in graph.parts}.values():
+            numbers += dict(part).values()
         if not isinstance(program.text, str):
             raise ValueError("its fields are of other types")
     if not all(isinstance(number, int | float) and isfinite(number) for number in numbers):

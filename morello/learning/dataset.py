@@ -10,6 +10,7 @@ import numpy as np
 
 from morello.ir.numeric import Array
 from morello.learning.corpus import CorpusError, Group
+from morello.ranking.description import Description
 from morello.ranking.features import SCHEMA
 
 FEWEST = 3
@@ -29,6 +30,21 @@ class Goal:
     cycles: Array
     first: Array
     second: Array
+
+    @cached_property
+    def described(self) -> tuple[Description, ...]:
+        """What models are told of its programs."""
+        return tuple(program.description for program in self.group.programs)
+
+    @cached_property
+    def left(self) -> Array:
+        """By program: how much slower it is than the first, beyond what is predicted.
+
+        A logarithm. This is what is learned.
+        """
+        off = np.log(self.cycles / self.predicted)
+        compared: Array = off - off[0]
+        return compared
 
     @cached_property
     def agreement(self) -> float:

@@ -4,8 +4,8 @@ A corpus is split; a model is trained on one part and ranks the goals of the oth
 were ranked. What counts is how well the order is that of the measurements (Kendall's tau), and
 *regret*: by how much the program that is ranked first, or the best of the first five, is slower
 than the fastest of the goal. Beside the model stand the cost model as it is (``affine``), its
-coefficients refitted to the other goals (``refit``), what the model's policy chooses (``policy``:
-the search's choice, unless it is sure), and what one run of the measurement says about all of them
+coefficients refitted to the other goals (``refit``), what is chosen by the model where it is sure,
+and by the search elsewhere (`SURE`), and what one run of the measurement says about all of them
 (``ceiling``): nothing that is learned can be better than that for sure.
 
 Goals whose two runs do not agree are left out: what would be ranked is noise.
@@ -26,7 +26,9 @@ from morello.learning.dataset import Dataset, Goal, dataset, tau
 from morello.learning.refitting import refit, refitted
 from morello.learning.training import GAIN, LearningError, train_on
 from morello.ranking.features import INTERMEDIATES
+from morello.ranking.model import Model
 from morello.ranking.rank import ranking
+from morello.search.search import Progress
 
 FOLDS = 5
 SAMPLES = 1_000
@@ -39,7 +41,15 @@ WORSE = 0.02
 FUSION = 0.05
 """By how much the logarithms of two times differ that fusing makes a difference to."""
 
-METHODS = ("affine", "refit", "learned", "policy", "ceiling")
+SURE = " if sure"
+"""How the name of a learner ends whose model is followed only where it is sure."""
+
+
+def methods_of(learners: Sequence[str]) -> tuple[str, ...]:
+    """What is compared."""
+    learned = (name + end for name in learners for end in ("", SURE))
+    return ("affine", "refit", *learned, "ceiling")
+
 
 Fold = tuple[list[int], list[int]]
 """Places of goals to train on, and of those to judge by."""
@@ -110,12 +120,20 @@ class Evaluation:
         return float(right / pairs) if pairs else 1.0
 
 
-def evaluate(groups: Sequence[Group], split: str, gain: float = GAIN) -> Evaluation:
+def evaluate(
+    groups: Sequence[Group],
+    split: str,
+    learners: Sequence[str],
+    report: Callable[[Progress], None] = lambda _: None,
+    gain: float = GAIN,
+) -> Evaluation:
     """Train and judge on the parts of a split.
 
     Args:
         groups: Of one target and one processor, but for the split by machine.
         split: One of `SPLITS`.
+        learners: Those of `LEARNERS` to judge.
+        report: Called before each model is trained.
         gain: For `About.gain`.
 
     Raises:
@@ -124,13 +142,18 @@ def evaluate(groups: Sequence[Group], split: str, gain: float = GAIN) -> Evaluat
     """
     data = dataset(groups)
     goals: list[Goal] = []
-    judged: dict[str, list[Judged]] = {method: [] for method in METHODS}
-    for known, others in SPLITS[split](data):
+    judged: dict[str, list[Judged]] = {method: [] for method in methods_of(learners)}
+    folds = list(SPLITS[split](data))
+    for number, (known, others) in enumerate(folds):
         asked = [data.goals[place] for place in others if data.goals[place].rankable]
         if not asked or len(known) < 2:
             continue
         part = Dataset(data.columns, tuple(data.goals[place] for place in known))
-        for goal, found in zip(asked, _judge(part, asked, gain), strict=True):
+        models = {}
+        for learner in learners:
+            report(Progress(number, len(folds), f"split by {split}: {learner}"))
+            models[learner] = train_on(part, learner, gain)
+        for goal, found in zip(asked, _judge(part, asked, models), strict=True):
             goals.append(goal)
             for method, one in found.items():
                 judged[method].append(one)
@@ -142,25 +165,25 @@ def evaluate(groups: Sequence[Group], split: str, gain: float = GAIN) -> Evaluat
     return Evaluation(split, tuple(goals), {m: tuple(found) for m, found in judged.items()})
 
 
-def _judge(part: Dataset, asked: Sequence[Goal], gain: float) -> Iterator[dict[str, Judged]]:
-    model = train_on(part, gain)
+def _judge(
+    part: Dataset, asked: Sequence[Goal], models: Mapping[str, Model]
+) -> Iterator[dict[str, Judged]]:
     ratios = refit(part)
     for goal in asked:
-        described = [dict(zip(part.columns, row, strict=True)) for row in goal.rows.tolist()]
         affine = np.log(goal.predicted)
-        fitted = affine + refitted(goal.rows, ratios)
-        found = ranking(model, described, goal.predicted.tolist())
-        learned = np.log(found.ratios)
-        policy = learned.copy()
-        policy[found.chosen] = learned.min() - 1e-9
-        pairs = _fusions(goal, part.columns)
-        yield {
-            "affine": _judged(goal, affine, pairs),
-            "refit": _judged(goal, fitted, pairs),
-            "learned": _judged(goal, learned, pairs),
-            "policy": _judged(goal, policy, pairs),
-            "ceiling": _judged(goal, np.log(goal.first), pairs),
+        scores = {
+            "affine": affine,
+            "refit": affine + refitted(goal.rows, ratios),
+            "ceiling": np.log(goal.first),
         }
+        for learner, model in models.items():
+            found = ranking(model, goal.described, goal.predicted.tolist())
+            learned = np.log(found.ratios)
+            scores[learner] = learned
+            scores[learner + SURE] = learned.copy()
+            scores[learner + SURE][found.chosen] = learned.min() - 1e-9
+        pairs = _fusions(goal, part.columns)
+        yield {method: _judged(goal, one, pairs) for method, one in scores.items()}
 
 
 def _fusions(goal: Goal, columns: Sequence[str]) -> list[tuple[int, int]]:

@@ -16,12 +16,13 @@ from morello.learning.corpus import (
     Group,
     MeasuredProgram,
     groups_in,
-    kept_features,
+    kept,
     read_group,
     write_group,
 )
 from morello.learning.remaking import digest, remade
-from morello.ranking.features import SCHEMA, PlanFeatures
+from morello.ranking.description import Describer
+from morello.ranking.features import SCHEMA
 from morello.report.plan import Plan
 
 
@@ -118,16 +119,17 @@ def refreshed(group: Group, found: Sequence[Replayed], coefficients: Mapping[str
         found: Its programs, `replayed`.
         coefficients: Those of its target, by full name.
     """
-    described = PlanFeatures()
+    describer = Describer()
     programs = [
         replace(
             one.program,
             predicted=one.plan.cycles,
-            features=kept_features(described, one.plan),
+            features=described.features,
+            graph=described.graph,
         )
         for one in found
         if one.same and one.plan is not None
+        for described in [kept(describer.of(one.plan))]
     ]
     programs.sort(key=lambda program: program.predicted)
-    kept = tuple(programs)
-    return replace(group, programs=kept, coefficients=dict(coefficients), schema=SCHEMA)
+    return replace(group, programs=tuple(programs), coefficients=dict(coefficients), schema=SCHEMA)

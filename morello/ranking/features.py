@@ -28,8 +28,10 @@ from morello.search.results.plan_length import written_kernels
 from morello.search.results.plan_signature import is_straight
 from morello.search.results.reconstruct import PlanNode, leaves
 
-SCHEMA = 1
-"""Raise it with every change of what a feature means: models of another schema are not used."""
+SCHEMA = 2
+"""Raise it with every change of what a feature means, here or in `graphs`: models of another schema
+are not used.
+"""
 
 CACHES = tuple(1 << bits for bits in range(14, 26))
 """Bytes of caches for which traffic is counted, 16 KiB to 32 MiB: no target names them all."""
@@ -65,7 +67,7 @@ class PlanFeatures:
         found["log length"] = log2(sum(written_kernels(tree.root) for tree in plan.trees))
         largest = max(plan.trees, key=lambda tree: tree.root.cycles)
         found |= self._hot(largest.target, largest.root)
-        found |= _rows_apart(largest.root.spec)
+        found |= rows_apart(largest.root.spec)
         return found
 
     def _summed(self, target: Target, node: PlanNode) -> Sums:
@@ -117,7 +119,7 @@ class PlanFeatures:
         node, runs = root, 1
         levels = [0.0] * len(target.bounded)
         while node.step is not None and not self._is_straight(node):
-            own_trips, buffers = _trips_and_buffers(node.step)
+            own_trips, buffers = trips_and_buffers(node.step)
             trips += own_trips
             found["buffers"] += buffers
             cycles = [n * c.cycles for n, c in zip(node.counts, node.children, strict=True)]
@@ -183,7 +185,7 @@ def _rows(spec: Spec) -> float:
     return total
 
 
-def _rows_apart(spec: Spec) -> dict[str, float]:
+def rows_apart(spec: Spec) -> dict[str, float]:
     """Of the first operands: the logarithm of what rows are a multiple of, in bytes, up to a page.
 
     Rows at odd places make vectors lie across lines, and rows a page apart share sets of a cache.
@@ -202,7 +204,7 @@ def _copies(node: PlanNode) -> bool:
     return len(operands) == 2 and operands[0] == operands[1]
 
 
-def _trips_and_buffers(step: Step) -> tuple[list[float], int]:
+def trips_and_buffers(step: Step) -> tuple[list[float], int]:
     """Trips of the loops on the way to full tiles, the outermost first; buffers in memory there."""
     trips: list[float] = []
     buffers = 0

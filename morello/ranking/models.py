@@ -14,7 +14,8 @@ from morello.errors import MorelloError
 from morello.ir.target import Target
 from morello.plugins.records import DefinitionFile
 from morello.plugins.resources import MODEL_SUFFIX
-from morello.ranking.model import Model, ModelError, digest_of_costs, model_of, read_model
+from morello.ranking.files import model_of, read_model
+from morello.ranking.model import Model, ModelError, digest_of_costs
 from morello.resources import OFF, file_word, own_file, path_in, processor_model
 
 VARIABLE = "MORELLO_MODEL"

@@ -6,22 +6,19 @@ of nearly all of its ensembles. So what the model does not know changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 
-from morello.ranking.features import PlanFeatures
+from morello.ranking.description import Describer, Description
 from morello.ranking.model import Model
 from morello.report.documents import Document
 from morello.report.plan import Plan
 
 DRAWN = 64
 """Plans that a pool is taken from, unless the caller says otherwise."""
-
-DEVIATIONS = 1.0
-"""A bound on a ratio of times lies so many deviations of the ensembles from their mean."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +73,16 @@ class Ranking:
 
 def rank(model: Model, plans: Sequence[Plan]) -> Ranking:
     """Rank plans for one goal; the first is the search's choice."""
-    described = PlanFeatures()
+    described = Describer()
     return ranking(model, [described.of(plan) for plan in plans], [p.cycles for p in plans])
 
 
-def ranking(
-    model: Model, described: Sequence[Mapping[str, float]], predicted: Sequence[float]
-) -> Ranking:
-    """The same of plans whose features and predicted cycles are known."""
+def ranking(model: Model, described: Sequence[Description], predicted: Sequence[float]) -> Ranking:
+    """The same of plans whose descriptions and predicted cycles are known."""
     scores = np.log(np.asarray(predicted)) + model.corrections(described)
     compared = scores - scores[:, :1]
     mean = compared.mean(axis=0)
-    bounds = mean + DEVIATIONS * compared.std(axis=0)
+    bounds = mean + model.about.deviations * compared.std(axis=0)
     best = int(np.argmin(bounds))
     chosen = best if bounds[best] < log(1 - model.about.gain) else 0
     ratios, below = (tuple(map(exp, values.tolist())) for values in (mean, bounds))

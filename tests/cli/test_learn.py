@@ -11,7 +11,7 @@ import pytest
 
 from morello.definitions import Definitions
 from morello.learning.corpus import Group, read_group, write_group
-from morello.ranking.model import read_model
+from morello.ranking.files import read_model
 from tests.cli.conftest import Run
 from tests.learning.groups import group
 
@@ -67,7 +67,7 @@ def test_from_goals_to_a_ranked_program(
         (tmp_path / "all" / path.name).unlink()
     trained = run("learn", "train", tmp_path / "all", "-o", model)
     assert (trained.exit_code, trained.stderr) == (0, "")
-    assert "96 programs of 8 goals" in trained.stdout
+    assert "96 programs of 8 goals, trees: " in trained.stdout
     digest = read_model(model).digest
     monkeypatch.setenv("MORELLO_MODEL", str(model))
     out: Arguments = ["-o", tmp_path / "ranked", "--rank", "learned", "--from", "8"]
@@ -104,7 +104,7 @@ def test_an_evaluation_is_shown(run: Run, tmp_path: Path) -> None:
     options = ["--split", "held-out", "--split", "size", "--json"]
     splits = json.loads(run("learn", "evaluate", tmp_path, *options).stdout)["splits"]
     assert [(one["split"], one["goals"]) for one in splits] == [("held-out", 2), ("size", 4)]
-    assert splits[0]["methods"]["policy"]["better"] == 1
+    assert splits[0]["methods"]["trees if sure"]["better"] == 1
 
 
 def test_a_model_that_is_not_better_is_not_kept(run: Run, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from morello.learning.corpus import Group, MeasuredProgram
 from morello.ranking.features import SCHEMA
+from morello.ranking.graphs import PlanGraph
 
 SPEC = "spec some(N = 8) { input x: f32[N]; output y: f32[N]; y = relu(x) }"
 
@@ -27,8 +28,16 @@ def group(number: int, *, programs: int = 12, noise: float = 0.0, slow: float = 
             tuple((cycles * np.exp(noise * random.normal(size=5))).tolist()) for _ in range(2)
         )
         features = {"slow": is_slow, "log cycles": float(np.log2(predicted)), "coefficient:a": 1.0}
+        graph = PlanGraph(
+            ({"loops": 1.0}, {"kernel": 1.0, "slow": is_slow}),
+            (1.0, 8.0),
+            (0.1, 0.9),
+            ((0, 1),),
+            (0.9,),
+        )
+        text = f"{number}-{place}"
         found.append(
-            MeasuredProgram({"roots": []}, predicted, features, f"{number}-{place}", 100, runs)
+            MeasuredProgram({"roots": []}, predicted, features, text, 100, runs, graph=graph)
         )
     return Group(
         SPEC,

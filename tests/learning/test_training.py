@@ -9,12 +9,26 @@ import pytest
 
 from morello.learning.corpus import CorpusError, Group
 from morello.learning.dataset import Dataset, dataset, tau
-from morello.learning.evaluation import METHODS, SPLITS, evaluate
+from morello.learning.evaluation import SPLITS, SURE, evaluate, methods_of
 from morello.learning.refitting import refit, refitted
-from morello.learning.training import LearningError, train
+from morello.learning.training import LEARNERS, LearningError, train
 from morello.ranking.features import SCHEMA
-from morello.ranking.model import model_of, rows_of
+from morello.ranking.files import model_of
+from morello.ranking.model import rows_of
+from morello.ranking.network import Network
 from morello.ranking.rank import ranking
+from morello.ranking.trees import Trees
+from morello.search.search import Progress
+
+TREES = (Trees.kind,)
+
+
+@pytest.fixture(params=list(LEARNERS))
+def learner(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if name == Network.kind:
+        pytest.importorskip("torch")
+    return name
 
 
 @pytest.fixture(scope="module")
@@ -24,24 +38,22 @@ def groups() -> list[Group]:
     return [group(number, noise=0.005) for number in range(16)]
 
 
-def test_a_model_finds_what_makes_programs_slow(groups: list[Group]) -> None:
+def test_a_model_finds_what_makes_programs_slow(groups: list[Group], learner: str) -> None:
     """Half of the programs are slower by a factor; the model says which, and by how much."""
-    model = train(groups[:12])
+    model = train(groups[:12], learner)
     for group in groups[12:]:
-        described = [program.features for program in group.programs]
+        described = [program.description for program in group.programs]
         found = ranking(model, described, [p.predicted for p in group.programs])
         assert group.programs[found.chosen].features["slow"] == 0
         expected = [p.cycles / group.programs[0].cycles for p in group.programs]
         assert np.allclose(found.ratios, expected, rtol=0.1)
     assert (model.about.target, model.about.goals, model.about.programs) == ("x86.scalar", 12, 144)
-    assert train(groups[:12]).digest == model.digest
+    assert train(groups[:12], learner).digest == model.digest
     assert model_of(model.bytes, "it").digest == model.digest
 
 
 def test_trees_are_evaluated_as_the_library_does(groups: list[Group]) -> None:
     lightgbm = pytest.importorskip("lightgbm")
-    from morello.learning import training  # noqa: PLC0415
-
     kept = []
 
     original = lightgbm.train
@@ -52,50 +64,53 @@ def test_trees_are_evaluated_as_the_library_does(groups: list[Group]) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lightgbm, "train", keep)
-        model = training.train(groups)
+        model = train(groups, Trees.kind)
     data = dataset(groups)
     goal = data.goals[3]
     rows = np.hstack([goal.rows, goal.rows - goal.rows[:1]])
-    described = [dict(zip(data.columns, row, strict=True)) for row in goal.rows.tolist()]
-    ours = model.corrections(described)
+    ours = model.corrections(goal.described)
     theirs = np.array([booster.predict(rows) for booster in kept])
     assert np.allclose(ours, theirs, atol=1e-5)
     assert set(model.columns) <= {*data.columns, *(f"less first: {c}" for c in data.columns)}
-    assert rows_of(described, model.columns).shape == (12, len(model.columns))
+    assert rows_of(goal.described, model.columns).shape == (12, len(model.columns))
 
 
 def test_a_corpus_that_says_nothing_is_refused(groups: list[Group]) -> None:
     with pytest.raises(LearningError, match="cannot learn from 1 goals"):
-        train(groups[:1])
+        train(groups[:1], Trees.kind)
     other = replace(groups[1], processor="another")
     with pytest.raises(LearningError, match="one model is for one target and processor"):
-        train([groups[0], other])
+        train([groups[0], other], Trees.kind)
     dearer = replace(groups[1], coefficients={"a": 3.0})
     with pytest.raises(LearningError, match="several costs of the target"):
-        train([groups[0], dearer])
+        train([groups[0], dearer], Trees.kind)
     with pytest.raises(CorpusError, match="features of another version"):
-        train([replace(groups[0], schema=SCHEMA + 1), groups[1]])
+        train([replace(groups[0], schema=SCHEMA + 1), groups[1]], Trees.kind)
 
 
 @pytest.mark.parametrize("split", ["goal", "held-out", "operator", "size"])
-def test_evaluation_ranks_methods_as_they_are(split: str, groups: list[Group]) -> None:
+def test_evaluation_ranks_methods_as_they_are(
+    split: str, groups: list[Group], learner: str
+) -> None:
     """What is to be learned is, and what is known of the measurement is the best."""
     if split == "operator":
         groups = [replace(g, name=f"some{n % 4}") for n, g in enumerate(groups)]
-    found = evaluate(groups, split)
-    rows = {method: found.row(method) for method in METHODS}
+    steps: list[Progress] = []
+    found = evaluate(groups, split, [learner], steps.append)
+    assert len(steps) == {"goal": 5, "operator": 4}.get(split, 1)
+    rows = {method: found.row(method) for method in methods_of([learner])}
     assert rows["affine"]["first"] > 0.5
-    assert rows["policy"]["first"] < 0.03
-    assert rows["learned"]["tau"] > rows["affine"]["tau"] + 0.2
-    assert rows["ceiling"]["tau"] >= rows["learned"]["tau"] - 0.1
-    assert rows["policy"]["worse"] == 0
-    assert rows["policy"]["better"] == 1
-    low, high = found.gained("policy")
+    assert rows[learner + SURE]["first"] < 0.03
+    assert rows[learner]["tau"] > rows["affine"]["tau"] + 0.2
+    assert rows["ceiling"]["tau"] >= rows[learner]["tau"] - 0.1
+    assert rows[learner + SURE]["worse"] == 0
+    assert rows[learner + SURE]["better"] == 1
+    low, high = found.gained(learner + SURE)
     assert 0.5 < low <= high < 0.8
     assert len(found.goals) == {"held-out": 4, "size": 8}.get(split, 16)
 
 
-def test_shuffled_times_teach_nothing(groups: list[Group]) -> None:
+def test_shuffled_times_teach_nothing(groups: list[Group], learner: str) -> None:
     """Where times belong to other programs, nothing is gained for sure."""
     random = np.random.default_rng(1)
     shuffled = []
@@ -106,7 +121,7 @@ def test_shuffled_times_teach_nothing(groups: list[Group]) -> None:
             for program, other in zip(group.programs, order, strict=True)
         ]
         shuffled.append(replace(group, programs=tuple(programs)))
-    low, _ = evaluate(shuffled, "goal").gained("policy")
+    low, _ = evaluate(shuffled, "goal", [learner]).gained(learner + SURE)
     assert low <= 0
 
 
@@ -115,9 +130,10 @@ def test_ensembles_may_end_early() -> None:
     from tests.learning.groups import group  # noqa: PLC0415
 
     groups = [group(0, programs=20), *(group(number, programs=3) for number in range(1, 6))]
-    model = train(groups)
+    model = train(groups, Trees.kind)
+    assert isinstance(model, Trees)
     assert model.roots.ndim == 2
-    assert np.isfinite(model.corrections([p.features for p in groups[0].programs])).all()
+    assert np.isfinite(model.corrections([p.description for p in groups[0].programs])).all()
 
 
 def test_a_goal_is_never_on_both_sides(groups: list[Group]) -> None:
@@ -133,20 +149,20 @@ def test_a_goal_is_never_on_both_sides(groups: list[Group]) -> None:
 
 def test_machines_are_judged_one_by_one(groups: list[Group]) -> None:
     machines = [replace(g, processor=f"processor {n % 3}") for n, g in enumerate(groups)]
-    found = evaluate(machines, "machine")
+    found = evaluate(machines, "machine", TREES)
     assert len(found.goals) == 16
-    assert found.row("policy")["first"] < 0.03
+    assert found.row(Trees.kind + SURE)["first"] < 0.03
 
 
 def test_a_split_without_two_parts_is_refused(groups: list[Group]) -> None:
     with pytest.raises(LearningError, match="no two parts to split by machine"):
-        evaluate(groups, "machine")
+        evaluate(groups, "machine", TREES)
     from tests.learning.groups import group  # noqa: PLC0415
 
     noise = [group(number, noise=0.5, slow=0.0) for number in range(6)]
     kept = [g for g in dataset(noise).goals if not g.rankable]
     with pytest.raises(LearningError, match="whose runs agree"):
-        evaluate([goal.group for goal in kept], "goal")
+        evaluate([goal.group for goal in kept], "goal", TREES)
     assert len(SPLITS) == 5
 
 

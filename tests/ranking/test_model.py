@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morello.ranking.model import LEAF, LESS, About, Model, ModelError, model_of, read_model
+from morello.ranking.description import Description
+from morello.ranking.files import model_of, read_model
+from morello.ranking.model import LESS, About, ModelError
 from morello.ranking.rank import ranking
+from morello.ranking.trees import LEAF, Trees
 
-ABOUT = About("t", "p", "c", 10, 2, "2026-01-01", 0.02)
+ABOUT = About("t", "p", "c", 10, 2, "2026-01-01", 0.02, 1.0)
 
 
-def stump(value: float, column: str = f"{LESS}a") -> Model:
+def stump(value: float, column: str = f"{LESS}a") -> Trees:
     """Two ensembles of one tree: programs with more of a column than 0.5 take that much."""
-    return Model(
+    return Trees(
         ABOUT,
         (column,),
         np.array([0, LEAF, LEAF] * 2, np.int16),
@@ -31,7 +34,7 @@ def stump(value: float, column: str = f"{LESS}a") -> Model:
     )
 
 
-PROGRAMS = [{"a": 2.0}, {"a": 2.5}, {"a": 3.0}, {}]
+PROGRAMS = [Description({"a": a} if a else {}) for a in (2.0, 2.5, 3.0, 0.0)]
 
 
 def test_programs_are_compared_with_the_first() -> None:
@@ -55,6 +58,8 @@ def test_the_choice_is_left_only_for_sure_gains() -> None:
     none = ranking(stump(0.4), PROGRAMS, predicted)
     assert (none.chosen, none.order[0], none.unsure) == (0, 0, False)
     assert "the search's choice" in str(none)
+    about = replace(ABOUT, deviations=3.0)
+    assert ranking(replace(stump(-0.4), about=about), PROGRAMS, predicted).chosen == 0
     disagreeing = replace(stump(0), value=np.array([0, 0, -1, 0, 0, 1], np.float32))
     assert ranking(disagreeing, PROGRAMS, predicted).chosen == 0
 
@@ -98,7 +103,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     file = io.BytesIO()
     np.savez(file, about=np.array(json.dumps({"format": 99})))
     flipped = good[:300] + bytes(255 - byte for byte in good[300:340]) + good[340:]
-    gains = [replace(stump(1), about=replace(ABOUT, gain=gain)).bytes for gain in (1.5, -5)]
+    abouts = [replace(ABOUT, gain=1.5), replace(ABOUT, gain=-5), replace(ABOUT, deviations=-1)]
+    gains = [replace(stump(1), about=about).bytes for about in abouts]
     for contents in (b"", b"PK", good[:100], good[:-30], file.getvalue(), flipped, *gains):
         with pytest.raises(ModelError, match="no model"):
             model_of(contents, "it")

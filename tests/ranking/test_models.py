@@ -24,7 +24,7 @@ def test_a_model_is_for_a_target_a_processor_and_costs(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     target = definitions.targets["x86.scalar"]
     costs = digest_of_costs({n: c.value for n, c in target.every_coefficient.items()})
-    about = About("x86.scalar", processor_model(), costs, 10, 2, "2026-01-01", 0.02)
+    about = About("x86.scalar", processor_model(), costs, 10, 2, "2026-01-01", 0.02, 1.0)
     owner = Owner("some", "1", "some", "some")
     shipped = []
     for number, own in enumerate(
