@@ -37,7 +37,7 @@ from morello.search.search import UNLIMITED, Progress, solve_goal
 if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
     from morello.ranking.model import Model
-    from morello.ranking.rank import Ranking
+    from morello.ranking.rank import DrawnPlans
     from morello.runtime.contests import Contest
     from morello.search.results.reconstruct import PlanNode
     from morello.toolchain.machine import Machine
@@ -106,11 +106,13 @@ def compile_spec(
             the prediction.
         pool: From how many drawn plans the measured ones are taken, such as 256. They are of
             different kinds then: each plan is the best where all coefficients are other than the
-            target says (see `morello.search.results.pool`). None measures the cheapest.
+            target says (see `morello.search.results.pool`). They are measured in rounds: which come
+            next depends on what the first took (see `morello.ranking.guide`). None measures the
+            cheapest.
         rank: What ranks programs: ``affine``, the costs of the target, as by default; or
             ``learned``, this machine's model (see `morello.ranking`). Then plans are drawn without
             measuring too, and the model chooses one where it is sure that it is faster. Where
-            programs are to be measured, they are the first choice and those that it ranks best.
+            programs are to be measured, it says what promises most.
         machine: Where it is built and run, when it is: another compiler, or a runner such as an
             emulator. What it leaves open is as ``MORELLO_CC`` and ``MORELLO_RUNNER`` say, or, where
             this machine cannot run the target's code, as the target says.
@@ -168,29 +170,33 @@ def compile_spec(
     emitter = definitions.emitters[chosen.emitter]
     options = EmitOptions(annotate)
     writer = Writer(goal, chosen, emitter, options, note)
-    ranking = None
-    if model is not None:
-        choices, ranking = _ranked(writer, solved, model, pool)
-        if measure is None:
-            found = [next(writer.programs(solved, [choices[ranking.chosen]]))]
-        else:
-            best = (choices[place] for place in ranking.promising)
-            found = writer.distinct(solved, best, measure)
-    elif measure is not None:
-        found = writer.distinct(solved, writer.choices(solved, pool), measure)
-    else:
-        found = [writer.best(solved)]
-    _check_name(name, found[0][2].name)
     statistics = _statistics(solved, time.perf_counter() - started)
-    kernels = [Kernel(goal, *written, statistics, machine) for written in found]
-    kernel = kernels[0]
+
+    def write(roots: Sequence[PlanNode]) -> Kernel:
+        return Kernel(goal, *next(writer.programs(solved, [roots])), statistics, machine)
+
+    drawn = _drawn(writer, solved, model, pool)
+    if drawn is not None:
+        kernel = write(drawn.choices[drawn.chosen])
+    else:
+        kernel = Kernel(goal, *writer.best(solved), statistics, machine)
+    _check_name(name, kernel.name)
     if contest is not None and measure is not None:
         asked = Contested(definitions, text, spec, defines or {}, goal, chosen, options, note)
-        result = contest.hold(asked, kernels, progress or _silent)
-        kernel = kernels[result.winner]
+        hold = partial(contest.hold, asked, report=progress or _silent)
+        if drawn is None:
+            found = writer.distinct(solved, writer.choices(solved), measure)
+            kernels = [Kernel(goal, *written, statistics, machine) for written in found]
+            result = hold(kernels)
+            kernel = kernels[result.winner]
+        else:
+            from morello.runtime.rounds import Rounds  # noqa: PLC0415
+
+            rounds = Rounds(drawn.guide.order, lambda place: write(drawn.choices[place]), hold)
+            kernel, result = rounds.run(measure)
         kernel.measurements, kernel.measured_on = result.measurements, result.place
         kernel.verification = result.verification
-    kernel.ranking = ranking
+    kernel.ranking = drawn.ranking if drawn is not None else None
     return kernel
 
 
@@ -254,14 +260,16 @@ def _model(rank: str | None, target: Target, definitions: Definitions) -> Model 
     return model_for(target, definitions.learning)
 
 
-def _ranked(
-    writer: Writer, solved: Solved, model: Model, pool: int | None
-) -> tuple[list[list[PlanNode]], Ranking]:
-    """Plans of a pool, and what a model says of them."""
-    from morello.ranking.rank import DRAWN, rank  # noqa: PLC0415
+def _drawn(
+    writer: Writer, solved: Solved, model: Model | None, pool: int | None
+) -> DrawnPlans | None:
+    """Plans of a pool, where one is asked for or a model ranks."""
+    if model is None and pool is None:
+        return None
+    from morello.ranking.rank import DRAWN, DrawnPlans  # noqa: PLC0415
 
     choices = list(writer.choices(solved, DRAWN if pool is None else pool))
-    return choices, rank(model, [writer.plan(solved, roots) for roots in choices])
+    return DrawnPlans(choices, [writer.plan(solved, roots) for roots in choices], model)
 
 
 def _solve(

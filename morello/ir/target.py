@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import inf
+from typing import Any
+
+import numpy as np
 
 from morello.ir.functions import Function
 from morello.ir.primitives import (
@@ -213,6 +216,28 @@ class Target:
         )
         coefficients = {n: change(n, c) for n, c in self.coefficients.items()}
         return replace(self, levels=levels, coefficients=coefficients)
+
+    def one_by_one(self, share: float, step: float) -> Target:
+        """The same target with a vector for each coefficient, of as many as there are.
+
+        That is a share of what it was, with a step added to its own element: of all coefficients,
+        one at a time is another.
+        """
+        key = (share, step)
+        if key not in self._one_by_one:
+            places = {name: place for place, name in enumerate(self.every_coefficient)}
+
+            def given(name: str, coefficient: Coefficient) -> Coefficient:
+                values: Any = np.full(len(places), share * coefficient.value)
+                values[places[name]] += step
+                return replace(coefficient, value=values)
+
+            self._one_by_one[key] = self.with_coefficients(given)
+        return self._one_by_one[key]
+
+    @cached_property
+    def _one_by_one(self) -> dict[tuple[float, float], Target]:
+        return {}
 
     @cached_property
     def _moves_from(self) -> float:

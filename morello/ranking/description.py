@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from morello.ranking.features import PlanFeatures
+from morello.ranking.features import PlanFeatures, remembered_shares
 from morello.ranking.graphs import NO_GRAPH, PlanGraph, PlanGraphs
 from morello.report.plan import Plan
 
@@ -23,8 +23,9 @@ class Describer:
 
     def __init__(self) -> None:
         """Nothing is known yet."""
-        self._features = PlanFeatures()
-        self._graphs = PlanGraphs()
+        shares = remembered_shares()
+        self._features = PlanFeatures(shares)
+        self._graphs = PlanGraphs(shares)
 
     def of(self, plan: Plan) -> Description:
         """What there is to say of one plan."""

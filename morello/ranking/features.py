@@ -13,7 +13,7 @@ plan's loops cost there whether or not the target has a coefficient for it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import log2
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from morello.ir.layout import contiguity
 from morello.ir.spec import Spec
 from morello.ir.target import Target
-from morello.report.plan import Plan, shares_of
+from morello.report.plan import CostShare, Plan, shares_of
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled, on_the_way
 from morello.search.results.plan_length import written_kernels
@@ -45,12 +45,29 @@ one for each tile where it is.
 
 Sums = Mapping[str, float]
 
+Shares = Callable[[Target, PlanNode], list[CostShare]]
+"""What `shares_of` says of a node."""
+
+
+def remembered_shares() -> Shares:
+    """`shares_of` that looks at each choice for a Spec once."""
+    known: dict[tuple[int, Spec, object], list[CostShare]] = {}
+
+    def shares(target: Target, node: PlanNode) -> list[CostShare]:
+        key = (id(target), node.spec, node.option)
+        if key not in known:
+            known[key] = shares_of(target, node)
+        return known[key]
+
+    return shares
+
 
 class PlanFeatures:
     """Features of plans that share parts, such as those of a pool: each part is looked at once."""
 
-    def __init__(self) -> None:
-        """Nothing is known yet."""
+    def __init__(self, shares: Shares | None = None) -> None:
+        """Nothing is known yet. ``shares``: as `remembered_shares`, where others need them too."""
+        self._shares = shares or remembered_shares()
         self._sums: dict[int, Sums] = {}
         self._own: dict[tuple[int, Spec, object], Sums] = {}
         self._straight: dict[int, bool] = {}
@@ -102,7 +119,7 @@ class PlanFeatures:
         key = (id(target), node.spec, node.option)
         if key not in self._own:
             kernel = isinstance(node.option.alternative, KernelAlternative)
-            shares = shares_of(target, node)
+            shares = self._shares(target, node)
             own = {f"coefficient:{share.coefficient}": share.cycles for share in shares}
             if kernel:
                 own[f"kernel:{node.option.name}"] = node.own

@@ -10,14 +10,20 @@ one target only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2, prod
 
 from morello.ir.spec import Spec
 from morello.ir.target import Target
-from morello.ranking.features import OPERANDS, rows_apart, trips_and_buffers
-from morello.report.plan import Plan, shares_of
+from morello.ranking.features import (
+    OPERANDS,
+    Shares,
+    remembered_shares,
+    rows_apart,
+    trips_and_buffers,
+)
+from morello.report.plan import CostShare, Plan
 from morello.search.results.reconstruct import PlanNode
 
 LEAST = 1e-3
@@ -54,8 +60,9 @@ NO_GRAPH = PlanGraph((), (), (), (), ())
 class PlanGraphs:
     """Graphs of plans that share parts, such as those of a pool: each part is described once."""
 
-    def __init__(self) -> None:
-        """Nothing is known yet."""
+    def __init__(self, shares: Shares | None = None) -> None:
+        """Nothing is known yet. ``shares``: as for `PlanFeatures`."""
+        self._shares = shares or remembered_shares()
         self._parts: dict[tuple[int, Spec, object], Part] = {}
         self._same: dict[frozenset[tuple[str, float]], Part] = {}
 
@@ -110,12 +117,12 @@ class PlanGraphs:
     def _part(self, target: Target, node: PlanNode) -> Part:
         key = (id(target), node.spec, node.option)
         if key not in self._parts:
-            found = _features(target, node)
+            found = _features(target, node, self._shares(target, node))
             self._parts[key] = self._same.setdefault(frozenset(found.items()), found)
         return self._parts[key]
 
 
-def _features(target: Target, node: PlanNode) -> Part:
+def _features(target: Target, node: PlanNode, shares: Sequence[CostShare]) -> Part:
     spec = node.spec
     found: dict[str, float] = {
         f"option:{node.option.name}": 1,
@@ -138,6 +145,6 @@ def _features(target: Target, node: PlanNode) -> Part:
         found["log trips"] = sum(map(log2, trips))
         found["buffers"] = buffers
         found["log uses"] = log2(max(sum(node.counts), 1))
-    for one in shares_of(target, node):
+    for one in shares:
         found[f"coefficient:{one.coefficient}"] = one.cycles / max(node.own, 1)
     return {name: float(value) for name, value in found.items() if value}

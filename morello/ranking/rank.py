@@ -13,9 +13,11 @@ from math import exp, log
 import numpy as np
 
 from morello.ranking.description import Describer, Description
+from morello.ranking.guide import Guide
 from morello.ranking.model import Model
 from morello.report.documents import Document
 from morello.report.plan import Plan
+from morello.search.results.reconstruct import PlanNode
 
 DRAWN = 64
 """Plans that a pool is taken from, unless the caller says otherwise."""
@@ -38,12 +40,6 @@ class Ranking:
     def order(self) -> tuple[int, ...]:
         """Places by what the model expects, the fastest first."""
         return tuple(sorted(range(len(self.ratios)), key=lambda place: self.ratios[place]))
-
-    @property
-    def promising(self) -> tuple[int, ...]:
-        """Places by what may be worth measuring: the search's choice, then the lowest bounds."""
-        others = sorted(range(1, len(self.bounds)), key=lambda place: self.bounds[place])
-        return (0, *others)
 
     @property
     def unsure(self) -> bool:
@@ -71,10 +67,36 @@ class Ranking:
         return f"{told} it expects the search's choice to be the fastest"
 
 
-def rank(model: Model, plans: Sequence[Plan]) -> Ranking:
-    """Rank plans for one goal; the first is the search's choice."""
-    described = Describer()
-    return ranking(model, [described.of(plan) for plan in plans], [p.cycles for p in plans])
+class DrawnPlans:
+    """Plans of a pool for one goal, with what a model says of them, if there is one.
+
+    Attributes:
+        choices: The plans, one for each computation of the goal; the search's first.
+        ranking: By the model.
+        chosen: A place among them: the model's choice, or the search's.
+    """
+
+    def __init__(
+        self,
+        choices: Sequence[Sequence[PlanNode]],
+        plans: Sequence[Plan],
+        model: Model | None,
+    ) -> None:
+        """Describe them, and rank them."""
+        describer = Describer()
+        self.choices = choices
+        self._model = model
+        self._described = [describer.of(plan) for plan in plans]
+        self._predicted = [plan.cycles for plan in plans]
+        self.ranking: Ranking | None = None
+        if model is not None:
+            self.ranking = ranking(model, self._described, self._predicted)
+        self.chosen = self.ranking.chosen if self.ranking is not None else 0
+
+    @property
+    def guide(self) -> Guide:
+        """What says which of them to measure."""
+        return Guide(self._predicted, self._described, self._model)
 
 
 def ranking(model: Model, described: Sequence[Description], predicted: Sequence[float]) -> Ranking:

@@ -49,7 +49,6 @@ def test_the_choice_is_left_only_for_sure_gains() -> None:
     predicted = [100.0, 100.0, 100.0, 101.0]
     sure = ranking(stump(-0.4), PROGRAMS, predicted)
     assert (sure.chosen, sure.order[0], sure.unsure) == (2, 2, False)
-    assert sure.promising[:2] == (0, 2)
     assert sure.ratios[2] == pytest.approx(np.exp(-0.6))
     assert "chose another" in str(sure)
     small = ranking(stump(-0.01), PROGRAMS, predicted)

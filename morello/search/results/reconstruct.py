@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Spec
-from morello.ir.target import Coefficient, Target
+from morello.ir.target import Target
 from morello.language.evaluate import Value, evaluate
 from morello.rewriting.alternatives import KernelAlternative, RuleAlternative, scope_at
 from morello.rewriting.context import Context
@@ -164,31 +164,21 @@ def own_features(target: Target, spec: Spec, option: Option) -> dict[str, float]
     its slopes there, between two sides that are equal the mean of theirs. Names are ``NAME`` or
     ``LEVEL.NAME``.
     """
-    names = list(target.every_coefficient)
-    values = np.array([target.every_coefficient[name].value for name in names])
-    units = np.eye(len(names))
-    counts = _own_costs(target, names, units, spec, option)
+    known = target.every_coefficient
+    counts = _own_costs(target, 0.0, 1.0, spec, option)
     # Counts of a linear cost add up to it. If they do not, there is a maximum in it.
+    values = np.array([coefficient.value for coefficient in known.values()])
     if not np.isclose(counts @ values, own_cycles(target, spec, option), rtol=1e-9, atol=0):
-        step = units * STEP
-        above = _own_costs(target, names, values[:, None] + step, spec, option)
-        counts = (above - _own_costs(target, names, values[:, None] - step, spec, option)) / (
-            2 * STEP
-        )
-    return {n: float(c) for n, c in zip(names, counts, strict=True) if c}
+        above, below = (_own_costs(target, 1.0, step, spec, option) for step in (STEP, -STEP))
+        counts = (above - below) / (2 * STEP)
+    return {n: float(c) for n, c in zip(known, counts, strict=True) if c}
 
 
-def _own_costs(
-    target: Target, names: list[str], values: Array, spec: Spec, option: Option
-) -> Array:
-    """Costs where the coefficients have the values in each column."""
-    rows = dict(zip(names, values, strict=True))
-
-    def given(name: str, coefficient: Coefficient) -> Coefficient:
-        return replace(coefficient, value=rows[name])
-
-    cost = own_cost(target.with_coefficients(given), spec, option)
-    return np.broadcast_to(np.asarray(cost, dtype=np.float64), (values.shape[1],))
+def _own_costs(target: Target, share: float, step: float, spec: Spec, option: Option) -> Array:
+    """Costs with coefficients of which one at a time is other; see `Target.one_by_one`."""
+    priced = target.one_by_one(share, step)
+    cost = np.asarray(own_cost(priced, spec, option), dtype=np.float64)
+    return np.broadcast_to(cost, (len(target.every_coefficient),))
 
 
 def own_cost(target: Target, spec: Spec, option: Option) -> Value:
