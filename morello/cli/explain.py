@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from morello.cli.explain_text import show_explanation, show_reasons
+from morello.cli.explain_text import show_explanation, show_ranking, show_reasons
 from morello.cli.memos import memo_with_pages
 from morello.cli.options import examples, json_option, spec_options
 from morello.cli.outputs import origin, refuse_foreign, write_together
@@ -17,7 +17,7 @@ from morello.cli.request import Request, compile_request, statistics_json, stati
 from morello.cli.session import Session
 from morello.cli.tables import Row
 from morello.codegen.goals import title
-from morello.compiler import Kernel
+from morello.compiler import AFFINE, LEARNED, Kernel
 from morello.errors import MorelloError, UsageError
 from morello.memo.memo import Memo
 from morello.memo.pages import Pages
@@ -51,9 +51,23 @@ MAIN_COSTS = 3
     help="Write a page instead: the tree, costs, memory, limits, decisions, boxes of the memo.",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE of --html, whoever wrote it.")
+@click.option(
+    "--rank",
+    type=click.Choice([AFFINE, LEARNED]),
+    help="With 'learned', also show how this machine's model ranks plans, and what moved it. The "
+    "plan is the one that it chooses.",
+)
 @json_option
 @click.pass_obj
-def explain(session: Session, /, why: int, html: str | None, force: bool, **request: Any) -> None:
+def explain(
+    session: Session,
+    /,
+    why: int,
+    html: str | None,
+    force: bool,
+    rank: str | None,
+    **request: Any,
+) -> None:
     """Show the plan of a spec, its costs and its alternatives.
 
     Each line of the plan: its predicted cycles in a whole call, their share, the share that it has
@@ -72,7 +86,7 @@ def explain(session: Session, /, why: int, html: str | None, force: bool, **requ
     """
     path = None if html is None else _page_path(html, force)
     with _memo(session, request, pages=session.json or path is not None) as memo:
-        kernel = compile_request(session, Request(**request), memo=memo)
+        kernel = compile_request(session, Request(**request), memo=memo, rank=rank)
         explanation = Explanation(kernel.name, title(kernel.goal), kernel.plan)
         line = _line(explanation, why)
         reasons = explanation.decision_of[line].why
@@ -82,6 +96,8 @@ def explain(session: Session, /, why: int, html: str | None, force: bool, **requ
         assert memo is not None
         assert memo.store is not None
         document = explanation.document(Pages(memo.store)) | statistics_json(kernel)
+        if kernel.ranking is not None:
+            document["ranking"] = kernel.ranking.to_json()
         if path is not None:
             _write(session, path, document, force)
         if session.json:
@@ -148,6 +164,8 @@ def _show(
 ) -> None:
     show_explanation(session, explanation)
     show_reasons(session, reasons, line, lambda found: _alternatives(reasons, found))
+    if kernel.ranking is not None:
+        show_ranking(session, kernel.ranking)
     session.say("")
     session.say(f"predicted: {kernel.cost:,.0f} cycles on {kernel.program.target.name}")
     session.say(statistics_text(kernel))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import exp
 from typing import Literal
 
 from rich import box
@@ -13,9 +14,13 @@ from rich.tree import Tree
 
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
+from morello.ranking.rank import Ranking
 from morello.report.alternatives import Beginning, Why
 from morello.report.explain.document import Explanation, nodes_of
 from morello.report.explain.parts import Arithmetic, LevelLimit, Node, Roofline
+
+PLANS = 5
+"""Plans that are shown of a ranking, besides the search's choice and the model's."""
 
 SHOWN = 10
 """First steps that are shown of one line; the JSON document has all."""
@@ -59,6 +64,28 @@ def show_reasons(
     session.say("what does not apply to it:")
     for refusal in reasons.refused:
         session.say(f"  {refusal}")
+
+
+def show_ranking(session: Session, ranking: Ranking) -> None:
+    """How a model orders plans beside their costs, and what moved it."""
+    session.say(f"the model {ranking.digest}: {ranking}")
+    by_cost = sorted(range(len(ranking.plans)), key=lambda place: ranking.predicted[place])
+    shown = ranking.order[:PLANS]
+    rows: list[Row] = [
+        {
+            "by model": ranking.order.index(place) + 1,
+            "by cost": by_cost.index(place) + 1,
+            "cycles": ranking.predicted[place],
+            "expected": f"{ranking.ratios[place]:.3f}",
+            "at most": f"{ranking.bounds[place]:.3f}",
+            "plan": ranking.plans[place] + ("" if place != ranking.chosen else ", chosen"),
+        }
+        for place in (*shown, *({0, ranking.chosen} - {*shown}))
+    ]
+    show_table(session, "plans", tuple(rows[0]), rows)
+    if ranking.moved:
+        told = ", ".join(f"{name} {exp(by) - 1:+.1%}" for name, by in ranking.moved)
+        session.say(f"what makes the first one other than the search's choice: {told}")
 
 
 # ------------------------------------------------------------------------- the plan

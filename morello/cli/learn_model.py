@@ -33,6 +33,8 @@ COLUMNS = (
     "median",
     "worst",
     "five",
+    "eight",
+    "eight, worst",
     "error",
     "worse",
     "better",
@@ -159,11 +161,11 @@ def evaluate(
     """Say how well a model ranks what it has not seen.
 
     Beside it: the cost model as it is (affine) and with its coefficients fitted anew (refit), the
-    model where it is sure, and one run of the measurement (ceiling). "first" is how much
-    slower the first choice is than the fastest program, in the mean; "five" the best of the first
-    five; "worse" and "better" are the shares of goals whose choice is 2% slower or faster than the
-    cost model's; "fusion" is how often it is right about which of two programs is faster that fuse
-    more and less, where that is 5%.
+    model where it is sure, and one run of the measurement (ceiling). "first" is how much slower the
+    first choice is than the fastest program, in the mean; "five" the best of the first five;
+    "eight" what measuring eight in rounds finds; "worse" and "better" are the shares of goals whose
+    choice is 2% slower or faster than the cost model's; "fusion" is how often it is right about
+    which of two programs is faster that fuse more and less, where that is 5%.
     """
     every = _groups(directory or default_corpus(), target)
     alone = _of_a_processor(session, every) if {*splits} - {MACHINE} else []
@@ -187,7 +189,7 @@ def _row(found: Evaluation, method: str) -> dict[str, object]:
 
 
 def _document(found: Evaluation) -> dict[str, object]:
-    fields = ("tau", "first", "five", "error")
+    fields = ("tau", "first", "five", "eight", "error")
     methods = {
         m: {
             **found.row(m),

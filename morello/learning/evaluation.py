@@ -26,8 +26,10 @@ from morello.learning.dataset import Dataset, Goal, dataset, tau
 from morello.learning.refitting import refit, refitted
 from morello.learning.training import GAIN, LearningError, train_on
 from morello.ranking.features import INTERMEDIATES
+from morello.ranking.guide import Guide
 from morello.ranking.model import Model
 from morello.ranking.rank import ranking
+from morello.runtime.rounds import rounds_of
 from morello.search.search import Progress
 
 FOLDS = 5
@@ -37,6 +39,9 @@ INTERVAL = (0.05, 0.95)
 
 WORSE = 0.02
 """A goal is worse, or better, than with the affine model if the choice is by so much."""
+
+EIGHT = 8
+"""Programs that are measured."""
 
 FUSION = 0.05
 """By how much the logarithms of two times differ that fusing makes a difference to."""
@@ -57,8 +62,9 @@ Fold = tuple[list[int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How one method ranks one goal. ``first`` and ``five``: regrets.
+    """How one method ranks one goal. ``first``, ``five`` and ``eight``: regrets.
 
+    ``eight``: of the program that one run finds the fastest of eight, measured in rounds.
     ``error``: by how much its ratios of times are off, of each program to the search's choice, in
     the mean. ``chosen``: the cycles of what is ranked first. ``fusion``: of pairs of programs that
     fuse more and less, and take different times, how many it has right, and all.
@@ -67,6 +73,7 @@ class Judged:
     tau: float
     first: float
     five: float
+    eight: float
     error: float
     chosen: float
     fusion: tuple[int, int]
@@ -107,6 +114,8 @@ class Evaluation:
             "median": float(np.median(regrets)),
             "worst": max(regrets),
             "five": self.mean(method, "five"),
+            "eight": self.mean(method, "eight"),
+            "eight, worst": max(one.eight for one in self.judged[method]),
             "error": self.mean(method, "error"),
             "worse": self.share(method, 1),
             "better": self.share(method, -1),
@@ -176,14 +185,22 @@ def _judge(
             "refit": affine + refitted(goal.rows, ratios),
             "ceiling": np.log(goal.first),
         }
+        models_of: dict[str, Model] = {}
         for learner, model in models.items():
-            found = ranking(model, goal.described, goal.predicted.tolist())
-            learned = np.log(found.ratios)
+            ranked = ranking(model, goal.described, goal.predicted.tolist())
+            learned = np.log(ranked.ratios)
+            models_of |= {learner: model, learner + SURE: model}
             scores[learner] = learned
             scores[learner + SURE] = learned.copy()
-            scores[learner + SURE][found.chosen] = learned.min() - 1e-9
+            scores[learner + SURE][ranked.chosen] = learned.min() - 1e-9
         pairs = _fusions(goal, part.columns)
-        yield {method: _judged(goal, one, pairs) for method, one in scores.items()}
+        found = {}
+        for method, one in scores.items():
+            own = models_of.get(method)
+            predicted = np.exp(one) if own is None else goal.predicted
+            guide = Guide(predicted.tolist(), goal.described, own)
+            found[method] = _judged(goal, one, pairs, _eight(goal, guide))
+        yield found
 
 
 def _fusions(goal: Goal, columns: Sequence[str]) -> list[tuple[int, int]]:
@@ -199,8 +216,17 @@ def _fusions(goal: Goal, columns: Sequence[str]) -> list[tuple[int, int]]:
     ]
 
 
-def _judged(goal: Goal, scores: Array, pairs: Sequence[tuple[int, int]]) -> Judged:
-    """``scores``: logarithms of cycles, but for an offset."""
+def _eight(goal: Goal, guide: Guide) -> float:
+    """The cycles of what one run finds the fastest of so many programs, measured in rounds."""
+    measured: dict[int, float] = {}
+    for size in rounds_of(EIGHT):
+        some = guide.order(measured)[:size]
+        measured |= {place: float(goal.first[place]) for place in some}
+    return float(goal.cycles[min(measured, key=lambda place: measured[place])])
+
+
+def _judged(goal: Goal, scores: Array, pairs: Sequence[tuple[int, int]], eight: float) -> Judged:
+    """``scores``: logarithms of cycles, but for an offset. ``eight``: as `_eight`."""
     order = np.argsort(scores, kind="stable")
     times, best = goal.cycles[order], goal.cycles.min()
     error = np.abs(np.exp(scores - scores[0]) * goal.cycles[0] / goal.cycles - 1)
@@ -208,6 +234,7 @@ def _judged(goal: Goal, scores: Array, pairs: Sequence[tuple[int, int]]) -> Judg
         tau(scores, goal.cycles),
         float(times[0] / best - 1),
         float(times[:5].min() / best - 1),
+        eight / float(best) - 1,
         float(np.mean(error)),
         float(times[0]),
         (

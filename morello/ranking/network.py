@@ -77,15 +77,22 @@ def packed(graphs: Sequence[PlanGraph], columns: Sequence[str]) -> Packed:
     places = {name: place for place, name in enumerate(columns)}
     counts = np.array([len(graph.parts) for graph in graphs], np.int64)
     begins = np.concatenate([[0], np.cumsum(counts)])
-    nodes = np.zeros((begins[-1], len(columns) + len(USES)), np.float32)
-    row = 0
-    for graph in graphs:
-        for part, runs, share in zip(graph.parts, graph.runs, graph.shares, strict=True):
-            for name, value in part.items():
-                if name in places:
-                    nodes[row, places[name]] = value
-            nodes[row, -2:] = np.log2(max(runs, 1.0)), share
-            row += 1
+    parts = {id(part): part for graph in graphs for part in graph.parts}
+    known = np.zeros((len(parts), len(columns)), np.float32)
+    for row, part in enumerate(parts.values()):
+        for name, value in part.items():
+            if name in places:
+                known[row, places[name]] = value
+    rows = {identity: row for row, identity in enumerate(parts)}
+    shares = np.array([share for graph in graphs for share in graph.shares], np.float32)
+    runs = np.array([run for graph in graphs for run in graph.runs], np.float32)
+    nodes = np.column_stack(
+        [
+            known[np.array([rows[id(p)] for graph in graphs for p in graph.parts], np.int64)],
+            np.log2(np.maximum(runs, 1)),
+            shares,
+        ]
+    )
     edges = [
         np.array(graph.edges, np.int64).reshape(-1, 2) + begin
         for graph, begin in zip(graphs, begins, strict=False)
@@ -93,7 +100,7 @@ def packed(graphs: Sequence[PlanGraph], columns: Sequence[str]) -> Packed:
     joined = np.concatenate([*edges, np.zeros((0, 2), np.int64)])
     return Packed(
         nodes,
-        np.array([share for graph in graphs for share in graph.shares], np.float32),
+        shares,
         np.repeat(np.arange(len(graphs)), counts),
         joined[:, 0],
         joined[:, 1],
@@ -147,43 +154,52 @@ class _Numpy:
     """`Passing` over numpy's arrays."""
 
     def __init__(self, graphs: Packed) -> None:
-        self._graphs = graphs
         count = len(graphs.nodes)
-        self._to_above = _Sums(graphs.above, count)
-        self._to_below = _Sums(graphs.below, count)
-        self._uppers = np.maximum(np.bincount(graphs.below, minlength=count), 1)[:, None]
-        self._to_program = _Sums(graphs.program, len(graphs.counts))
+        self._shares = graphs.shares[:, None]
+        self._counts = np.maximum(graphs.counts, 1)[:, None].astype(np.float32)
+        uppers = np.bincount(graphs.below, minlength=count)
+        self._uppers = np.maximum(uppers, 1)[:, None].astype(np.float32)
+        self._to_above = _Sums(graphs.above, count, graphs.below, graphs.weights)
+        self._to_below = _Sums(graphs.below, count, graphs.above)
+        self._to_program = _Sums(graphs.program, len(graphs.counts), np.arange(count))
 
     def positive(self, values: Array) -> Array:
         return np.maximum(values, 0)
 
     def from_lower(self, values: Array) -> Array:
-        graphs = self._graphs
-        return self._to_above(values[graphs.below] * graphs.weights[:, None])
+        return self._to_above(values)
 
     def from_upper(self, values: Array) -> Array:
-        return self._to_below(values[self._graphs.above]) / self._uppers
+        return self._to_below(values) / self._uppers
 
     def of_programs(self, values: Array) -> Sequence[Array]:
-        shares, counts = self._graphs.shares[:, None], np.maximum(self._graphs.counts, 1)
-        return self._to_program(values * shares), self._to_program(values) / counts[:, None]
+        summed = self._to_program(np.concatenate([values * self._shares, values], axis=1))
+        width = values.shape[1]
+        return summed[:, :width], summed[:, width:] / self._counts
 
     def beside(self, columns: Sequence[Array]) -> Array:
         return np.concatenate(columns, axis=1)
 
 
 class _Sums:
-    """Sums of rows that go to the same place."""
+    """Sums of rows that go to the same place, each by its weight."""
 
-    def __init__(self, places: Array, count: int) -> None:
-        self._order = np.argsort(places, kind="stable")
+    def __init__(
+        self, places: Array, count: int, rows: Array, weights: Array | None = None
+    ) -> None:
+        order = np.argsort(places, kind="stable")
         self._count = count
-        self._reached, self._begins = np.unique(places[self._order], return_index=True)
+        self._rows = rows[order]
+        self._weights = None if weights is None else weights[order][:, None]
+        self._reached, self._begins = np.unique(places[order], return_index=True)
 
-    def __call__(self, rows: Array) -> Array:
-        total = np.zeros((self._count, rows.shape[1]), rows.dtype)
-        if len(rows):
-            total[self._reached] = np.add.reduceat(rows[self._order], self._begins)
+    def __call__(self, values: Array) -> Array:
+        taken = values[self._rows]
+        if self._weights is not None:
+            taken *= self._weights
+        total = np.zeros((self._count, values.shape[1]), values.dtype)
+        if len(taken):
+            total[self._reached] = np.add.reduceat(taken, self._begins)
         return total
 
 

@@ -7,7 +7,7 @@ of nearly all of its ensembles. So what the model does not know changes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from morello.ranking.description import Describer, Description
 from morello.ranking.guide import Guide
 from morello.ranking.model import Model
+from morello.ranking.moving import moved
 from morello.report.documents import Document
 from morello.report.plan import Plan
 from morello.search.results.reconstruct import PlanNode
@@ -28,13 +29,18 @@ class Ranking:
     """What a model says of some plans, the search's choice first.
 
     ``ratios``: of each plan, its time over that of the first, as the model expects; ``bounds``:
-    what that is below, as far as the ensembles agree. ``chosen``: a place among them.
+    what that is below, as far as the ensembles agree. ``chosen``: a place among them. ``plans``
+    says of each what it is, and ``predicted`` its cycles. ``moved``: why the first of `order` is
+    that, as `morello.ranking.moving` says.
     """
 
     ratios: tuple[float, ...]
     bounds: tuple[float, ...]
     chosen: int
     digest: str
+    predicted: tuple[float, ...]
+    plans: tuple[str, ...] = ()
+    moved: tuple[tuple[str, float], ...] = ()
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -52,6 +58,9 @@ class Ranking:
             "model": self.digest,
             "ratios": list(self.ratios),
             "bounds": list(self.bounds),
+            "predicted": list(self.predicted),
+            "plans": list(self.plans),
+            "moved": [{"feature": name, "by": by} for name, by in self.moved],
             "chosen": self.chosen,
             "unsure": self.unsure,
         }
@@ -90,7 +99,12 @@ class DrawnPlans:
         self._predicted = [plan.cycles for plan in plans]
         self.ranking: Ranking | None = None
         if model is not None:
-            self.ranking = ranking(model, self._described, self._predicted)
+            found = ranking(model, self._described, self._predicted)
+            self.ranking = replace(
+                found,
+                plans=tuple(plan.summary() for plan in plans),
+                moved=moved(model, self._described[0], self._described[found.order[0]]),
+            )
         self.chosen = self.ranking.chosen if self.ranking is not None else 0
 
     @property
@@ -108,4 +122,4 @@ def ranking(model: Model, described: Sequence[Description], predicted: Sequence[
     best = int(np.argmin(bounds))
     chosen = best if bounds[best] < log(1 - model.about.gain) else 0
     ratios, below = (tuple(map(exp, values.tolist())) for values in (mean, bounds))
-    return Ranking(ratios, below, chosen, model.digest)
+    return Ranking(ratios, below, chosen, model.digest, tuple(predicted))

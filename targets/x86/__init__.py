@@ -12,10 +12,16 @@ from importlib.resources.abc import Traversable
 
 from morello.plugins import definitions_in, hookimpl
 
-MORELLO_API = 2
+MORELLO_API = 3
 
 
 @hookimpl
 def morello_definition_files() -> Sequence[Traversable]:
     """The ``.mtarget`` files of this package."""
     return definitions_in(files(__name__))
+
+
+@hookimpl
+def morello_learning_files() -> Sequence[Traversable]:
+    """Models for processors that were measured."""
+    return [file for file in files(__name__).iterdir() if file.name.endswith(".npz")]

@@ -75,6 +75,10 @@ def test_from_goals_to_a_ranked_program(
     assert (ranked.exit_code, ranked.stderr) == (0, "")
     assert f"the model {digest}: of " in ranked.stdout
     assert f"ranked by the model {digest}" in (tmp_path / "ranked.c").read_text()
+    told = run("explain", small_spec, "-t", "x86.scalar", "--rank", "learned")
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert f"the model {digest}: of " in told.stdout
+    assert "by model" in told.stdout
     out = [
         "-o",
         tmp_path / "fast",

@@ -105,6 +105,7 @@ def test_evaluation_ranks_methods_as_they_are(
     assert rows["ceiling"]["tau"] >= rows[learner]["tau"] - 0.1
     assert rows[learner + SURE]["worse"] == 0
     assert rows[learner + SURE]["better"] == 1
+    assert rows[learner]["eight"] <= rows["affine"]["eight"] < 0.1
     low, high = found.gained(learner + SURE)
     assert 0.5 < low <= high < 0.8
     assert len(found.goals) == {"held-out": 4, "size": 8}.get(split, 16)
