@@ -151,7 +151,7 @@ class _Batch:
         self.sign, self.matters = joined("sign"), joined("matters")
 
     def positive(self, values: Any) -> Any:
-        return values.relu()
+        return values.clamp(min=0)
 
     def from_lower(self, values: Any) -> Any:
         return self._sums(values[self._below] * self._weights, self._above, len(values))
