@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import click
 
 from morello.cli.learn_corpus import default_corpus, empty
 from morello.cli.options import examples, json_option
+from morello.cli.pictures import drawing, picture_path
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.cli.tables import show_table
@@ -39,6 +40,7 @@ COLUMNS = (
     "worse",
     "better",
     "fusion",
+    "tiles",
 )
 
 corpus_argument = click.argument(
@@ -148,6 +150,12 @@ def _write(path: Path, contents: bytes) -> None:
     help="What a model does not know: goals that are held out, goals at random, whole operators, "
     "the larger half, a machine. May be repeated.",
 )
+@click.option(
+    "--picture",
+    metavar="FILE",
+    help="Also draw how far first choices are from the fastest programs: a .svg or .png file.",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE of --picture.")
 @json_option
 @click.pass_obj
 def evaluate(
@@ -157,6 +165,8 @@ def evaluate(
     target: str | None,
     learners: tuple[str, ...],
     splits: tuple[str, ...],
+    picture: str | None,
+    force: bool,
 ) -> None:
     """Say how well a model ranks what it has not seen.
 
@@ -165,13 +175,19 @@ def evaluate(
     first choice is than the fastest program, in the mean; "five" the best of the first five;
     "eight" what measuring eight in rounds finds; "worse" and "better" are the shares of goals whose
     choice is 2% slower or faster than the cost model's; "fusion" is how often it is right about
-    which of two programs is faster that fuse more and less, where that is 5%.
+    which of two programs is faster that fuse more and less, where that is 5%; "tiles" is "first"
+    among programs of the same rules and kernels, with other sizes of tiles.
     """
+    path = None if picture is None else picture_path(picture, force=force, option="--picture")
+    draw = None if path is None else drawing(_draw)
     every = _groups(directory or default_corpus(), target)
     alone = _of_a_processor(session, every) if {*splits} - {MACHINE} else []
     known = learners or installed_learners()
     with ProgressBar(lambda: session.err) as bar:
         found = [evaluate_splits(every if s == MACHINE else alone, s, known, bar) for s in splits]
+    if path is not None and draw is not None:
+        _write(path, draw(found, path.suffix[1:]))
+        session.say(f"wrote {path}")
     if session.json:
         session.document({"splits": [_document(one) for one in found]})
         return
@@ -180,6 +196,12 @@ def evaluate(
         where = "" if one.split == MACHINE else f" on {group.processor}"
         session.say(f"by {one.split}: {len(one.goals)} goals, {group.target}{where}")
         show_table(session, "methods", COLUMNS, [_row(one, method) for method in one.judged])
+
+
+def _draw() -> Callable[[Sequence[Evaluation], str], bytes]:
+    from morello.learning.drawing import draw  # noqa: PLC0415
+
+    return draw
 
 
 def _row(found: Evaluation, method: str) -> dict[str, object]:

@@ -10,6 +10,7 @@ import click
 
 from morello.cli.memos import memo_with_pages
 from morello.cli.options import examples, json_option, spec_options
+from morello.cli.pictures import drawing, picture_path
 from morello.cli.request import Request, compile_request
 from morello.cli.session import Session
 from morello.cli.tables import show_table
@@ -24,8 +25,6 @@ from morello.memo.slice import Slice, axes_of, cut, default_axes, pages_below
 from morello.report.documents import Document
 from morello.rewriting.context import Context
 from morello.search.planning.families import discover
-
-KINDS = (".svg", ".png")
 
 Draw = Callable[[Slice, Sequence[str], str], bytes]
 
@@ -65,8 +64,8 @@ def picture(
     chosen along two coordinates of one family, sizes or units of a level in use, and the others
     fixed: unless --at says where, sizes at the largest, and nothing in use.
     """
-    path = None if listed else _picture_path(output, force)
-    draw = None if path is None else _drawing()
+    path = None if listed else picture_path(output, force=force)
+    draw = None if path is None else drawing(_draw)
     shown, fixed = _axes(axes), _fixed(at)
     with memo_with_pages(session, request["memo"], off=request["no_memo"], fill=True) as memo:
         kernel = compile_request(session, Request(**request), memo=memo)
@@ -83,19 +82,6 @@ def picture(
 
 
 # ------------------------------------------------------------------------- what to draw
-
-
-def _picture_path(output: str | None, force: bool) -> Path:
-    if output is None:
-        raise UsageError("nothing says where to write", help="name a .svg or .png file with -o")
-    path = Path(output)
-    if path.suffix not in KINDS:
-        raise UsageError(f"'{output}' is neither a .svg nor a .png file", help="end it so")
-    if path.exists() and not force:
-        raise MorelloError(f"'{output}' exists", help="choose another place, or add --force")
-    if not path.parent.is_dir():
-        raise MorelloError(f"there is no directory '{path.parent}' to write to")
-    return path
 
 
 def _axes(text: str | None) -> tuple[str, str] | None:
@@ -172,15 +158,9 @@ def _list(session: Session, pages: Mapping[Variant, Page]) -> None:
     show_table(session, "families", ("number", "family", "cells", "boxes", "choices"), rows)
 
 
-def _drawing() -> Draw:
-    """What draws. It is imported for pictures only, and before there is much work."""
-    try:
-        from morello.memo.drawing import draw  # noqa: PLC0415
-    except ImportError as error:
-        raise MorelloError(
-            f"pictures need matplotlib: {error}",
-            help="install it with: python -m pip install 'morello[pictures]'",
-        ) from error
+def _draw() -> Draw:
+    from morello.memo.drawing import draw  # noqa: PLC0415
+
     return draw
 
 

@@ -77,6 +77,11 @@ class MeasuredProgram:
         return Description(self.features, self.graph)
 
     @property
+    def structure(self) -> frozenset[str]:
+        """The rules and kernels of its plan, without their parameters."""
+        return frozenset(name for name, *_ in self.recipe.get("options", ()))
+
+    @property
     def cycles(self) -> float:
         """What a call takes: a low quantile of all turns."""
         return low([turn for run in self.runs for turn in run])

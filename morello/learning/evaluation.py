@@ -67,7 +67,9 @@ class Judged:
     ``eight``: of the program that one run finds the fastest of eight, measured in rounds.
     ``error``: by how much its ratios of times are off, of each program to the search's choice, in
     the mean. ``chosen``: the cycles of what is ranked first. ``fusion``: of pairs of programs that
-    fuse more and less, and take different times, how many it has right, and all.
+    fuse more and less, and take different times, how many it has right, and all. ``tiles``: of
+    programs that the same rules and kernels make with other parameters, such as sizes of tiles, the
+    regret of the one that is ranked first, in the mean.
     """
 
     tau: float
@@ -77,6 +79,7 @@ class Judged:
     error: float
     chosen: float
     fusion: tuple[int, int]
+    tiles: float
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ class Evaluation:
             "worse": self.share(method, 1),
             "better": self.share(method, -1),
             "fusion": self.fusion(method),
+            "tiles": self.mean(method, "tiles"),
         }
 
     def fusion(self, method: str) -> float:
@@ -241,7 +245,21 @@ def _judged(goal: Goal, scores: Array, pairs: Sequence[tuple[int, int]], eight: 
             sum((scores[a] < scores[b]) == (goal.cycles[a] < goal.cycles[b]) for a, b in pairs),
             len(pairs),
         ),
+        _tiles(goal, scores),
     )
+
+
+def _tiles(goal: Goal, scores: Array) -> float:
+    """The mean regret of choices among programs of one structure; 0 where all are of others."""
+    structures: dict[frozenset[str], list[int]] = {}
+    for place, program in enumerate(goal.group.programs):
+        structures.setdefault(program.structure, []).append(place)
+    regrets = [
+        goal.cycles[min(places, key=lambda place: scores[place])] / goal.cycles[places].min() - 1
+        for places in structures.values()
+        if len(places) > 1
+    ]
+    return float(np.mean(regrets)) if regrets else 0.0
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:

@@ -1,17 +1,11 @@
-"""Pictures of slices of pages, by matplotlib: the one module that imports it.
-
-It comes with the extra ``pictures``. The same slice gives the same file, byte by byte, as long as
-matplotlib is the same.
-"""
+"""Pictures of slices of pages: the choices with the most cells have colours, all others a grey."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from io import BytesIO
 from textwrap import wrap
 from typing import Any
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -19,14 +13,9 @@ from matplotlib.patches import Rectangle as Box
 
 from morello.memo.page import Choice
 from morello.memo.slice import Axis, Rectangle, Slice
+from morello.pictures import COLOURS, picture
 
 Colours = Mapping[Choice | None, str]
-
-_COLOURS = (
-    "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948",
-    "#b07aa1", "#9c755f", "#a0cbe8", "#ffbe7d", "#8cd17d", "#ff9d9a",
-)  # fmt: skip
-"""Of the choices with the most cells; all others share a grey."""
 
 LONGEST_NAME = 66
 """Characters of a choice in the legend."""
@@ -34,14 +23,8 @@ LONGEST_NAME = 66
 MOST_TICKS = 24
 """Labels along an axis."""
 
-_WIDTH, _HEIGHT = 9.0, 4.5  # inches
 _TITLE_WIDTH = 96  # characters
 
-_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "morello", "hatch.linewidth": 0.4, "font.size": 8}
-_METADATA: dict[str, dict[str, str | None]] = {
-    "svg": {"Date": None, "Creator": "morello memo picture"},
-    "png": {"Software": "morello memo picture"},
-}
 _REST, _NOTHING, _OUTLINE = "#d0d0d0", "#ffffff", "#202020"
 
 
@@ -54,17 +37,16 @@ def draw(of: Slice, title: Sequence[str], kind: str) -> bytes:
         kind: ``svg`` or ``png``.
     """
     named = [choice for choice, _ in of.shares if choice is not None]
-    colours: Colours = dict(zip(named, _COLOURS, strict=False))
-    with rc_context(_STYLE):  # type: ignore[arg-type]
-        figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+    colours: Colours = dict(zip(named, COLOURS, strict=False))
+
+    def paint(figure: Figure) -> None:
         axes = figure.add_subplot()
         _paint(axes, of.rectangles, colours)
         _label(axes, of.x, of.y)
         axes.set_title("\n".join(_wrapped(title)), loc="left", fontsize=8)
         axes.legend(handles=list(_legend(of, colours)), loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        buffer = BytesIO()
-        figure.savefig(buffer, format=kind, metadata=_METADATA[kind], dpi=150)
-    return buffer.getvalue()
+
+    return picture(paint, kind, "morello memo picture")
 
 
 def choice_name(choice: Choice | None) -> str:

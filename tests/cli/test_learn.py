@@ -105,10 +105,15 @@ def test_an_evaluation_is_shown(run: Run, tmp_path: Path) -> None:
     assert (shown.exit_code, shown.stderr) == (0, "")
     assert "by goal: 8 goals, x86.scalar on a processor" in shown.stdout
     assert "ceiling" in shown.stdout
-    options = ["--split", "held-out", "--split", "size", "--json"]
+    drawn = tmp_path / "regrets.svg"
+    options: Arguments = ["--split", "held-out", "--split", "size", "--json", "--picture", drawn]
     splits = json.loads(run("learn", "evaluate", tmp_path, *options).stdout)["splits"]
     assert [(one["split"], one["goals"]) for one in splits] == [("held-out", 2), ("size", 4)]
     assert splits[0]["methods"]["trees if sure"]["better"] == 1
+    assert "by held-out: 2 goals" in drawn.read_text()
+    assert "by size: 4 goals" in drawn.read_text()
+    twice = run("learn", "evaluate", tmp_path, "--picture", drawn)
+    assert f"'{drawn}' exists" in twice.stderr
 
 
 def test_a_model_that_is_not_better_is_not_kept(run: Run, tmp_path: Path) -> None:
