@@ -66,8 +66,8 @@ ALLOWED: dict[str, set[str]] = {
     "morello.search.solving": SOLVING - {"morello.search.solving"},
     "morello.search.results": SOLVING,
     "morello.search": SEARCH - {"morello.search"},
-    "morello.pictures": set(),  # files of pictures
-    "morello.memo": {*SEARCH, "morello.pictures"},
+    "morello.report.pictures": set(),  # files of pictures
+    "morello.memo": {*SEARCH, "morello.report.pictures"},
     "morello.report": REPORT - {"morello.report"},  # plans, alternatives, usage
     "morello.codegen": CODE - {"morello.codegen"},
     "morello.ranking": {*REPORT, "morello.plugins", "morello.resources"},  # plans, by a model
@@ -80,7 +80,7 @@ ALLOWED: dict[str, set[str]] = {
     "morello": {*API, "morello.networks"},  # __init__ exports the Python API
     "morello.calibration": {*API, "morello"},
     "morello.filling": API,  # memos, ahead of compiles
-    "morello.learning": {*API, "morello.calibration", "morello.filling", "morello.pictures"},
+    "morello.learning": {*API, "morello.calibration", "morello.filling", "morello.report.pictures"},
     "morello.cli": {
         *API,
         "morello",
@@ -110,7 +110,7 @@ EXTRAS = {
     "morello.filling.scheduler": "dask",
     "morello.learning.drawing": "pictures",
     "morello.memo.drawing": "pictures",
-    "morello.pictures": "pictures",
+    "morello.report.pictures": "pictures",
     "morello.networks.onnx.file": "onnx",
 }
 """Modules that import what an extra brings; nothing imports them before it is needed."""

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from morello.learning.evaluation import Evaluation
-from morello.pictures import COLOURS, picture
+from morello.report.pictures import COLOURS, picture
 
 WIDEST = 0.2
 """Regret that is shown: most goals have less."""

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle as Box
 
 from morello.memo.page import Choice
 from morello.memo.slice import Axis, Rectangle, Slice
-from morello.pictures import COLOURS, picture
+from morello.report.pictures import COLOURS, picture
 
 Colours = Mapping[Choice | None, str]
 

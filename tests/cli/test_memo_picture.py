@@ -117,7 +117,7 @@ def test_without_matplotlib_it_says_how_to_get_it(
 ) -> None:
     """The list needs none."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for module in ("morello.memo.drawing", "morello.pictures"):
+    for module in ("morello.memo.drawing", "morello.report.pictures"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     arguments = ("memo", "picture", small_spec, "--memo", solved_memo)
     result = run(*arguments, "-o", "p.svg")
