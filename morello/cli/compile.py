@@ -96,7 +96,7 @@ UNNAMED = ".morello-unnamed"
     metavar="COUNT",
     type=click.IntRange(1, MOST_DRAWN),
     help="Measure programs of different kinds, taken from this many plans that are drawn: what "
-    "would be best if the costs of the target were wrong.",
+    "would be best if the costs of the target were wrong. What the first took says which are next.",
 )
 @click.option(
     "--rank",
@@ -106,8 +106,8 @@ UNNAMED = ".morello-unnamed"
 @click.option(
     "--tune",
     is_flag=True,
-    help="Measure programs of different kinds, those that a learned model ranks best where there "
-    "is one, and take the fastest. It is kept beside the memo, and taken at once the next time.",
+    help="Measure programs of different kinds, with the help of a learned model if there is one, "
+    "and take the fastest. It is kept beside the memo, and taken at once the next time.",
 )
 @click.option("--again", is_flag=True, help="With --tune: measure what is known already.")
 @machine_options

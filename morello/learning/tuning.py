@@ -1,9 +1,10 @@
 """Tuning: the fastest of many different programs for a goal, found by measuring, and kept.
 
 Costs are those of this machine where it is calibrated. Programs are drawn, so that they are of
-different kinds; where a model was learned here, the ones that it ranks best are measured. What is
-kept is how the fastest one is made, for this processor and compiler. It is used again where its C
-code is still what was measured. A compile that does not ask for it is the same as ever.
+different kinds, and measured in rounds; where there is a model for this processor, it says what to
+begin with. What is kept is how the fastest one is made, for this processor and compiler. It is used
+again where its C code is still what was measured. A compile that does not ask for it is the same as
+ever.
 """
 
 from __future__ import annotations
