@@ -32,9 +32,9 @@ class Rounds(Generic[Kernel, Report]):
     write: Callable[[int], Kernel]
     hold: Callable[[Sequence[Kernel]], Result[Report]]
 
-    _kernels: dict[str, Kernel] = field(default_factory=dict)
-    _rows: dict[str, Measurement] = field(default_factory=dict)
-    _texts: dict[int, str] = field(default_factory=dict)
+    _kernels: dict[str, Kernel] = field(default_factory=dict, init=False)
+    _rows: dict[str, Measurement] = field(default_factory=dict, init=False)
+    _texts: dict[int, str] = field(default_factory=dict, init=False)
 
     def run(self, count: int) -> tuple[Kernel, Result[Report]]:
         """The fastest of so many programs that differ, and what there is to say of all.

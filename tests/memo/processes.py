@@ -61,6 +61,7 @@ def check(path: Path) -> set[str]:
 
 def kill(path: Path, times: int) -> None:
     """Start a writer, kill it after a random time, check all that it had written; many times."""
+    page_like(0, LENGTHS[0])  # loads what is compiled, which takes longer than a writer may live
     chance = random.Random(3)
     written = 0
     for number in range(times):
