@@ -123,10 +123,10 @@ class PlanGraphs:
 
 
 def _features(target: Target, node: PlanNode, shares: Sequence[CostShare]) -> Part:
+    """What its Spec and its choice say of a part, whatever is chosen below it."""
     spec = node.spec
     found: dict[str, float] = {
         f"option:{node.option.name}": 1,
-        "log cycles": log2(max(node.cycles, 1)),
         "log own": log2(max(node.own, 1)),
     }
     for place, size in enumerate(sorted(spec.sizes, reverse=True)[:SIZES]):

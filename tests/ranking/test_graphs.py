@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from morello.compiler import compile_spec
+from morello.compiler import compile_programs, compile_spec
+from morello.definitions import Definitions
+from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.ranking import graphs
+from morello.ranking.description import Describer
 from morello.ranking.graphs import PlanGraphs
 from tests.ranking.test_features import PRODUCT, TWO
 
@@ -42,3 +45,15 @@ def test_plans_that_share_parts_share_what_is_said_of_them() -> None:
     one, other = described.of(plan), described.of(plan)
     assert one == other == PlanGraphs().of(plan)
     assert all(a is b for a, b in zip(one.parts, other.parts, strict=True))
+
+
+def test_what_is_said_of_a_plan_does_not_depend_on_others(definitions: Definitions) -> None:
+    """Also where they choose the same for a Spec, and other things below."""
+    source, target = Source("product", PRODUCT), definitions.targets["x86.scalar"]
+    kernels = compile_programs(
+        source, "product", {}, target, 8, 32, definitions=definitions, memo=Memo()
+    )
+    assert len(kernels) > 2
+    shared = Describer()
+    for kernel in [*kernels, *reversed(kernels)]:
+        assert shared.of(kernel.plan) == Describer().of(kernel.plan)
