@@ -175,7 +175,10 @@ def _call(node: ast.Call, scope: KnownNames, collector: Collector) -> Typed:
     if signature is None:
         for argument in node.args:
             infer(argument, scope, collector)
-        help = collector.suggestion(node.function, scope.functions)
+        help = collector.suggestion(node.function, scope.functions) or (
+            f"functions are {', '.join(sorted(scope.functions))}"
+            f"{'; operators take whole tensors' if scope.element is not None else ''}"
+        )
         message = f"unknown function '{node.function}'"
         collector.error("K002", message, place, "not a function", help)
         return UNKNOWN
