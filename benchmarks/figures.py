@@ -21,8 +21,8 @@ from benchmarks import growth, matmul, memo, model, model_report, networks, prun
 from benchmarks.cases import CASES, narrow
 from benchmarks.machine import save
 from benchmarks.matmul import Options
-from morello.compiler import NATIVE
 from morello.ir.pruning import PRUNINGS
+from morello.runtime.target_choice import NATIVE
 
 PROJECT = Path(__file__).resolve().parent.parent
 RESULTS = PROJECT / "benchmarks" / "results"

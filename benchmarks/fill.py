@@ -27,7 +27,6 @@ import click
 from benchmarks.machine import environment, save
 from morello.checking.goal_list import ListedGoal
 from morello.cli.goals import goals_of_plugins
-from morello.compiler import native_target
 from morello.definitions import Definitions, load_definitions
 from morello.filling.cluster import AHEAD
 from morello.filling.fill import Filled, Filling
@@ -36,6 +35,7 @@ from morello.filling.workers import Processes
 from morello.memo.memo import Memo
 from morello.memo.store import Store
 from morello.memo.transfer import export_memo, import_memo
+from morello.runtime.target_choice import native_target
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 

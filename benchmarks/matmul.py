@@ -28,12 +28,12 @@ from benchmarks.machine import environment, save
 from benchmarks.report import report
 from benchmarks.runs import Measured, Setting, environment_of, measure
 from morello import MorelloError
-from morello.compiler import NATIVE, native_target
 from morello.definitions import load_definitions
 from morello.ir.dtypes import DTYPES
 from morello.ir.target import Target
 from morello.reference.goals import goal_reference
 from morello.reference.inputs import make_all
+from morello.runtime.target_choice import NATIVE, native_target
 from morello.runtime.timing import Timing
 from morello.toolchain.build import STANDARD_FLAGS
 from morello.toolchain.compilers import find_compiler

@@ -26,9 +26,9 @@ import morello
 from benchmarks import minilm
 from benchmarks.machine import environment, save
 from morello.cli.main import main as morello_command
-from morello.compiler import NATIVE
 from morello.errors import MorelloError
 from morello.networks.loading import LoadedNetwork
+from morello.runtime.target_choice import NATIVE
 from morello.runtime.timing import Contender, repeated, time_alternately
 from morello.toolchain.compilers import find_compiler
 

@@ -36,8 +36,8 @@ from benchmarks.network_peers import (
     pytorch,
     xnnpack_softmax,
 )
-from morello.compiler import NATIVE
 from morello.memo.memo import Memo
+from morello.runtime.target_choice import NATIVE
 from morello.runtime.timing import Contender, Timing, contender, repeated, time_alternately
 from morello.toolchain.compilers import find_compiler
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from benchmarks.machine import environment, save
 from benchmarks.models import imported, measure
-from morello.compiler import NATIVE
 from morello.errors import MorelloError
+from morello.runtime.target_choice import NATIVE
 from morello.toolchain.compilers import find_compiler
 
 Rng = np.random.Generator

@@ -14,20 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from morello.checking.specs import check_spec
-from morello.codegen.generate import Solved, Writer
+from morello.codegen.generate import Solved, Writer, Written
 from morello.codegen.goals import context_for, goal_specs
 from morello.definitions import Definitions, check_target_of, load_definitions
-from morello.errors import MorelloError, UsageError
+from morello.errors import UsageError
 from morello.ir.goal import Goal
 from morello.ir.programs.emitted import ChoosingEmitter, EmitOptions
 from morello.ir.spec import Spec
 from morello.ir.target import Target
 from morello.kernel import Kernel, MultiTargetKernel, SearchStatistics
-from morello.language.diagnostics import Collector, suggestion
+from morello.language.diagnostics import Collector
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
+from morello.runtime.target_choice import named_target, preference
 from morello.search.planning.budget import Budget
 from morello.search.planning.coarsening import merge
 from morello.search.results.solution import Counts
@@ -38,13 +39,12 @@ if TYPE_CHECKING:
     from morello.building.spec import SpecBuilder
     from morello.ranking.model import Model
     from morello.ranking.rank import DrawnPlans
+    from morello.runtime.autotune import Result
     from morello.runtime.contests import Contest
     from morello.search.results.reconstruct import PlanNode
     from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
 
-NATIVE = "native"
-"""In the place of a target's name: the best one that this machine can run."""
 
 AFFINE = "affine"
 LEARNED = "learned"
@@ -170,30 +170,32 @@ def compile_spec(
     emitter = definitions.emitters[chosen.emitter]
     options = EmitOptions(annotate)
     writer = Writer(goal, chosen, emitter, options, note)
-    statistics = _statistics(solved, time.perf_counter() - started)
-
-    def write(roots: Sequence[PlanNode]) -> Kernel:
-        return Kernel(goal, *next(writer.programs(solved, [roots])), statistics, machine)
-
     drawn = _drawn(writer, solved, model, pool)
     if drawn is not None:
-        kernel = write(drawn.choices[drawn.chosen])
+        found = [next(writer.programs(solved, [drawn.choices[drawn.chosen]]))]
+    elif measure is not None:
+        found = writer.distinct(solved, writer.choices(solved), measure)
     else:
-        kernel = Kernel(goal, *writer.best(solved), statistics, machine)
-    _check_name(name, kernel.name)
+        found = [writer.best(solved)]
+    _check_name(name, found[0][2].name)
+    statistics = _statistics(solved, time.perf_counter() - started)
+
+    def made(written: Written) -> Kernel:
+        return Kernel(goal, *written, statistics, machine)
+
+    kernels = list(map(made, found))
+    kernel = kernels[0]
     if contest is not None and measure is not None:
         asked = Contested(definitions, text, spec, defines or {}, goal, chosen, options, note)
         hold = partial(contest.hold, asked, report=progress or _silent)
         if drawn is None:
-            found = writer.distinct(solved, writer.choices(solved), measure)
-            kernels = [Kernel(goal, *written, statistics, machine) for written in found]
             result = hold(kernels)
             kernel = kernels[result.winner]
         else:
-            from morello.runtime.rounds import Rounds  # noqa: PLC0415
-
-            rounds = Rounds(drawn.guide.order, lambda place: write(drawn.choices[place]), hold)
-            kernel, result = rounds.run(measure)
+            write = partial(writer.programs, solved)
+            kernel, result = _in_rounds(
+                drawn, kernel, lambda roots: made(next(write([roots]))), hold, measure
+            )
         kernel.measurements, kernel.measured_on = result.measurements, result.place
         kernel.verification = result.verification
     kernel.ranking = drawn.ranking if drawn is not None else None
@@ -272,6 +274,22 @@ def _drawn(
     return DrawnPlans(choices, [writer.plan(solved, roots) for roots in choices], model)
 
 
+def _in_rounds(
+    drawn: DrawnPlans,
+    known: Kernel,
+    write: Callable[[Sequence[PlanNode]], Kernel],
+    hold: Callable[[Sequence[Kernel]], Result[VerificationReport]],
+    count: int,
+) -> tuple[Kernel, Result[VerificationReport]]:
+    """The fastest of some drawn plans, of which the program of the chosen one is known."""
+    from morello.runtime.rounds import Rounds  # noqa: PLC0415
+
+    def kernel(place: int) -> Kernel:
+        return known if place == drawn.chosen else write(drawn.choices[place])
+
+    return Rounds(drawn.guide.order, kernel, hold).run(count)
+
+
 def _solve(
     definitions: Definitions,
     goal: Goal,
@@ -345,8 +363,8 @@ def compile_for(
             f"targets={targets!r} is no list of names", help="pass a list, even of one"
         )
     definitions = definitions or load_definitions()
-    every = {t.name: t for t in (_named_target(definitions, name) for name in targets)}
-    chosen = sorted(every.values(), key=_preference, reverse=True)
+    every = {t.name: t for t in (named_target(definitions, name) for name in targets)}
+    chosen = sorted(every.values(), key=preference, reverse=True)
     emitter = definitions.emitters[chosen[0].emitter]
     alike = all(target.emitter == chosen[0].emitter for target in chosen)
     if not alike or not isinstance(emitter, ChoosingEmitter):
@@ -465,40 +483,4 @@ def _target(definitions: Definitions, name: str | None, goal: Goal) -> Target:
             f"'{goal.name}' names no target",
             help=f"write 'target NAME' first in the file, or choose one: {known}",
         )
-    return _named_target(definitions, name)
-
-
-def _named_target(definitions: Definitions, name: str) -> Target:
-    known: Sequence[str] = sorted(definitions.targets)
-    if name == NATIVE:
-        return native_target(definitions)
-    if name not in definitions.targets:
-        left_out = map(str, definitions.broken)
-        help = "; ".join(filter(None, (suggestion(name, [*known, NATIVE]), *left_out)))
-        if "," in name:
-            help = "name one: only 'morello compile' and morello.compile_for take several"
-        raise UsageError(f"there is no target '{name}'", help=help)
-    return definitions.targets[name]
-
-
-def native_target(definitions: Definitions) -> Target:
-    """The target that goes furthest beyond what it inherits, of those that this machine can run.
-
-    Raises:
-        MorelloError: It can run none.
-    """
-    from morello.toolchain.machine import Machine  # noqa: PLC0415
-
-    here = Machine()
-    runnable = [t for t in definitions.targets.values() if not here.lacks(t.flags, t.features)]
-    if not runnable:
-        raise MorelloError(
-            "this machine can run none of the targets",
-            help=f"there are: {', '.join(sorted(definitions.targets))}",
-        )
-    return min(runnable, key=_preference)
-
-
-def _preference(target: Target) -> tuple[int, str]:
-    """Orders targets, that first which goes furthest beyond what it inherits."""
-    return (-len(target.lineage), target.name)
+    return named_target(definitions, name)

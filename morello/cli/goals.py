@@ -8,13 +8,13 @@ from pathlib import Path
 
 from morello.checking.goal_list import ListedGoal, read_goal_list
 from morello.cli.request import asked_specs, chosen_target, read_source
-from morello.compiler import NATIVE, native_target
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.plugins.resources import GOALS_SUFFIX, load_resource
+from morello.runtime.target_choice import NATIVE, native_target
 
 
 def goals_of_lists(definitions: Definitions, lists: Sequence[str]) -> Iterator[ListedGoal]:

@@ -29,11 +29,12 @@ from morello.cli.request import definitions_for, phases_of
 from morello.cli.session import Session
 from morello.cli.tables import show_table
 from morello.codegen.c.names import identifier
-from morello.compiler import NATIVE, Budget
+from morello.compiler import Budget
 from morello.errors import MorelloError, UsageError
 from morello.networks.onnx.file import read_onnx
 from morello.networks.onnx.translate import translate
 from morello.report.documents import Document
+from morello.runtime.target_choice import NATIVE
 
 if TYPE_CHECKING:
     from morello.networks.build import Library, Partition

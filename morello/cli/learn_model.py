@@ -101,8 +101,7 @@ def train(
     known = learners or installed_learners()
     with ProgressBar(lambda: session.err) as bar:
         found = evaluate_splits(groups, "goal", known, bar)
-        learner = min(known, key=lambda name: found.mean(name + SURE, "first"))
-        model = train_model(groups, learner)
+    learner = min(known, key=lambda name: found.mean(name + SURE, "first"))
     sure = learner + SURE
     low, high = found.gained(sure)
     if low <= 0 and not force:
@@ -111,6 +110,7 @@ def train(
             f"{len(found.goals)} goals that it had not seen",
             help="collect more goals with 'morello learn collect', or keep it anyway with --force",
         )
+    model = train_model(groups, learner)
     policy = {name: round(value, 4) for name, value in found.row(sure).items()}
     model = replace(model, about=replace(model.about, evaluation=policy))
     _write(path, model.bytes)
@@ -124,13 +124,13 @@ def train(
     session.say(f"wrote {path}")
 
 
-def _write(path: Path, contents: bytes) -> None:
+def _write(path: Path, contents: bytes, option: str = "-o") -> None:
     try:
         write_whole(path, contents)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise MorelloError(
-            f"cannot write '{path}': {reason}", help="name another with -o"
+            f"cannot write '{path}': {reason}", help=f"name another with {option}"
         ) from error
 
 
@@ -186,7 +186,7 @@ def evaluate(
     with ProgressBar(lambda: session.err) as bar:
         found = [evaluate_splits(every if s == MACHINE else alone, s, known, bar) for s in splits]
     if path is not None and draw is not None:
-        _write(path, draw(found, path.suffix[1:]))
+        _write(path, draw(found, path.suffix[1:]), "--picture")
         session.say(f"wrote {path}")
     if session.json:
         session.document({"splits": [_document(one) for one in found]})

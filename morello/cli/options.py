@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from morello.cli.session import Session
-from morello.compiler import NATIVE, Budget
+from morello.compiler import Budget
 from morello.errors import UsageError
+from morello.runtime.target_choice import NATIVE
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

@@ -14,16 +14,7 @@ from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.cli.tables import require_known
-from morello.compiler import (
-    NATIVE,
-    Budget,
-    Kernel,
-    MultiTargetKernel,
-    Progress,
-    compile_for,
-    compile_spec,
-    native_target,
-)
+from morello.compiler import Budget, Kernel, MultiTargetKernel, Progress, compile_for, compile_spec
 from morello.definitions import Definitions, load_definitions
 from morello.definitions.project_files import named_sources, project_sources
 from morello.errors import MorelloError
@@ -33,6 +24,7 @@ from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.report.documents import Document
+from morello.runtime.target_choice import NATIVE, native_target
 
 if TYPE_CHECKING:
     from morello.learning.tuning import Tuned

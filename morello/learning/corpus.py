@@ -248,6 +248,8 @@ def _checked(group: Group) -> Group:
         turns = [program.predicted, *(turn for run in program.runs for turn in run)]
         if not all(turn > 0 for turn in turns):
             raise ValueError("a program takes no time")
+        if not all(isinstance(name, str) for name in program.structure):
+            raise ValueError("its recipe names no rules")
         graph = program.graph
         numbers += [*turns, *program.features.values(), *graph.runs, *graph.shares, *graph.weights]
         for part in {id(part): part for part in graph.parts}.values():

@@ -49,13 +49,6 @@ FUSION = 0.05
 SURE = " if sure"
 """How the name of a learner ends whose model is followed only where it is sure."""
 
-
-def methods_of(learners: Sequence[str]) -> tuple[str, ...]:
-    """What is compared."""
-    learned = (name + end for name in learners for end in ("", SURE))
-    return ("affine", "refit", *learned, "ceiling")
-
-
 Fold = tuple[list[int], list[int]]
 """Places of goals to train on, and of those to judge by."""
 
@@ -155,7 +148,7 @@ def evaluate(
     """
     data = dataset(groups)
     goals: list[Goal] = []
-    judged: dict[str, list[Judged]] = {method: [] for method in methods_of(learners)}
+    judged: dict[str, list[Judged]] = {}
     folds = list(SPLITS[split](data))
     for number, (known, others) in enumerate(folds):
         asked = [data.goals[place] for place in others if data.goals[place].rankable]
@@ -169,7 +162,7 @@ def evaluate(
         for goal, found in zip(asked, _judge(part, asked, models), strict=True):
             goals.append(goal)
             for method, one in found.items():
-                judged[method].append(one)
+                judged.setdefault(method, []).append(one)
     if not goals:
         raise LearningError(
             f"there are no two parts to split by {split}, with goals whose runs agree",
@@ -184,23 +177,20 @@ def _judge(
     ratios = refit(part)
     for goal in asked:
         affine = np.log(goal.predicted)
-        scores = {
-            "affine": affine,
-            "refit": affine + refitted(goal.rows, ratios),
-            "ceiling": np.log(goal.first),
+        scores: dict[str, tuple[Array, Model | None]] = {
+            "affine": (affine, None),
+            "refit": (affine + refitted(goal.rows, ratios), None),
         }
-        models_of: dict[str, Model] = {}
         for learner, model in models.items():
             ranked = ranking(model, goal.described, goal.predicted.tolist())
             learned = np.log(ranked.ratios)
-            models_of |= {learner: model, learner + SURE: model}
-            scores[learner] = learned
-            scores[learner + SURE] = learned.copy()
-            scores[learner + SURE][ranked.chosen] = learned.min() - 1e-9
+            sure = learned.copy()
+            sure[ranked.chosen] = learned.min() - 1e-9
+            scores |= {learner: (learned, model), learner + SURE: (sure, model)}
+        scores["ceiling"] = (np.log(goal.first), None)
         pairs = _fusions(goal, part.columns)
         found = {}
-        for method, one in scores.items():
-            own = models_of.get(method)
+        for method, (one, own) in scores.items():
             predicted = np.exp(one) if own is None else goal.predicted
             guide = Guide(predicted.tolist(), goal.described, own)
             found[method] = _judged(goal, one, pairs, _eight(goal, guide))

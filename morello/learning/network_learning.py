@@ -2,8 +2,8 @@
 
 There are two losses. The order of two programs of one goal counts by the logistic loss of the
 difference of their scores, weighted by how far their times differ (C. Burges et al., "Learning to
-Rank using Gradient Descent", ICML 2005); how far off a program is, by Huber's. Of features that
-most goals do not have nothing is learned.
+Rank using Gradient Descent", ICML 2005); how far off a program is, by Huber's. Of features of
+parts that fewer than `FEWEST` goals have, nothing is learned.
 """
 
 from __future__ import annotations

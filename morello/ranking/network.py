@@ -1,6 +1,6 @@
 """Models that are ensembles of graph networks over the parts of a plan.
 
-Parts begin with what is known of them alone. In each of `rounds`, a part takes up what its own
+Parts begin with what is known of them alone. In each round, a part takes up what its own
 parts have come to, each by its share of the cycles, and the mean of what it is part of. The plan is
 the sum of its parts by their shares of all cycles, beside their mean, and its features as a whole.
 

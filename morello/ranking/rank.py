@@ -114,7 +114,13 @@ class DrawnPlans:
 
 
 def ranking(model: Model, described: Sequence[Description], predicted: Sequence[float]) -> Ranking:
-    """The same of plans whose descriptions and predicted cycles are known."""
+    """What a model says of plans for one goal; the first is the search's choice.
+
+    Args:
+        model: What ranks.
+        described: What there is to say of each plan.
+        predicted: Cycles of each.
+    """
     scores = np.log(np.asarray(predicted)) + model.corrections(described)
     compared = scores - scores[:, :1]
     mean = compared.mean(axis=0)

@@ -9,7 +9,7 @@ import pytest
 
 from morello.learning.corpus import CorpusError, Group
 from morello.learning.dataset import Dataset, dataset, tau
-from morello.learning.evaluation import SPLITS, SURE, evaluate, methods_of
+from morello.learning.evaluation import SPLITS, SURE, evaluate
 from morello.learning.refitting import refit, refitted
 from morello.learning.training import LEARNERS, LearningError, train
 from morello.ranking.features import SCHEMA
@@ -98,7 +98,7 @@ def test_evaluation_ranks_methods_as_they_are(
     steps: list[Progress] = []
     found = evaluate(groups, split, [learner], steps.append)
     assert len(steps) == {"goal": 5, "operator": 4}.get(split, 1)
-    rows = {method: found.row(method) for method in methods_of([learner])}
+    rows = {method: found.row(method) for method in found.judged}
     assert rows["affine"]["first"] > 0.5
     assert rows[learner + SURE]["first"] < 0.03
     assert rows[learner]["tau"] > rows["affine"]["tau"] + 0.2
