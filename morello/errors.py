@@ -36,5 +36,13 @@ class UsageError(MorelloError):
     """A command or function was called with arguments that make no sense (exit status 2)."""
 
 
+def not_installed(what: str, library: str, extra: str) -> MorelloError:
+    """Something needs a library that comes with an extra."""
+    return MorelloError(
+        f"{what} needs {library}, which is not installed",
+        help=f"install the extra '{extra}': pip install 'morello[{extra}]'",
+    )
+
+
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 """What reading a document ends with that is another one, nested deeply, or of huge numbers."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from morello.errors import MorelloError
+from morello.errors import not_installed
 from morello.ir.numeric import Array
 
 STIFFNESS = 0.02
@@ -101,8 +101,5 @@ def require_libraries() -> tuple[Any, Any]:
     try:
         from scipy import optimize, stats  # noqa: PLC0415
     except ImportError as error:
-        raise MorelloError(
-            "fitting coefficients needs SciPy, which is not installed",
-            help="install the extra 'calibrate': pip install 'morello[calibrate]'",
-        ) from error
+        raise not_installed("fitting coefficients", "SciPy", "calibrate") from error
     return optimize, stats

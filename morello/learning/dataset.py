@@ -12,6 +12,7 @@ from morello.ir.numeric import Array
 from morello.learning.corpus import CorpusError, Group
 from morello.ranking.description import Description
 from morello.ranking.features import SCHEMA
+from morello.ranking.model import LESS
 
 FEWEST = 3
 """Programs of a group that says something about which is faster."""
@@ -35,6 +36,11 @@ class Goal:
     def described(self) -> tuple[Description, ...]:
         """What models are told of its programs."""
         return tuple(program.description for program in self.group.programs)
+
+    @cached_property
+    def compared(self) -> Array:
+        """By program: all features, then how much more of them it has than the first one."""
+        return np.hstack([self.rows, self.rows - self.rows[:1]])
 
     @cached_property
     def left(self) -> Array:
@@ -63,6 +69,11 @@ class Dataset:
 
     columns: tuple[str, ...]
     goals: tuple[Goal, ...]
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        """The names of the columns of `Goal.compared`."""
+        return (*self.columns, *(LESS + name for name in self.columns))
 
 
 def dataset(groups: Sequence[Group]) -> Dataset:

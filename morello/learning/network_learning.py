@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from morello.errors import MorelloError
+from morello.errors import not_installed
 from morello.ir.numeric import Array
 from morello.learning.dataset import Dataset, Goal
-from morello.ranking.model import LESS, About, rows_of
+from morello.ranking.model import About
 from morello.ranking.network import WEIGHTS, Network, Packed, outputs, packed, scaled
 
 WIDTH = 32
@@ -58,9 +58,12 @@ def learn(about: About, data: Dataset, parts: Sequence[Sequence[int]]) -> Networ
         MorelloError: torch is not installed.
     """
     torch = require_library()
-    columns, names = _columns(data), _names(data.goals)
+    names = _names(data.goals)
     graphs = [packed([one.graph for one in goal.described], names) for goal in data.goals]
-    wholes = [rows_of(goal.described, columns) for goal in data.goals]
+    # What is the same in all programs says nothing, and would be far from that in another one.
+    vary = np.ptp(np.vstack([goal.compared for goal in data.goals]), axis=0) > 0
+    columns = tuple(np.array(data.compared_columns)[vary].tolist())
+    wholes = [goal.compared[:, vary] for goal in data.goals]
     of_parts, of_wholes = _spread([one.nodes for one in graphs]), _spread(wholes)
     samples = [
         _Sample(torch, one, scaled(one.nodes, *of_parts), scaled(whole, *of_wholes), goal)
@@ -77,13 +80,6 @@ def learn(about: About, data: Dataset, parts: Sequence[Sequence[int]]) -> Networ
         np.concatenate(both).astype(np.float32) for both in zip(of_parts, of_wholes, strict=True)
     )
     return Network(about, columns, names, centers, scales, **weights)
-
-
-def _columns(data: Dataset) -> tuple[str, ...]:
-    """Features of programs that are not the same in all."""
-    rows = np.vstack([np.hstack([goal.rows, goal.rows - goal.rows[:1]]) for goal in data.goals])
-    every = (*data.columns, *(LESS + name for name in data.columns))
-    return tuple(name for name, spread in zip(every, np.ptp(rows, axis=0), strict=True) if spread)
 
 
 def _names(goals: Sequence[Goal]) -> tuple[str, ...]:
@@ -244,8 +240,5 @@ def require_library() -> Any:
     try:
         import torch  # noqa: PLC0415
     except ImportError as error:
-        raise MorelloError(
-            "learning with graph networks needs torch, which is not installed",
-            help="install the extra 'learn-nn': pip install 'morello[learn-nn]'",
-        ) from error
+        raise not_installed("learning with graph networks", "torch", "learn-nn") from error
     return torch

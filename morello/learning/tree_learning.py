@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from morello.errors import MorelloError
+from morello.errors import not_installed
 from morello.learning.dataset import Dataset
-from morello.ranking.model import LESS, About
+from morello.ranking.model import About
 from morello.ranking.trees import LEAF, Trees
 
 PARAMETERS = {
@@ -43,7 +43,7 @@ def learn(about: About, data: Dataset, parts: Sequence[Sequence[int]]) -> Trees:
     lightgbm = require_library()
     table = _Table()
     numbers = np.concatenate([np.full(len(g.cycles), n) for n, g in enumerate(data.goals)])
-    rows = np.vstack([np.hstack([g.rows, g.rows - g.rows[:1]]) for g in data.goals])
+    rows = np.vstack([goal.compared for goal in data.goals])
     wanted = np.concatenate([goal.left for goal in data.goals])
     weights = np.concatenate([np.full(len(g.cycles), 1 / len(g.cycles)) for g in data.goals])
     for ensemble, part in enumerate(parts):
@@ -51,7 +51,7 @@ def learn(about: About, data: Dataset, parts: Sequence[Sequence[int]]) -> Trees:
         given = lightgbm.Dataset(rows[kept], wanted[kept], weight=weights[kept])
         booster = lightgbm.train({**PARAMETERS, "seed": ensemble}, given, ROUNDS)
         table.add(booster.dump_model()["tree_info"])
-    return table.model(about, (*data.columns, *(LESS + name for name in data.columns)))
+    return table.model(about, data.compared_columns)
 
 
 class _Table:
@@ -101,8 +101,5 @@ def require_library() -> Any:
     try:
         import lightgbm  # noqa: PLC0415
     except ImportError as error:
-        raise MorelloError(
-            "learning needs LightGBM, which is not installed",
-            help="install the extra 'learn': pip install 'morello[learn]'",
-        ) from error
+        raise not_installed("learning", "LightGBM", "learn") from error
     return lightgbm
