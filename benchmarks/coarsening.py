@@ -7,7 +7,6 @@ one. It counts Specs and compares predicted costs; nothing is timed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import prod
 
 import click
@@ -17,6 +16,7 @@ from benchmarks.growth import goal
 from morello.definitions import load_definitions
 from morello.ir.dtypes import F32
 from morello.ir.target import Target
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.planning.coarsening import changes, coarser
 from morello.search.search import search

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from heapq import heappop, heappush
 from pathlib import Path
 from statistics import median
@@ -35,6 +35,7 @@ from morello.filling.workers import Processes
 from morello.memo.memo import Memo
 from morello.memo.store import Store
 from morello.memo.transfer import export_memo, import_memo
+from morello.records import replace
 from morello.runtime.target_choice import native_target
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)

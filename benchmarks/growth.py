@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -29,6 +28,7 @@ from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Microkernel, Target
 from morello.language import ast, target_ast
 from morello.language.traverse import children, with_children
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.search import search
 

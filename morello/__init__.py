@@ -6,8 +6,9 @@
 What is listed here is the Python interface; ``docs/python.md`` explains it. Every error that a user
 can cause is a `MorelloError`, with advice in its ``help``.
 
-The parts: `morello.language` reads files, `morello.spec` and `morello.rewriting` say what can be
-done with what is to be computed, `morello.search` decides, `morello.program` is the result.
+The parts: `morello.language` reads files, `morello.checking` says whether they mean something,
+`morello.rewriting` what can be done with what is to be computed, `morello.search` decides, and
+`morello.codegen` writes the program.
 """
 
 from typing import TYPE_CHECKING

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from morello.language.load import load_source
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
+from morello.records import replace
 from morello.runtime.target_choice import named_target, preference
 from morello.search.planning.budget import Budget
 from morello.search.planning.coarsening import merge

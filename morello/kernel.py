@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from morello.codegen.goals import title
 from morello.ir.goal import Goal
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from morello.verify.program import VerificationReport
 
 
-@dataclass(frozen=True, slots=True)
-class SearchStatistics:
+class SearchStatistics(Struct, frozen=True):
     """What the search did: families, Specs in their tables, seconds until the program was there.
 
     Where the goal has several computations, families and Specs of all searches are added up. What

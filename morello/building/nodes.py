@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from morello.building.values import (
     NO_PLACE,
@@ -21,6 +20,7 @@ from morello.language import ast, spec_ast
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.language.traverse import children, with_children
+from morello.records import replace
 
 
 def declaration(

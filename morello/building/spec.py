@@ -21,6 +21,7 @@ from itertools import count
 from typing import overload
 
 import numpy as np
+from msgspec import Struct
 
 from morello.building.nodes import declaration, renamed, site, statement, target
 from morello.building.tensors import Operators, Tensor
@@ -44,8 +45,7 @@ from morello.language.traverse import subexpressions
 from morello.language.unparse_spec import unparse_specs
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """A call of an operator, whose operands are numbers of values, and where it was made."""
 
     operator: str
@@ -54,8 +54,7 @@ class _Call:
     site: str
 
 
-@dataclass(frozen=True, slots=True)
-class _InPlace:
+class _InPlace(Struct, frozen=True):
     """A statement with subscripts, and which values the names in it are."""
 
     node: spec_ast.Statement

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from morello.building.values import Scalar
 from morello.definitions import load_definitions
@@ -22,8 +23,7 @@ class Builder(Protocol):
         """What an operator computes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tensor:
+class Tensor(Struct, frozen=True, eq=False):
     """A tensor of a spec that is being built: declared, or what an operator computes."""
 
     builder: Builder
@@ -61,8 +61,7 @@ class Operators:
         return sorted(load_definitions().operators)
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorFunction:
+class OperatorFunction(Struct, frozen=True):
     """An operator as a function of tensors of one spec: see `SpecBuilder.apply`."""
 
     builder: Builder

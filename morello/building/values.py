@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import UsageError
 from morello.ir.dtypes import DTYPES
@@ -24,8 +24,7 @@ NO_PLACE = Span(Source("", ""), 0, 0)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Size:
+class Size(Struct, frozen=True, eq=False):
     """A named size of a spec, or what is computed from some: ``M``, ``M + 1``, ``S // 16``.
 
     It has a value when the spec is compiled. ``+ - * / // %`` work as on numbers, and as in a

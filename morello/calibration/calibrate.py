@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from statistics import median
+
+from msgspec import Struct
 
 from morello import __version__
 from morello.calibration.drawing import draw
@@ -29,8 +30,7 @@ PROGRAMS = 150
 """So many are measured, unless the caller says otherwise: some seven minutes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Struct, frozen=True):
     """What was found for a target: its profile, what was measured, and each relative error."""
 
     profile: TargetProfile

@@ -9,10 +9,11 @@ whatever it was drawn with; its *counts* say how often it uses each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import cycle
 from math import exp
 from random import Random
+
+from msgspec import Struct
 
 from morello.compiler import Kernel, compile_spec
 from morello.definitions import Definitions
@@ -20,6 +21,7 @@ from morello.ir.dtypes import DTYPES
 from morello.ir.target import Coefficient, Target
 from morello.language.source import Source
 from morello.memo.memo import Memo
+from morello.records import replace
 from morello.search.planning.coarsening import indispensable_sizes
 
 SPREAD = 0.7
@@ -32,8 +34,7 @@ MISSES = 40
 """After so many draws that gave no new program, one after the other, there are no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """A program. ``name`` says what it computes; ``counts`` is by the coefficients' full names."""
 
     name: str

@@ -12,10 +12,10 @@ else disturbed do not bend the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import not_installed
 from morello.ir.numeric import Array
@@ -29,8 +29,7 @@ BEND = 0.1
 ROUNDS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A program that was run: its name, counts of coefficients, and cycles."""
 
     name: str
@@ -38,8 +37,7 @@ class Measured:
     cycles: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """Coefficients by full name, with how well they predict what they were fitted to.
 
     ``errors`` are relative, in the order of the programs: 0.1 where 10% too much is predicted.

@@ -8,7 +8,7 @@ dimensions (`extents_of`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 
 from morello.checking.kinds import counted
@@ -18,6 +18,7 @@ from morello.language.diagnostics import Collector
 from morello.language.source import Span
 from morello.language.traverse import names, subexpressions
 from morello.language.unparse import unparse
+from morello.records import replace
 
 LETTERS = "ijklmnopqrstuvwabcdefgh"
 """Canonical names of dimensions."""

@@ -7,7 +7,6 @@ lanes where the target does not write it itself, and has all that the definition
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 
 from morello.checking.kinds import KnownNames, Typed, expect, infer
@@ -21,6 +20,7 @@ from morello.language.functions import ARITHMETIC, LANES
 from morello.language.places import within
 from morello.language.source import Span
 from morello.language.traverse import children, subexpressions, with_children
+from morello.records import replace
 
 Key = tuple[str, str]
 """Element type and name."""

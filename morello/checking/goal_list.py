@@ -25,12 +25,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import exp, log, prod
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from msgspec import Struct
 
 from morello.checking.specs import check_spec
 from morello.errors import MorelloError
@@ -53,8 +54,7 @@ TRIES = 1_000
 """Draws of sizes before it is an error that none is small enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedGoal:
+class ListedGoal(Struct, frozen=True):
     """One goal of a list: a spec of a text, with values of its parameters."""
 
     source: Source
@@ -107,8 +107,7 @@ def read_goal_list(
     return goals
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """One table of a list. ``place`` begins messages."""
 
     place: str

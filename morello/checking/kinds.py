@@ -8,7 +8,8 @@ comes from ``tile_sizes``; it is accepted wherever a number is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from morello.language import ast
 from morello.language.diagnostics import Collector
@@ -17,8 +18,7 @@ from morello.language.functions import ATTRIBUTES, FUNCTIONS, Signature
 from morello.language.places import within
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """Kind of a value. ``sized``: it depends on the Spec's sizes, so it is an array over a box.
 
     ``members``: what else it has by name, each with its kind, such as operands of an operation.
@@ -35,8 +35,7 @@ TRUTH = Typed("truth")
 LIST = "list of "
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(Struct, frozen=True):
     """What an expression may refer to.
 
     Attributes:

@@ -9,7 +9,6 @@ target declares under the name of such a one stands in its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from morello.checking.primitives import Table
 from morello.checking.templates import attributes_used
@@ -21,6 +20,7 @@ from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.target_ast import VECTOR
 from morello.language.traverse import with_value
+from morello.records import replace
 
 
 def instances(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, takewhile
+
+from msgspec import Struct
 
 from morello.ir.target import Coefficient, Level
 from morello.language import target_ast
@@ -133,8 +134,7 @@ def _levels(forms: Sequence[_Form]) -> Iterator[Level]:
         distance += "arguments" not in form.properties
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """A level as it is declared: capacity in bytes or, if ``in_vectors``, in registers."""
 
     name: str

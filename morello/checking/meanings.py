@@ -6,7 +6,6 @@ Codes ``K...`` are errors of an expression, ``O...`` of how it uses what is decl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from morello.checking.kinds import NUMBER, UNKNOWN, KnownNames, Typed, expect
 from morello.ir.operators import Operator, size_name
@@ -16,6 +15,7 @@ from morello.language.functions import ARITHMETIC, SPEC
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import children, subexpressions, with_children
+from morello.records import replace
 
 SIZE = "size"
 """The function of a dimension that a meaning may use, beside arithmetic."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
 
@@ -28,6 +27,7 @@ from morello.language.diagnostics import Collector
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import names, subexpressions
+from morello.records import replace
 
 
 def check_operators(files: Sequence[ast.RulesFile], collector: Collector) -> dict[str, Operator]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
@@ -14,6 +13,7 @@ from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.indices import written
 from morello.language.places import within
+from morello.records import replace
 
 
 def pattern_variables(match: target_ast.KernelMatch) -> dict[str, target_ast.KernelOperand]:

@@ -11,16 +11,19 @@ then a rule says so, and the order becomes part of their layouts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import permutations
 from math import isfinite
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operation, Operator, is_whole, sized_dimension
 from morello.language import ast
 from morello.language.signed_zero import same_number
 from morello.language.traverse import children
+from morello.records import replace
 
 MOST_INPUTS = 4
 """So many inputs are tried in all orders; of more, in the order that is written."""
@@ -34,8 +37,7 @@ Order = tuple[int, ...]
 """Of the dimensions of a declared operand, which ones of a statement's they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recognized:
+class Recognized(Struct, frozen=True):
     """A declared operation; ``order``: which of the statement's inputs each of its inputs is.
 
     ``orders``: those of the dimensions of its operands.

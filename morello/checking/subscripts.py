@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from morello.checking.accesses import (
@@ -42,6 +41,7 @@ from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import children, names, subexpressions, with_children
 from morello.language.unparse import unparse
+from morello.records import replace
 
 _Key = tuple[str, tuple[Sum, ...]]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, pairwise
 
 from morello.checking.definitions import check_definitions
@@ -25,6 +24,7 @@ from morello.ir.target import Target
 from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
+from morello.records import replace
 
 
 def check_targets(

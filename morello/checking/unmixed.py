@@ -11,13 +11,15 @@ An operator that a rule or a kernel names is left as it is: that says how it is 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
+
+from msgspec import Struct
 
 from morello.checking.extents import reaches_each_once
 from morello.ir.operators import Operator
 from morello.language import ast, target_ast
 from morello.language.traverse import children, leaves, names, with_children
+from morello.records import replace
 
 
 def named_in(
@@ -63,8 +65,7 @@ def _unmixed(operator: Operator) -> Operator:
 Indices = tuple[ast.Index, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Separation:
+class _Separation(Struct, frozen=True):
     """Takes the statements of one operator apart. ``taken``: names that are in use."""
 
     whole: Operator

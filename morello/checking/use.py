@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import isnan
 
 import numpy as np
+from msgspec import Struct
 
 from morello.checking.kinds import counted
 from morello.checking.sizes import Sizes
@@ -20,18 +20,17 @@ from morello.language.evaluate import Value
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.source import Span
+from morello.records import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A call that is right: the operation, and its operands, inputs first."""
 
     operation: Operation
     tensors: tuple[GoalTensor, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     """A size of a dimension, and where it comes from: a tensor's, or the declaration."""
 
     size: int

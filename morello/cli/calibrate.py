@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+from msgspec import to_builtins
 
 from morello.calibration.calibrate import PROGRAMS, Calibration
 from morello.calibration.calibrate import calibrate as fit_to_machine
@@ -78,7 +78,7 @@ def _show(session: Session, target: Target, found: Calibration, path: Path) -> N
             {"name": m.name, "cycles": m.cycles, "error": e}
             for m, e in zip(found.measured, found.errors, strict=True)
         ]
-        session.document({"path": str(path), "profile": asdict(profile), "programs": programs})
+        session.document({"path": str(path), "profile": to_builtins(profile), "programs": programs})
         return
     before = target.every_coefficient
     rows = [

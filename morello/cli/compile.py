@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from morello.cli.dask import with_dask
-from morello.cli.measured import measured_document, measured_text, show_measurements
 from morello.cli.options import (
     examples,
     json_option,
@@ -186,8 +185,11 @@ def compile_(
             )
     places = check_places(kernel.name)  # what writes C may have changed the name
     contents = [marked(kernel.source), marked(kernel.header)]
-    measured = measured_document(kernel) if measure is not None else None
-    if measured is not None:
+    measured = None
+    if measure is not None:
+        from morello.cli.measured import measured_document, measured_text  # noqa: PLC0415
+
+        measured = measured_document(kernel)
         contents.append(measured_text(measured))
     texts = dict(zip(places, contents, strict=True))
     if verify and measured is None:  # what was measured was verified
@@ -198,6 +200,8 @@ def compile_(
         _document(session, kernel, list(texts), known, measured, tuned)
         return
     if measure is not None:
+        from morello.cli.measured import show_measurements  # noqa: PLC0415
+
         show_measurements(session, kernel, measure)
     _summary(session, kernel, list(texts), known)
     if tuned is not None:
@@ -258,8 +262,7 @@ def _contest(
         yield remote.WorkerContest(scheduler, resource, local_sources(session))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """What is known of a program that was written. ``reason``: of what was not verified, why."""
 
     report: VerificationReport | None

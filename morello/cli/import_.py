@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
 
 from morello.cli.memos import open_memo
 from morello.cli.options import (
@@ -214,7 +214,7 @@ def _show(session: Session, library: Library, directory: Path) -> None:
             "cycles": library.cycles,
             "arena": library.arena,
             "weights": library.weights,
-            "kernels": [asdict(partition) for partition in library.partitions],
+            "kernels": [to_builtins(partition) for partition in library.partitions],
         }
         session.document(document)
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -22,6 +21,7 @@ from morello.learning.evaluation import evaluate as evaluate_splits
 from morello.learning.training import LEARNERS, installed_learners
 from morello.learning.training import train as train_model
 from morello.ranking.models import model_path
+from morello.records import replace
 from morello.resources import processor_model, write_whole
 
 MACHINE = "machine"

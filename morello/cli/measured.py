@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from datetime import UTC, datetime
+
+from msgspec import to_builtins
 
 from morello.cli.outputs import origin
 from morello.cli.session import Session
@@ -40,7 +41,7 @@ def measured_document(kernel: Kernel) -> Document:
         "spec": title(kernel.goal),
         "target": kernel.program.target.name,
         "threads": kernel.goal.threads,
-        **asdict(place),
+        **to_builtins(place),
         "flags": [*STANDARD_FLAGS, *kernel.c_source.flags],
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "programs": [row.to_json() for row in kernel.measurements],

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
@@ -23,6 +23,7 @@ from morello.language.load import load_source, source_from_bytes
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo
+from morello.records import replace
 from morello.report.documents import Document
 from morello.runtime.target_choice import NATIVE, native_target
 
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What a sub-command was asked to compile; see the options of the same names."""
 
     file: str
@@ -236,8 +236,7 @@ def statistics_text(kernel: Kernel) -> str:
 # ------------------------------------------------------------------------- several specs
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One spec of a file for one target, with the values that its parameters are to have."""
 
     source: Source

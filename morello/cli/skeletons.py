@@ -9,11 +9,11 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 import jinja2
+from msgspec import Struct
 
 from morello.errors import MorelloError, UsageError
 from morello.plugins import API_VERSION
@@ -37,8 +37,7 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Skeleton:
+class Skeleton(Struct, frozen=True):
     """Texts of files by path, relative to where they are to be, and what to type next.
 
     ``directory``: the directory that all of them are in, or empty if they are in none.

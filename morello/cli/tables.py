@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rich import box
-from rich.table import Table
-
 from morello.cli.session import Session
 from morello.errors import MorelloError
 from morello.language.diagnostics import suggestion
@@ -21,6 +18,9 @@ def show_table(session: Session, key: str, columns: Sequence[str], rows: Sequenc
     if session.json:
         session.document({key: [dict(row) for row in rows]})
         return
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import click
+from msgspec import Struct
 
 from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
@@ -28,8 +28,7 @@ from morello.report.usage.tally import Compile, Tally, compiles_with, key_of_ite
 from morello.runtime.target_choice import NATIVE
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """How specs are to be compiled; see the options of the same names."""
 
     targets: Sequence[str]
@@ -39,8 +38,7 @@ class Wanted:
     no_memo: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(Struct, frozen=True):
     """What came of it. ``left_out``: specs that could not be compiled, each with the reason."""
 
     compiles: tuple[Compile, ...]

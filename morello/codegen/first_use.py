@@ -8,7 +8,7 @@ Kernels say which operand they can copy like this (``copy_on_first_use``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from morello.ir.programs.tree import (
     View,
     walk,
 )
+from morello.records import replace
 
 
 def copy_on_first_use(node: Node) -> Node:

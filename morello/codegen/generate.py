@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, zip_longest
+
+from msgspec import Struct
 
 from morello.codegen.first_use import copy_on_first_use
 from morello.codegen.goals import arguments_of, lower_goal, title
@@ -34,8 +35,7 @@ Solved = Sequence[tuple[SolvedView, Spec]]
 """For each computation of a goal, where it was solved, and its Spec."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(Struct, frozen=True):
     """Writes the programs of a goal's plans. ``note``: what else their first lines are to say."""
 
     goal: Goal

@@ -7,7 +7,7 @@ the plans of sub-Specs here, the operations themselves where a rule is verified.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from morello.codegen.pipelining import pipelined
 from morello.ir.layout import Axis, Layout, panel
@@ -29,6 +29,7 @@ from morello.ir.programs.tree import (
     View,
 )
 from morello.ir.spec import Operand
+from morello.records import replace
 from morello.rewriting.alternatives import KernelAlternative, RuleAlternative
 from morello.rewriting.references import TensorRef
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled

@@ -11,7 +11,6 @@ Which loops may be pipelined is checked where a rule is declared (`morello.check
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import replace
 
 from morello.ir.programs.tree import (
     Affine,
@@ -29,6 +28,7 @@ from morello.ir.programs.tree import (
     Version,
     View,
 )
+from morello.records import replace
 
 
 def pipelined(loop: Loop) -> Node:

@@ -6,9 +6,8 @@ argument of the function, in the place of the weight, and the step a packing fun
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from morello.ir.programs.tree import Allocate, Block, Node, Packing, Prepack, Resident
+from morello.records import replace
 
 
 def split_prepacking(node: Node) -> tuple[Node, tuple[Packing, ...]]:

@@ -7,9 +7,10 @@ are reported, those of all files at once. Which files there are is not known her
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+
+from msgspec import Struct
 
 from morello.checking.operators import check_operators
 from morello.checking.rules import check_rules
@@ -24,8 +25,7 @@ from morello.language.source import Source
 from morello.rewriting.progress import check_progress
 
 
-@dataclass(frozen=True, slots=True)
-class _Trees:
+class _Trees(Struct, frozen=True):
     """Parsed files, by kind."""
 
     rules: Sequence[ast.RulesFile]

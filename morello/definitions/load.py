@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from morello.definitions.plugin_errors import FileError, isolate
 from morello.definitions.profile import profile_path, profile_version, read_profile
@@ -27,6 +28,7 @@ from morello.language.load import load_source
 from morello.language.source import Source
 from morello.plugins import BrokenPlugin, DefinitionFile, Emitter, PluginSet, load_plugins
 from morello.plugins.resources import DEFINITION_SUFFIXES, load_resource
+from morello.records import replace
 from morello.startup.cache import entry, version_of
 
 Check = Callable[[Sequence[Source], PluginSet], Checked]
@@ -35,8 +37,7 @@ _LOADING = threading.RLock()
 """What is installed is loaded once, by the first thread that asks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definitions:
+class Definitions(Struct, frozen=True):
     """Everything that a compile may use. ``broken`` plugins have given no definitions to it.
 
     ``calibration``: the files of specs to fit coefficients with; ``learning``: the lists of goals

@@ -9,22 +9,23 @@ does not have keep the values of the target's files.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, to_builtins
+
 from morello.errors import MALFORMED, MorelloError
 from morello.ir.target import Coefficient, Target
+from morello.records import replace
 from morello.resources import OFF, file_word, own_file, processor, write_whole
 
 VARIABLE = "MORELLO_PROFILE"
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TargetProfile:
+class TargetProfile(Struct, frozen=True):
     """The fit of one target.
 
     ``median_error`` and ``largest_error`` are relative, of the predictions for the ``programs``
@@ -41,8 +42,7 @@ class TargetProfile:
     rank_correlation: float
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """The fits of one machine, by target."""
 
     processor: str
@@ -113,7 +113,7 @@ def write_profile(path: Path, profile: Profile) -> None:
     """
     import json  # noqa: PLC0415
 
-    targets = {name: asdict(fit) for name, fit in sorted(profile.targets.items())}
+    targets = {name: to_builtins(fit) for name, fit in sorted(profile.targets.items())}
     document = {"format": FORMAT, "processor": profile.processor, "targets": targets}
     try:
         write_whole(path, f"{json.dumps(document, indent=2)}\n".encode())

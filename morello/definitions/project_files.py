@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import Collector, Diagnostic, DiagnosticsError, suggestion
@@ -92,8 +93,7 @@ def _shown(path: Path) -> Path:
 # ------------------------------------------------------------------------- the table
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """The table's values and where they are; spans are found in the text, for TOML has none."""
 
     source: Source

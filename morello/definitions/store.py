@@ -9,16 +9,19 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
+
+from msgspec import Struct
 
 from morello.ir.operators import Operator
 from morello.ir.rule import Rule
 from morello.ir.target import Target
+from morello.language.ast import rebuilt
 from morello.language.diagnostics import Diagnostic
 
 _MODULES = frozenset(
     {
+        "morello.definitions.store",
         "morello.language.ast",
         "morello.language.diagnostics",
         "morello.language.kernel_clauses",
@@ -34,8 +37,7 @@ _MODULES = frozenset(
 """Modules whose classes checked definitions are made of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What all files together declare, free of errors; and what is to be mended soon."""
 
     operators: Mapping[str, Operator]
@@ -47,7 +49,7 @@ class Checked:
 def to_bytes(checked: Checked) -> bytes | None:
     """The definitions as bytes for `from_bytes`; none if they are nested too deeply for that."""
     try:
-        return pickle.dumps(tuple(getattr(checked, f.name) for f in fields(Checked)), protocol=5)
+        return pickle.dumps(checked, protocol=5)
     except RecursionError:
         return None
 
@@ -55,9 +57,10 @@ def to_bytes(checked: Checked) -> bytes | None:
 def from_bytes(data: bytes) -> Checked | None:
     """Definitions from bytes that we wrote ourselves; none if they are of anything else."""
     try:
-        return Checked(*_Reader(io.BytesIO(data)).load())
+        checked = _Reader(io.BytesIO(data)).load()
     except (pickle.UnpicklingError, RecursionError):
         return None
+    return checked if isinstance(checked, Checked) else None
 
 
 class _Reader(pickle.Unpickler):
@@ -65,6 +68,6 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name) if module in _MODULES else None
-        if not isinstance(found, type):
+        if not isinstance(found, type) and found is not rebuilt:
             raise pickle.UnpicklingError(f"{module}.{name} is no part of a definition")
         return found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from lark import Token
+from msgspec import Struct
 
 from morello.editor.position import Place, bound_names, place_at
 from morello.editor.symbols import Symbol
@@ -16,8 +16,7 @@ MOST_SHOWN = 8
 """Declarations of one name that are shown: targets have coefficients of the same name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """One completion: ``kind`` is a symbol's, or ``keyword``; ``replaced`` gives way to it."""
 
     name: str
@@ -27,8 +26,7 @@ class Suggestion:
     replaced: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Hover:
+class Hover(Struct, frozen=True):
     """What is known of a word: Markdown, and where the word is."""
 
     text: str

@@ -7,15 +7,14 @@ tables what it may be the name of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lark import Token
+from msgspec import Struct
 
 from morello.language.grammars import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What a name may be the name of; ``new``: it is given here, to what is declared."""
 
     kinds: tuple[str, ...] = ()

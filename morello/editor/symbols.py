@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DTYPES
 from morello.language import ast, spec_ast, target_ast
@@ -14,8 +15,7 @@ from morello.language.source import Span
 File = ast.RulesFile | target_ast.TargetFile | spec_ast.SpecFile
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A name: what it is the name of, and where it is declared, if that is in a file.
 
     ``signature`` is how it is written, in the language itself; ``doc`` a sentence; ``body`` more of

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +20,7 @@ from morello.filling.work import Setting, Solved, Solver, Task, UnfitWorkerError
 from morello.filling.workers import Outcome
 from morello.memo.memo import Memo
 from morello.memo.transfer import export_memo
+from morello.records import replace
 
 MEMORY_SHARE = 0.6
 """Of a worker's limit, what a search may take: from there on Dask itself takes measures."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from msgspec import Struct
 
 from morello.checking.goal_list import ListedGoal
 from morello.codegen.goals import context_for, goal_specs
@@ -35,31 +36,27 @@ TRIES = 3
 """Workers that a goal may lose before it is refused: it may be what ends them."""
 
 
-@dataclass(frozen=True, slots=True)
-class PassedOver:
+class PassedOver(Struct, frozen=True):
     """A goal that the memo answers already."""
 
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A goal that was solved; its pages are in the memo."""
 
     task: Task
     solved: Solved
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A goal that could not be solved."""
 
     task: Task
     error: MorelloError
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """A goal whose worker was lost; it is begun again."""
 
     task: Task

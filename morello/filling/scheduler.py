@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import distributed
 from distributed.scheduler import KilledWorker
+from msgspec import Struct
 
 from morello.errors import MorelloError, UsageError
 from morello.filling.workers import LostWorkerError
@@ -34,8 +34,7 @@ class _Client(_BASE):  # type: ignore[misc]
         """One that could not connect would wait here."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """A call on its way: ``sent`` to some workers alone, or to all."""
 
     token: object
@@ -45,8 +44,7 @@ class _Call:
     sent: frozenset[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """What came of a call: ``value`` is what it returned, or that its workers were lost."""
 
     token: object

@@ -12,8 +12,9 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
+
+from msgspec import Struct
 
 from morello.codegen.goals import context_for, goal_specs
 from morello.compiler import goal_of, solve_spec
@@ -24,6 +25,7 @@ from morello.ir.target import Coefficient, Target
 from morello.language.source import Source
 from morello.memo.fingerprint import FingerprintsOf
 from morello.memo.memo import Memo
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.planning.budget import Budget
 from morello.search.search import UNLIMITED, Progress
@@ -44,8 +46,7 @@ class UnwritableError(UnfitWorkerError):
     """It cannot keep what it solves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What all goals of a run have in common.
 
     Attributes:
@@ -68,8 +69,7 @@ class Setting:
         return replace(self, budget=budget, threads=threads)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A goal on its way. ``number`` is its place in the list; ``fingerprint`` see above."""
 
     number: int
@@ -84,8 +84,7 @@ class Task:
         return f"{' '.join([self.spec, *sizes])} for {self.target}"
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
+class Solved(Struct, frozen=True):
     """What a worker says of a goal that it has solved.
 
     Attributes:

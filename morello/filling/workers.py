@@ -7,16 +7,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from morello.errors import InternalError, MorelloError
 from morello.filling.work import TABLES, Setting, Solved, Solver, Task, UnwritableError
 from morello.memo.memo import Memo
+from morello.records import replace
 from morello.resources import available_cores, memory_budget
 from morello.search.search import Progress
 from morello.startup.process import ENDING, INTERRUPTED, terminate
@@ -29,8 +32,7 @@ class LostWorkerError(MorelloError):
     """A worker ended before its goal was solved: it was killed, or its machine is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What became of a task that was begun."""
 
     task: Task

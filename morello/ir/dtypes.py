@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 FLOATING_KINDS = "fV"
 """Kinds of numpy's floating types; to numpy, a type of `ml_dtypes` is of kind V."""
@@ -15,8 +15,7 @@ NumpyType = np.dtype[Any]
 """What holds elements in numpy; of which scalars is known when a program runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class DType:
+class DType(Struct, frozen=True):
     """An element type. ``bytes`` is its size."""
 
     name: str
@@ -47,8 +46,7 @@ U8 = DType("u8", 1, False)
 DTYPES: dict[str, DType] = {d.name: d for d in (F32, BF16, S32, S8, U8)}
 
 
-@dataclass(frozen=True, slots=True)
-class FloatingLimits:
+class FloatingLimits(Struct, frozen=True):
     """Of a floating type: spacing at 1, the largest, the smallest normal and subnormal number."""
 
     eps: float

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
+from msgspec import Struct
+
 from morello.ir.dtypes import DType
 from morello.ir.layout import Layout
 from morello.ir.operators import Operation
 from morello.language.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class GoalTensor:
+class GoalTensor(Struct, frozen=True):
     """A tensor of the spec.
 
     ``role`` is ``input``, ``weight``, ``output`` or ``local``; ``shape`` is in elements by logical
@@ -39,8 +40,7 @@ class GoalTensor:
         return f"{self.name}: {self.dtype}{list(self.shape)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Computation:
+class Computation(Struct, frozen=True):
     """One operation of a goal, on whole tensors.
 
     Attributes:

@@ -23,12 +23,14 @@ contiguity and paging are a view's *packing*: one number, so that an array of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import AnySize, Size, Truth
+from morello.records import replace
 
 Order = tuple[int, ...]
 """Logical dimensions, the slowest first."""
@@ -82,8 +84,7 @@ def _layers(panel: Panel) -> Size:
     return (width_of(panel) > 0) + 0 + (height_of(panel) > 0)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Layout:
+class Layout(Struct, frozen=True, order=True):
     """The layout of a whole tensor.
 
     ``panel``: 0 for none. ``gap``: how many rows, a panel's width long, are left free behind all

@@ -7,7 +7,8 @@ ones a meaning needs; an emitter writes them. Both take the names, and the steps
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from morello.ir.dtypes import DTYPES
 from morello.ir.operators import Operator
@@ -165,8 +166,7 @@ taken as they are.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One value on the way to a meaning's: a primitive of earlier ones, or what it begins with.
 
     ``dtype``: its element type; of a condition, that of what is compared. ``primitive`` is empty
@@ -244,8 +244,7 @@ def adds_product(found: Sequence[Step], update: str | None) -> bool:
     return update == ADD and found[-1].primitive == MULTIPLY
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
+class _Steps(Struct, frozen=True):
     """Numbers the values of an expression. ``places`` is ordered, and tells where a step is."""
 
     dtypes: Mapping[str, str]

@@ -11,7 +11,7 @@ and a whole box of coordinates at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypedDict, Unpack
 
@@ -19,6 +19,7 @@ from morello.ir.dtypes import DType
 from morello.ir.layout import Order, contiguity, packed, paged, panel, panel_text
 from morello.ir.operators import Operation
 from morello.ir.target import Level, Target
+from morello.records import replace
 
 
 class OperandChanges(TypedDict, total=False):

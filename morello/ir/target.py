@@ -7,12 +7,13 @@ engine would understand.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import inf
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.functions import Function
 from morello.ir.primitives import (
@@ -26,10 +27,10 @@ from morello.ir.primitives import (
 )
 from morello.language import ast, target_ast
 from morello.language.kernel_clauses import KernelClauses
+from morello.records import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
+class Coefficient(Struct, frozen=True):
     """A named cost in cycles. ``source`` says where the number is from."""
 
     name: str

@@ -10,8 +10,9 @@ by element (*pointwise*), or along a reduced dimension (a *reduction*).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from morello.ir.layout import Order, row_major
 from morello.ir.operators import OperandIndex, Operation, Operator
@@ -21,8 +22,7 @@ ROW_KINDS = (POINTWISE, REDUCTION)
 """Vectors along a dimension of the output; or along a reduced one, of which the output has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """``dim``: what vectors lie along.
 
     ``along``: for each operand, how many elements neighbours along it are apart, 1 or 2; 0 for one

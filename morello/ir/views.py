@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.layout import Axis
 from morello.ir.operators import OperandIndex, Operation
@@ -11,8 +12,7 @@ from morello.language import ast
 from morello.language.indices import with_scalars
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct, frozen=True):
     """Two dimensions of an operation that one of a view goes through: ``width * outer + inner``.
 
     ``above`` and ``below`` are their factors in that sum; ``outer_axis`` and ``inner_axis`` what
@@ -27,8 +27,7 @@ class Join:
     inner_axis: Axis
 
 
-@dataclass(frozen=True, slots=True)
-class ViewMap:
+class ViewMap(Struct, frozen=True):
     """A view of an operand.
 
     ``indices`` are those of its dimensions, by the operation's; ``axes`` what they run along.

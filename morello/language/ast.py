@@ -7,24 +7,61 @@ that mean the same compare equal.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import Struct
 
 from morello.language.diagnostics import Diagnostic
 from morello.language.signed_zero import same_number
 from morello.language.source import Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True, eq=False):
     """Anything that was read from a file."""
 
-    span: Span = field(compare=False, repr=False)
+    span: Span
+
+    def said(self) -> tuple[object, ...]:
+        """The values of the fields that are not places, in the order of the fields."""
+        kind = type(self)
+        names = _SAID.get(kind)
+        if names is None:
+            names = _SAID[kind] = tuple(n for n in kind.__struct_fields__ if n not in PLACES)
+        return tuple([getattr(self, name) for name in names])
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        assert isinstance(other, Node)
+        return self.said() == other.said()
+
+    def __hash__(self) -> int:
+        return hash(self.said())
+
+    def __repr__(self) -> str:
+        values = self.said()
+        said = (f"{name}={v!r}" for name, v in zip(_SAID[type(self)], values, strict=True))
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (type(self), *[getattr(self, n) for n in self.__struct_fields__])
+
+
+def rebuilt(kind: type[Node], *values: Any) -> Node:
+    """A node of a class with these values of its fields, in their order: how one is unpickled."""
+    return kind(*values[:-1], span=values[-1])
+
+
+PLACES = frozenset({"span", "name_span", "operator_span"})
+
+_SAID: dict[type[Node], tuple[str, ...]] = {}
+"""Names of the fields of a class of nodes that are not places."""
 
 
 # --------------------------------------------------------------------------- expressions
 
 
-@dataclass(frozen=True, slots=True)
-class Number(Node):
+class Number(Node, frozen=True):
     """A number; a unit (``KiB``, ``MiB``, ``GiB``) is already multiplied in.
 
     -0.0 is another one than 0.0: nodes are compared to find texts that mean the same.
@@ -41,39 +78,34 @@ class Number(Node):
         return hash(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Name(Node):
+class Name(Node, frozen=True):
     """A name: a variable, a dimension, a level, a coefficient."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute(Node):
+class Attribute(Node, frozen=True):
     """``base.name``, such as ``X.level``."""
 
     base: Expr
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(Node, frozen=True):
     """``function(args)``; functions are a fixed, documented list."""
 
     function: str
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unary(Node):
+class Unary(Node, frozen=True):
     """``-x`` (operator ``"-"``) or ``not x`` (operator ``"not"``)."""
 
     operator: str
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Binary(Node):
+class Binary(Node, frozen=True):
     """Arithmetic ``+ - * / // %``, comparison ``== != < <= > >=``, or logic ``and or``."""
 
     operator: str
@@ -81,8 +113,7 @@ class Binary(Node):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Conditional(Node):
+class Conditional(Node, frozen=True):
     """``then if condition else otherwise``; without ``else`` it is 0."""
 
     then: Expr
@@ -90,24 +121,21 @@ class Conditional(Node):
     otherwise: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class Element(Node):
+class Element(Node, frozen=True):
     """``A[b..., m, h + r]``: an element of a tensor in an operator's meaning or declaration."""
 
     tensor: str
     indices: tuple[Index, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Subscripted(Node):
+class Subscripted(Node, frozen=True):
     """``x[i, 2 * j + 1]``: an element of a tensor in a spec, which no operator's meaning has."""
 
     tensor: str
     subscripts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Computed(Node):
+class Computed(Node, frozen=True):
     """An expression that is computed in ``dtype``, whatever the type of what is around it.
 
     Graphs' statements have it, where operations of several types became one. It is not written.
@@ -134,8 +162,7 @@ Expr = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Index(Node):
+class Index(Node, frozen=True):
     """One index of a tensor: a sum of dimensions with factors, or a group ``b...``.
 
     ``terms`` holds (dimension, factor) pairs, e.g. ``h + 2 * r`` is (("h", 1), ("r", 2)). A factor
@@ -153,8 +180,7 @@ class Index(Node):
 # --------------------------------------------------------------------------- operators
 
 
-@dataclass(frozen=True, slots=True)
-class TensorParameter(Node):
+class TensorParameter(Node, frozen=True):
     """``A: T[m, k]``. ``dtype`` is a dtype's name (``f32``) or a type variable (``T``)."""
 
     name: str
@@ -162,8 +188,7 @@ class TensorParameter(Node):
     indices: tuple[Index, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement(Node):
+class Statement(Node, frozen=True):
     """``C[m, n] += value``. ``update`` is ``=``, ``+=``, ``max=`` or ``min=``.
 
     ``elsewhere`` is the value of elements that no index reaches.
@@ -175,8 +200,7 @@ class Statement(Node):
     elsewhere: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorDecl(Node):
+class OperatorDecl(Node, frozen=True):
     """``op name(inputs; scalars) -> output [tileable names] [where sizes] { statements }``.
 
     ``sizes`` say what size a dimension has: ``size(r) == window``. Rules for any
@@ -184,7 +208,7 @@ class OperatorDecl(Node):
     """
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     doc: str
     inputs: tuple[TensorParameter, ...]
     scalars: tuple[Name, ...]
@@ -197,8 +221,7 @@ class OperatorDecl(Node):
 # --------------------------------------------------------------------------- rules
 
 
-@dataclass(frozen=True, slots=True)
-class MatchOperator(Node):
+class MatchOperator(Node, frozen=True):
     """``f: [parallel] [accumulating] (op | elementwise op | NAME) [except NAME, NAME]``.
 
     ``kind`` is ``"op"``, ``"elementwise"`` or ``"named"`` (then ``operator`` is its name).
@@ -213,8 +236,7 @@ class MatchOperator(Node):
     exceptions: tuple[Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchOperand(Node):
+class MatchOperand(Node, frozen=True):
     """``X: operand of f``: tried for every operand. ``X: f.M``: the tensor of that name.
 
     ``kind`` is ``operand``, ``weight``, ``intermediate``, which is what a graph computes on the
@@ -227,16 +249,14 @@ class MatchOperand(Node):
     member: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice(Node):
+class Choice(Node, frozen=True):
     """``variable in domain``: the rule is tried for every value."""
 
     variable: str
     domain: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class ForLoop(Node):
+class ForLoop(Node, frozen=True):
     """``[parallel | pipelined] for d step t { body }``: full tiles, then a tail of what is left.
 
     ``pipelined``: the last loop of each iteration runs with the first loop of the next one.
@@ -249,16 +269,14 @@ class ForLoop(Node):
     pipelined: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded(Node):
+class Expanded(Node, frozen=True):
     """``expanded over d step t``: one for each step of a loop."""
 
     dimension: Expr
     step: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class With(Node):
+class With(Node, frozen=True):
     """``with Y = X [expanded over d step t] at level [dtype D] [layout L] [vector V] { body }``.
 
     Without a layout, ``Y`` is ``X`` itself, now held by a cache: no buffer, no code. Without a
@@ -275,8 +293,7 @@ class With(Node):
     expanded: Expanded | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reapply(Node):
+class Reapply(Node, frozen=True):
     """``[accumulating] [serial] f [X := Y, ...] [without d] [if condition]``: the matched operator.
 
     ``part``: ``producing f[T := Y]`` is what of f computes the intermediate T, into Y, and
@@ -293,8 +310,7 @@ class Reapply(Node):
     without: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class View(Node):
+class View(Node, frozen=True):
     """``f.X[w, ci]``: an operand with those dimensions alone, in this order.
 
     The dimensions are the matched operator's; those that are left out have size 1.
@@ -304,8 +320,7 @@ class View(Node):
     indices: tuple[Index, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Apply(Node):
+class Apply(Node, frozen=True):
     """``[prepack | ordered] [accumulating] copy(X, Y) [if condition]``: an operator by its name.
 
     Arguments are its operands, inputs first and the output last, then its scalars. An operand is
@@ -317,7 +332,7 @@ class Apply(Node):
     ordered: bool
     accumulating: bool
     operator: str
-    operator_span: Span = field(compare=False, repr=False)
+    operator_span: Span
     arguments: tuple[Expr | View, ...]
     condition: Expr | None
 
@@ -325,19 +340,17 @@ class Apply(Node):
 YieldNode = ForLoop | With | Reapply | Apply
 
 
-@dataclass(frozen=True, slots=True)
-class Block(Node):
+class Block(Node, frozen=True):
     """A sequence of steps, executed in order."""
 
     steps: tuple[YieldNode, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDecl(Node):
+class RuleDecl(Node, frozen=True):
     """A rewrite rule."""
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     doc: str
     match: MatchOperator
     operands: tuple[MatchOperand, ...]

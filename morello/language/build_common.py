@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from lark import Token, Tree
+from msgspec import Struct, field
 
 from morello.language.diagnostics import Collector
 from morello.language.source import Source, Span
@@ -24,8 +24,7 @@ _MAX_DIGITS = 400  # of a text that is still worth converting
 Item = Tree[Token] | Token
 
 
-@dataclass(frozen=True, slots=True)
-class Builder:
+class Builder(Struct, frozen=True):
     """Turns pieces of a lark tree into plain values, and notes errors.
 
     ``scalars`` are those of the operator that is being built. ``in_spec``: subscripts are any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from textwrap import dedent
 
 from lark import Token, Tree
@@ -13,6 +12,7 @@ from morello.language.build_clauses import clause_values
 from morello.language.build_common import Builder, children, dotted, kind_of, names, slots, text
 from morello.language.build_expressions import expression, expressions, order, panel
 from morello.language.kernel_clauses import CLAUSES, KernelClauses
+from morello.records import replace
 
 _FENCE = "```"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lark import Token, Tree
 
 from morello.language import ast
@@ -15,6 +13,7 @@ from morello.language.build_expressions import (
     indices,
     optional,
 )
+from morello.records import replace
 
 
 def rules_file(builder: Builder, tree: Tree[Token]) -> ast.RulesFile:

@@ -7,7 +7,6 @@ Names are kept as they are: a rule with another variable is another rule. No mea
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from morello.language import ast
 
@@ -42,7 +41,9 @@ def _said(node: ast.Node) -> Iterator[object]:
     """Values of the fields that count."""
     kind = type(node)
     if kind not in _COUNTED:
-        _COUNTED[kind] = tuple(f.name for f in fields(kind) if f.compare and f.name != SENTENCE)
+        _COUNTED[kind] = tuple(
+            n for n in kind.__struct_fields__ if n not in ast.PLACES and n != SENTENCE
+        )
     return (getattr(node, name) for name in _COUNTED[kind])
 
 

@@ -8,9 +8,11 @@ built (`build_clauses`), lists are filled (`shown`), pages and colours are writt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 from morello.language.ast import Node
 from morello.language.places import text_of
@@ -29,8 +31,7 @@ class ClauseKind(Enum):
     AROUND = "BEGIN and END"
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """One clause.
 
     Attributes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import Literal
+
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.language.source import Span
@@ -24,8 +25,7 @@ Severity = Literal["error", "warning", "note"]
 """An error has to be mended, a warning soon (``W001``), and a note (``N001``) is worth knowing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding. ``code`` is stable (``E012``); ``label`` stands under the caret."""
 
     code: str

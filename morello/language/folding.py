@@ -7,12 +7,12 @@ still never hold for reasons that only sizes or levels show.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from morello.language import ast
 from morello.language.evaluate import BOUNDED, Value, evaluate
+from morello.records import replace
 
 MIRRORED = {">": "<", ">=": "<="}
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

@@ -10,11 +10,10 @@ Kinds: ``number``, ``truth``, ``operation`` (the matched ``f``), ``operand``, ``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """Kinds of the arguments and the result.
 
     ``variadic``: the last argument may repeat. ``optional``: so many of the last arguments may be

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from morello.language import ast
+from morello.records import replace
 
 Terms = tuple[tuple[ast.Factor, ast.Factor], ...]
 

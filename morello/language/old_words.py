@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 
 from lark import Token
+from msgspec import Struct
 
 from morello.language.diagnostics import Diagnostic
 from morello.language.source import Source, Span
@@ -22,8 +22,7 @@ _NAME_FOLLOWS = r"(?=\s+(?!(?:in|if|and|or|not|else|of|at|step|dtype|layout|vect
 _CALLED = r"(?=\s*\()"
 
 
-@dataclass(frozen=True, slots=True)
-class Renamed:
+class Renamed(Struct, frozen=True):
     """A word, what it is called now, and the terminals that this is, with their texts.
 
     ``before`` and ``after`` are patterns of what stands around it where it has this meaning.

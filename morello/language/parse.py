@@ -6,7 +6,6 @@ Names, kinds and shapes are not looked at here; that is the checker's work.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from lark import Token, Tree
@@ -20,6 +19,7 @@ from morello.language.grammars import Kind
 from morello.language.old_words import old_words, reading, warnings
 from morello.language.source import Source, Span
 from morello.language.syntax import parse_tree
+from morello.records import replace
 
 File = TypeVar("File")
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from morello.language.ast import Expr, Name, Node, Panel, Subscripted
 from morello.language.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class SpecParameter(Node):
+class SpecParameter(Node, frozen=True):
     """``S = 512``; without a default it must be given with ``-D``."""
 
     name: str
     default: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class TensorDecl(Node):
+class TensorDecl(Node, frozen=True):
     """``input q: f32[S, D] [layout (1, 0)] [panels 16]``, or ``output o``.
 
     ``role`` is input, weight, local or output. Without a ``dtype``, which an output need not have,
@@ -35,26 +33,23 @@ class TensorDecl(Node):
     panel: Panel | None
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorCall(Node):
+class OperatorCall(Node, frozen=True):
     """``matmul(q, transposed(k))``, scalars by name: ``leaky_relu(x, slope = 0.1)``."""
 
     operator: str
-    operator_span: Span = field(compare=False, repr=False)
+    operator_span: Span
     arguments: tuple[Name | OperatorCall, ...]
     scalars: tuple[tuple[str, Expr], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorUse(Node):
+class OperatorUse(Node, frozen=True):
     """``o = matmul(q, k)``: a tensor gets the value of a call."""
 
     result: str
     call: OperatorCall
 
 
-@dataclass(frozen=True, slots=True)
-class Statement(Node):
+class Statement(Node, frozen=True):
     """``y[m, n] += x[m, k] * w[n, k]``: an operator in place.
 
     ``update`` is ``=``, ``+=``, ``max=`` or ``min=``. ``elsewhere`` is the value of elements that
@@ -72,20 +67,18 @@ class Statement(Node):
         return self.target.tensor
 
 
-@dataclass(frozen=True, slots=True)
-class SpecDecl(Node):
+class SpecDecl(Node, frozen=True):
     """``spec NAME(parameters) [threads N] { tensors; uses }``; statements count as uses."""
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     parameters: tuple[SpecParameter, ...]
     threads: Expr | None
     tensors: tuple[TensorDecl, ...]
     uses: tuple[OperatorUse | Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SpecFile:
+class SpecFile(Struct, frozen=True):
     """Everything that one ``.mspec`` file declares."""
 
     target: Name | None

@@ -16,8 +16,7 @@ VECTOR = "vector"
 """By this name a template knows the vectors of its type and lanes: ``{{ vector.add(a, b) }}``."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoefficientDecl(Node):
+class CoefficientDecl(Node, frozen=True):
     """``coefficient NAME = 0.5 cycles "what it is"  # source``.
 
     ``source`` is ``calibrated``, ``measured`` or ``manual``, with whatever text follows it.
@@ -29,8 +28,7 @@ class CoefficientDecl(Node):
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class LevelDecl(Node):
+class LevelDecl(Node, frozen=True):
     """``level l1 { capacity 48 KiB; capacity_unit 2 KiB; line 64; cache; coefficient ... }``.
 
     ``properties`` maps a property's name to its numbers: ``capacity``, ``arguments``, ``streams``,
@@ -44,12 +42,11 @@ class LevelDecl(Node):
     coefficients: tuple[CoefficientDecl, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetDecl(Node):
+class TargetDecl(Node, frozen=True):
     """``target cpu.wide extends cpu.narrow { ... }``."""
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     doc: str
     base: str | None
     emitter: str | None
@@ -65,8 +62,7 @@ class TargetDecl(Node):
     coefficients: tuple[CoefficientDecl, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PrimitivesDecl(Node):
+class PrimitivesDecl(Node, frozen=True):
     """``primitives f32 x 16 on cpu.wide { type "vector16f"; add "({0} + {1})"; ... }``.
 
     How the emitter writes a dtype with so many lanes, and the arithmetic on it. ``cycles`` of an
@@ -79,31 +75,28 @@ class PrimitivesDecl(Node):
     entries: tuple[tuple[str, str, str | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionDecl(Node):
+class FunctionDecl(Node, frozen=True):
     """``function NAME on TARGET "sentence" emit ```C``` ``: what primitives and kernels may call.
 
     ``text`` is the function's definition in C, as it stands in the programs that need it.
     """
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     doc: str
     target: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Equation(Node):
+class Equation(Node, frozen=True):
     """``name = value``, one step of a definition."""
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionDecl(Node):
+class DefinitionDecl(Node, frozen=True):
     """``function exp(x: f32) on TARGET "sentence" cost NAME { z = max(-104, x) ... exp = ... }``.
 
     A primitive of ``dtype`` for any number of lanes, made of others. ``cycles`` is the name of the
@@ -111,7 +104,7 @@ class DefinitionDecl(Node):
     """
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     parameters: tuple[str, ...]
     dtype: str
     target: str
@@ -120,8 +113,7 @@ class DefinitionDecl(Node):
     equations: tuple[Equation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelOperand(Node):
+class KernelOperand(Node, frozen=True):
     """``A: f32[..., 1, n] at l1 [layout (1, 0) [already]] [panels 16 or (8, 16)] [lanes 16]``.
 
     ``dtype`` is a dtype, or ``any``. ``shape`` holds integers and variable names; ``rest`` is true
@@ -151,8 +143,7 @@ class KernelOperand(Node):
         return self.lanes * element if isinstance(self.lanes, int) else self.vector
 
 
-@dataclass(frozen=True, slots=True)
-class KernelMatch(Node):
+class KernelMatch(Node, frozen=True):
     """``[accumulating | any] matmul(A: ..., B: ..., C: ...)``, or patterns for any operator.
 
     ``any``, an ``accumulating`` of none, takes both forms of an operator.
@@ -164,13 +155,12 @@ class KernelMatch(Node):
 
     kind: str
     operator: str | None
-    operator_span: Span = field(compare=False, repr=False)
+    operator_span: Span
     accumulating: bool | None
     operands: tuple[KernelOperand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelDecl(Node):
+class KernelDecl(Node, frozen=True):
     """A microkernel.
 
     ``template`` is C with jinja2 in it; none means ``emit definition``: written by the emitter from
@@ -181,7 +171,7 @@ class KernelDecl(Node):
     """
 
     name: str
-    name_span: Span = field(compare=False, repr=False)
+    name_span: Span
     doc: str
     target: str
     match: KernelMatch

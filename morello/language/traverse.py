@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from morello.language import ast
+from morello.records import replace
 
 
 def children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
@@ -70,8 +72,7 @@ def names(expr: ast.Expr) -> set[str]:
     return {e.id for e in subexpressions(expr) if isinstance(e, ast.Name)}
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A step that yields a Spec, with the loops and buffers around it, outermost first."""
 
     step: ast.Reapply | ast.Apply

@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct
 
 from morello.calibration.measuring import chain, cycles_by_turns
 from morello.checking.goal_list import ListedGoal
@@ -31,6 +33,7 @@ from morello.learning.remaking import digest, recipe_for
 from morello.memo.memo import Memo
 from morello.ranking.description import Describer
 from morello.ranking.features import SCHEMA
+from morello.records import replace
 from morello.resources import available_cores, processor_model
 from morello.runtime.timing import Contender, contender
 from morello.search.search import Progress
@@ -60,8 +63,7 @@ class BusyError(MorelloError):
     """The machine does other work, so that times do not count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """What became of a goal: its group with its file, or why there is none."""
 
     goal: ListedGoal
@@ -150,8 +152,7 @@ def collect(
         yield collecting.finish(pending)
 
 
-@dataclass(frozen=True, slots=True)
-class _Collecting:
+class _Collecting(Struct, frozen=True):
     """What all goals share."""
 
     definitions: Definitions

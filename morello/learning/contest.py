@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from morello.compiler import goal_of
 from morello.errors import MorelloError
@@ -22,14 +23,14 @@ from morello.language.source import Source
 from morello.learning.apart import apart, on_one_core
 from morello.learning.recipe import Recipe, RecipeError
 from morello.learning.remaking import digest, recipe_for, remade
+from morello.records import replace
 from morello.runtime.autotune import Contestant, Result, hold_contest
 from morello.runtime.contests import Contested, Here
 from morello.search.search import Progress
 from morello.verify.program import VerificationReport
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A contest on its way.
 
     Attributes:

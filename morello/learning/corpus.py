@@ -34,11 +34,13 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from morello.errors import MALFORMED, MorelloError
 from morello.ranking.description import Description
@@ -178,9 +180,7 @@ def _line(program: MeasuredProgram, parts: dict[str, int]) -> dict[str, Any]:
     texts = (json.dumps(part, sort_keys=True) for part in graph.parts)
     placed = [parts.setdefault(text, len(parts)) for text in texts]
     line = {f.name: getattr(program, f.name) for f in fields(program)}
-    return line | {
-        "graph": {f.name: getattr(graph, f.name) for f in fields(graph)} | {"parts": placed}
-    }
+    return line | {"graph": asdict(graph) | {"parts": placed}}
 
 
 def _fields_of(group: Group) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.learning.corpus import Group
@@ -53,8 +54,7 @@ Fold = tuple[list[int], list[int]]
 """Places of goals to train on, and of those to judge by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """How one method ranks one goal. ``first``, ``five`` and ``eight``: regrets.
 
     ``eight``: of the program that one run finds the fastest of eight, measured in rounds.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
 
 from morello.checking.specs import check_spec
 from morello.definitions import Definitions
@@ -23,11 +24,11 @@ from morello.learning.corpus import (
 from morello.learning.remaking import digest, remade
 from morello.ranking.description import Describer
 from morello.ranking.features import SCHEMA
+from morello.records import replace
 from morello.report.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """What was written: groups that were new, that have more runs now, and that were left out.
 
     A group is left out where one of its goal is there that has other programs: what they took at
@@ -76,8 +77,7 @@ def _united(one: Group, other: Group) -> Group | None:
     return replace(one, programs=programs)
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """A program made again from its recipe: its plan, and whether its C is what was measured."""
 
     program: MeasuredProgram

@@ -7,8 +7,9 @@ equal parts, also of different sizes, stand in it once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from morello.errors import MorelloError
 from morello.ir.spec import Family, Spec
@@ -105,8 +106,7 @@ class _Making:
         return option
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """What plans that are made from recipes are of: a context, and no search.
 
     It takes the place of what was solved where a program is written. Nothing else can be asked.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
 
 from morello.checking.goal_list import ListedGoal
 from morello.errors import InternalError, MorelloError
@@ -22,14 +23,14 @@ from morello.filling.workers import LostWorkerError
 from morello.learning.apart import apart
 from morello.learning.collect import Collected, collect
 from morello.learning.corpus import read_group, write_group
+from morello.records import replace
 from morello.search.search import Progress
 
 AT_ONCE = 4
 """Goals of one call: some tens of seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Goals to be measured by one worker; the other fields are arguments of `collect`."""
 
     setting: Setting
@@ -41,8 +42,7 @@ class Batch:
     verify: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What a worker says of a goal: the content of its group's file, or why there is none."""
 
     goal: ListedGoal

@@ -9,10 +9,10 @@ programs. Each of the ensembles learns from other goals than its fellows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.learning import network_learning, tree_learning
@@ -34,8 +34,7 @@ class LearningError(MorelloError):
     """A corpus does not say enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class Learner:
+class Learner(Struct, frozen=True):
     """A way to learn.
 
     Attributes:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from morello.codegen.goals import context_for, title
 from morello.compiler import LEARNED, Budget, compile_spec, goal_of
@@ -32,6 +33,7 @@ from morello.learning.recipe import Recipe, RecipeError
 from morello.learning.remaking import digest, recipe_for, remade
 from morello.memo.memo import Memo
 from morello.ranking.models import model_for
+from morello.records import replace
 from morello.resources import write_whole
 from morello.runtime.autotune import place_of
 from morello.runtime.contests import Here
@@ -52,8 +54,7 @@ NAME = "tuned"
 """Of the function, in code that is compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tuned:
+class Tuned(Struct, frozen=True):
     """What tuning has found.
 
     Attributes:
@@ -69,8 +70,7 @@ class Tuned:
     known: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """A file of what was found.
 
     ``text`` is the SHA-256 of the C code; ``verification`` the arguments of its report.
@@ -131,7 +131,7 @@ def tune(
         goal = replace(goal, name=name)
     here: Here[VerificationReport] = Here(machine)
     here.check(goal, chosen)
-    place = json.dumps(asdict(place_of(machine_for(chosen, machine))))
+    place = json.dumps(to_builtins(place_of(machine_for(chosen, machine))))
     path = _path(memo, definitions, goal, chosen, place)
     options = EmitOptions(annotate)
     if path is not None and not again:
@@ -236,9 +236,9 @@ def _keep(
         _text(recipe, definitions, goal, target),
         found.gain,
         found.programs,
-        asdict(report),
+        to_builtins(report),
     )
-    write_whole(path, json.dumps(asdict(kept), indent=2, allow_nan=False).encode())
+    write_whole(path, json.dumps(to_builtins(kept), indent=2, allow_nan=False).encode())
 
 
 def _text(recipe: Recipe, definitions: Definitions, goal: Goal, target: Target) -> str:

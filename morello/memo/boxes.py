@@ -11,11 +11,11 @@ value means (``page.py``) or of bytes (``codec.py``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from morello.ir.numeric import Ints
 
@@ -26,8 +26,7 @@ _TESTS_AT_ONCE = 1 << 20
 """Containment tests of a vectorised look-up that are held in memory at a time."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Boxes:
+class Boxes(Struct, frozen=True, eq=False):
     """Boxes of equal cells, painted in order: a later one hides what is below it.
 
     Attributes:

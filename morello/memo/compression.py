@@ -24,10 +24,10 @@ many layers as there are values 10%.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array, Ints
 from morello.memo.boxes import Boxes, Table, whole
@@ -70,8 +70,7 @@ def merged_by_numpy(table: Table) -> Boxes:
     return _painted(low, last + 1, runs.value, rest, table.shape)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Runs:
+class _Runs(Struct, frozen=True, eq=False):
     """Boxes while they are merged: flat positions of their first and last cells, and values."""
 
     first: Ints

@@ -24,9 +24,11 @@ since they break ties.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DTYPES
 from morello.ir.graphs.composition import composition_of
@@ -88,11 +90,11 @@ class Fingerprints:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._rules = {rule.name: _said_by_rule(rule) for rule in context.rules}
-        self._kernels = {k.name: _said_by_kernel(k) for k in context.target.kernels}
+        self._rule = _by_name(_said_by_rule)
+        self._kernel = _by_name(_said_by_kernel)
+        self._operator = _by_name(_said_by_operator)
         self._known: dict[tuple[str, frozenset[str], bool], bytes] = {}
         self._matching: dict[str, tuple[Rule, ...]] = {}
-        self._operators: dict[str, _SaidByOperator] = {}
 
     def of(self, family: Family) -> bytes:
         """The fingerprint of what a family's table depends on; the family itself is not in it.
@@ -157,18 +159,18 @@ class Fingerprints:
         """Operators that results of these rules apply."""
         for rule in rules:
             if _usable(rule, parallel):
-                for name in self._rules[rule.name].yielded:
+                for name in self._rule(rule).yielded:
                     yield self._context.operators[name]
 
     def _parts(self, reach: _Reach) -> Iterator[object]:
         """Everything that counts, in an order that depends on names only."""
         target = self._context.target
-        rules = {rule.name: self._rules[rule.name] for rule in reach.rules}
-        kernels = {kernel.name: self._kernels[kernel.name] for kernel in reach.kernels}
+        rules = {rule.name: self._rule(rule) for rule in reach.rules}
+        kernels = {kernel.name: self._kernel(kernel) for kernel in reach.kernels}
         primitives = self._primitives(reach)
         named = {coefficient for *_, coefficient in primitives if coefficient is not None}
         named.update(*(said.names for said in (*rules.values(), *kernels.values())))
-        yield tuple(self._said(operator).text for operator in reach.operators)
+        yield tuple(self._operator(operator).text for operator in reach.operators)
         yield tuple((name, rules[name].text) for name in sorted(rules))
         yield tuple(kernels[name].text for name in sorted(kernels))
         yield _sorted(_wanted(reach))
@@ -182,13 +184,13 @@ class Fingerprints:
         target = self._context.target
         needed: set[tuple[int, str]] = set()
         for kernel in reach.kernels:
-            if kernel.template is None or self._kernels[kernel.name].asks_meaning:
+            if kernel.template is None or self._kernel(kernel).asks_meaning:
                 every = _lanes(kernel, reach.dtypes)
                 needed |= self._needed(reach, _implemented(kernel, reach), every)
                 if kernel.match.kind in ROW_KINDS:
                     needed |= {(n, p) for n in every for p in (*ROW_PRIMITIVES, *exchanges(n))}
         for rule in reach.rules:
-            if self._rules[rule.name].asks_meaning:
+            if self._rule(rule).asks_meaning:
                 every = {lanes for _, lanes in target.primitives}
                 needed |= self._needed(reach, filter(rule.may_match, reach.operators), every)
         known = {k: p for k, p in target.primitives.items() if k[0] in reach.dtypes}
@@ -206,17 +208,32 @@ class Fingerprints:
         """(lanes, primitive) for the operators' meanings, whatever may be reduced or cast."""
         names = {f"cast_{dtype}" for dtype in reach.dtypes} if len(reach.dtypes) > 1 else set()
         for operator in operators:
-            names |= self._said(operator).primitives
+            names |= self._operator(operator).primitives
         return {(count, name) for count in lanes for name in names}
 
-    def _said(self, operator: Operator) -> _SaidByOperator:
-        if operator.name not in self._operators:
-            self._operators[operator.name] = _said_by_operator(operator)
-        return self._operators[operator.name]
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Reach:
+_Definition = TypeVar("_Definition", bound=_Named)
+_Result = TypeVar("_Result")
+
+
+def _by_name(say: Callable[[_Definition], _Result]) -> Callable[[_Definition], _Result]:
+    """What is said by definitions of one kind, worked out where it is first asked for."""
+    known: dict[str, _Result] = {}
+
+    def said(definition: _Definition) -> _Result:
+        if definition.name not in known:
+            known[definition.name] = say(definition)
+        return known[definition.name]
+
+    return said
+
+
+class _Reach(Struct, frozen=True):
     """Definitions that a family can lead to. ``near`` are kernels for other types as well.
 
     ``derived``: operators may arise that stand for graphs of those here.
@@ -240,8 +257,7 @@ class _Text:
         return self._text
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """What a rule or a kernel says.
 
     Attributes:
@@ -257,8 +273,7 @@ class _Said:
     asks_meaning: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _SaidByOperator:
+class _SaidByOperator(Struct, frozen=True):
     """What of an operator counts, and the primitives of its meaning."""
 
     text: _Text

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DTYPES, DType
 from morello.ir.graphs.composition import composition_of
@@ -117,8 +118,7 @@ def _operation(
     return Operation(operator, rank, accumulating, scalars)
 
 
-@dataclass(frozen=True, slots=True)
-class _Described:
+class _Described(Struct, frozen=True):
     """An operand with how it is packed, and the element type that it has in a graph."""
 
     operand: Operand

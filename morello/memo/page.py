@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -18,6 +17,7 @@ from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from morello.ir.numeric import Ints
 from morello.memo.boxes import Boxes, Table, decompress, part, value_at
@@ -43,16 +43,14 @@ MAX_VALUE = 1 << 62
 """Beyond every value of an axis."""
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True, order=True):
     """What wins in a cell: a rule or kernel by name, and its parameters as text."""
 
     name: str
     parameters: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Page:
+class Page(Struct, frozen=True, eq=False):
     """The choices of one family over the grid of its axes.
 
     Attributes:

@@ -7,7 +7,6 @@ recurrence that the search evaluates, in the same operations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from morello.ir.spec import Family, Spec, Variant
 from morello.memo.page import ANY, Page
 from morello.memo.pages import Pages
 from morello.memo.records import Key
+from morello.records import replace
 from morello.rewriting.alternatives import Alternative
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives

@@ -7,9 +7,10 @@ they say is believed only where a wrong answer costs no more than a look-up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
+
+from msgspec import Struct
 
 from morello.memo.codec import DamagedPageError, check, decode, decode_axes, encode, encode_axes
 from morello.memo.page import Page
@@ -26,8 +27,7 @@ Key = tuple[bytes, str, bytes]
 _INSERT = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """A page under its key.
 
     Attributes:
@@ -41,8 +41,7 @@ class Record:
     page: Page
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Sealed:
+class Sealed(Struct, frozen=True, eq=False):
     """A page under its key, as a file has it.
 
     Attributes:

@@ -8,9 +8,9 @@ that looks is up to ``drawing.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import UsageError
 from morello.ir.spec import Family, Variant
@@ -24,8 +24,7 @@ _SHOWN = 12
 """Values of an axis that a message names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """An axis of a page: what it is called, and its values as they are shown, by rank.
 
     ``start`` is the place of the value at which it is fixed if nobody says where.
@@ -56,8 +55,7 @@ class Axis:
         return self.labels.index(label)
 
 
-@dataclass(frozen=True, slots=True)
-class Rectangle:
+class Rectangle(Struct, frozen=True):
     """Ranks of a rectangle's first cell, its extents in cells, and what is chosen there."""
 
     x: int
@@ -67,8 +65,7 @@ class Rectangle:
     choice: Choice | None
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A page along two axes.
 
     Attributes:

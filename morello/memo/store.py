@@ -15,12 +15,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
+from msgspec import Struct
 
 from morello.memo.codec import DamagedPageError, axes_said, encode_axes, said_to_cover
 from morello.memo.database import Database, Rows, Statement, Warn
@@ -69,8 +69,7 @@ AT_ONCE = 500
 """Statements of a transaction: others wait for the file meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class FamilyStats:
+class FamilyStats(Struct, frozen=True):
     """What the file holds of one family under one fingerprint; ``bytes`` are those of its rows."""
 
     fingerprint: bytes
@@ -81,8 +80,7 @@ class FamilyStats:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """What was removed from the file."""
 
     pages: int

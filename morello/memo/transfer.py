@@ -16,6 +16,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from morello.errors import MorelloError, UsageError
 from morello.memo.codec import DamagedPageError, said_to_cover
 from morello.memo.database import Warn
@@ -28,8 +30,7 @@ BYTES_AT_ONCE = 64 << 20
 """Of pages that wait to be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """Numbers of pages: copied, covered by what was there, damaged, and new ones of united ones."""
 
     copied: int

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 from morello.ir.spec import Spec, Variant
 from morello.memo.installed import Installed
@@ -28,8 +29,7 @@ from morello.search.solving.one_spec import DoesNotApplyError
 from morello.search.tables.options import Option
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A Spec for which the memo says something else than the definitions."""
 
     family: str
@@ -38,8 +38,7 @@ class Difference:
     derived: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """What was found.
 
     Attributes:
@@ -57,8 +56,7 @@ class Verification:
     differences: tuple[Difference, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a page is, and what it means."""
 
     context: Context

@@ -6,9 +6,10 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from morello.compiler import Kernel, Progress, compile_spec
 from morello.definitions import Definitions
@@ -29,6 +30,7 @@ from morello.networks.network import Network, Node
 from morello.networks.partition import SEEN, Part, Step, partition
 from morello.networks.saying import PartSpec, spec_of
 from morello.networks.weights import Weights
+from morello.records import replace
 from morello.search.planning.budget import Budget
 from morello.toolchain.machine import Machine
 
@@ -36,8 +38,7 @@ Report = Callable[[str], Callable[[Progress], None]]
 """Gives what takes the progress of one step's compile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """A row of the table of partitions: one kernel.
 
     Attributes:
@@ -65,8 +66,7 @@ class Partition:
         return ", ".join(o if count == 1 else f"{count} {o}" for o, count in counts.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """A network as files.
 
     Attributes:
@@ -89,8 +89,7 @@ class Library:
         return sum(row.cycles * row.calls for row in self.partitions)
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A kernel, the part that it was first compiled for, and the spec of the one it is for now."""
 
     spec: PartSpec
@@ -343,7 +342,7 @@ class _Assembly:
             "outputs": rows[len(network.inputs) :],
             "arena": self.arena.bytes,
             "calls": self._called_back(),
-            "kernels": [asdict(row) for row in self.partitions],
+            "kernels": [to_builtins(row) for row in self.partitions],
         }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import prod
 
 from jinja2 import Environment, StrictUndefined, Template
+from msgspec import Struct
 
 from morello.codegen.c.names import unique
 from morello.errors import MorelloError
@@ -31,8 +31,7 @@ C_TYPES: Mapping[str, str] = {
 """What C calls an element type; truth that is computed is a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument of the network's function."""
 
     name: str
@@ -76,8 +75,7 @@ def check_types(network: Network, nodes: Iterable[Node]) -> None:
                 raise UnsupportedNodeError(node, f"'{name}' is of {value.dtype}")
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(Struct, frozen=True):
     """Writes the steps of a network.
 
     Attributes:

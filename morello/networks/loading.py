@@ -10,11 +10,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import MorelloError, UsageError
 from morello.networks.callbacks import Callbacks, Function
@@ -27,8 +27,7 @@ from morello.toolchain.machine import Machine
 ARGUMENTS = "arguments that the network takes: "
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkArgument:
+class NetworkArgument(Struct, frozen=True):
     """An input or an output of a network."""
 
     name: str

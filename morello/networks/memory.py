@@ -7,10 +7,10 @@ What is read no more makes room. A view lies where its source does, and what is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.networks.network import Network, Node
 from morello.networks.partition import SEEN, Part, Step
@@ -19,8 +19,7 @@ LINE = 64
 """Bytes of which all offsets are multiples: a cache line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a value begins: in the arena, in an argument or among the weights.
 
     ``argument`` is the name of the network's input or output; without it, and unless it is a
@@ -32,8 +31,7 @@ class Place:
     constant: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Arena:
+class Arena(Struct, frozen=True):
     """Places of all values; ``scratch``: where each step's workspace begins; ``bytes`` in all.
 
     A step that needs no workspace has none.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
+from morello.records import replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,7 @@ class Value:
         return int(np.prod(self.shape, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One operation. ``inputs`` has an empty name for an optional one that is left out.
 
     ``origin``: the operator of the model file that it says, or a part of it.
@@ -37,7 +38,7 @@ class Node:
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = {}
     origin: str = ""
 
     @property

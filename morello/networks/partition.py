@@ -9,7 +9,8 @@ sums, and as many sums as the search takes at once. What comes out of a part is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.graphs.multi_output import MOST_SUMS
 from morello.networks.network import Network, Node, without_ones
@@ -31,8 +32,7 @@ SUMS = {"Reduce": 1, "SoftmaxAlong": 2, "LogSoftmaxAlong": 2, **dict.fromkeys(HE
 """How many sums a node has; others have none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Nodes that one kernel computes, in their order. ``output`` is all that others read."""
 
     nodes: tuple[Node, ...]

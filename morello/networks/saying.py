@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from morello.ir.layout import Order
 from morello.networks.joining import Forms, joined
 from morello.networks.kinds import TYPES, UnsupportedNodeError, number
@@ -24,8 +26,7 @@ Slots = Sequence[tuple[int, str]]
 """The dimensions of a tensor as they are declared, each with its subscript."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartSpec:
+class PartSpec(Struct, frozen=True):
     """A part as a spec.
 
     Attributes:

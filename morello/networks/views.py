@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate
 from math import prod
 from operator import mul
 
 from morello.networks.network import Network, Node, keeps_order, without_ones
+from morello.records import replace
 
 
 def sink_views(network: Network) -> None:

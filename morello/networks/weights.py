@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.kernel import Kernel
@@ -19,8 +19,7 @@ Make = Callable[[ctypes.CDLL], Array]
 """Gives the contents of a section, by the functions of the network's kernels."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     offset: int
     make: Make
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from morello.ir.programs.emitted import Emitter
+from morello.records import replace
 
 if TYPE_CHECKING:
     import click
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Owner:
+class Owner(Struct, frozen=True, order=True):
     """Who a plugin is: distribution, its version, and ``name = module`` of the entry point."""
 
     distribution: str
@@ -26,8 +27,7 @@ class Owner:
         return f"{self.distribution} {self.version} ({self.entry_point} = {self.module})"
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenPlugin:
+class BrokenPlugin(Struct, frozen=True):
     """A plugin that was left out, or whose definitions were.
 
     ``cause`` is the type of the exception and its message, or what a diagnostic says.
@@ -46,8 +46,7 @@ class BrokenPlugin:
         return f"{name} is left out: {self.cause}"
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionFile:
+class DefinitionFile(Struct, frozen=True):
     """A file that a plugin gives. ``name`` is what diagnostics print: ``module/file``."""
 
     owner: Owner
@@ -55,8 +54,7 @@ class DefinitionFile:
     resource: Traversable
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """What one plugin gives. ``commands`` are in the order of its own list."""
 
     owner: Owner
@@ -68,8 +66,7 @@ class Plugin:
     commands: Mapping[str, click.Command] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class PluginSet:
+class PluginSet(Struct, frozen=True):
     """All plugins that could be loaded, and reports of the others.
 
     Plugins of this distribution come first, the others are sorted by theirs. No two of them give

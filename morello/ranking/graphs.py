@@ -11,8 +11,9 @@ one target only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log2, prod
+
+from msgspec import Struct
 
 from morello.ir.spec import Spec
 from morello.ir.target import Target
@@ -35,8 +36,7 @@ Part = Mapping[str, float]
 """Features of a part of a plan, wherever it is used; those that are 0 are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanGraph:
+class PlanGraph(Struct, frozen=True):
     """The parts of a plan, each before those that are part of it.
 
     Attributes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from morello.ranking.description import Description
 from morello.ranking.model import Model
+from morello.records import replace
 
 MOST = 3
 """Features that are told."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ranking.description import Description
@@ -50,8 +51,7 @@ def scaled(columns: Array, centers: Array, scales: Array) -> Array:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """Graphs of some programs as arrays. Parts of a program stand together.
 
     Attributes:

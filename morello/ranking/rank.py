@@ -7,7 +7,7 @@ of nearly all of its ensembles. So what the model does not know changes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
@@ -16,6 +16,7 @@ from morello.ranking.description import Describer, Description
 from morello.ranking.guide import Guide
 from morello.ranking.model import Model
 from morello.ranking.moving import moved
+from morello.records import replace
 from morello.report.documents import Document
 from morello.report.plan import Plan
 from morello.search.results.reconstruct import PlanNode

@@ -6,10 +6,10 @@ Here are the numbers alone. Those with bounds are in `morello.reference.errors`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.conversion import convert, convert_number
 from morello.ir.dtypes import DType
@@ -25,8 +25,7 @@ Axes = tuple[int, ...]
 Shape = Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Products:
+class Products(Struct, frozen=True):
     """Products to be summed. ``factors``: each with the dimensions of its axes, as numbers.
 
     ``outputs``: the dimensions of the result; ``order``: how numpy may look for one of contraction.

@@ -6,9 +6,9 @@ Not here: how the bounds come about (`morello.reference.errors`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.conversion import convert
 from morello.ir.dtypes import DType, floating_limits
@@ -32,8 +32,7 @@ NONE: Array = np.zeros((), np.uint8)
 """The special values that an input may have that it has not. Told by identity as well."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
+class Bounded(Struct, frozen=True, eq=False):
     """The values of a tensor, and how far from them a right program may be.
 
     Attributes:

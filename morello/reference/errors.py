@@ -27,10 +27,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.conversion import convert_number
 from morello.ir.dtypes import DType
@@ -66,8 +66,7 @@ FALLING = frozenset({"erfc"})
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Truth:
+class Truth(Struct, frozen=True, eq=False):
     """Arrays of booleans: whether a condition holds, and whether no error can change that."""
 
     value: Array

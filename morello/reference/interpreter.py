@@ -8,11 +8,11 @@ or a poison integer, and the iterations of a parallel loop run in a shuffled ord
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from types import EllipsisType
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.conversion import convert_number
@@ -220,8 +220,7 @@ class _Machine:
             raise MorelloError(f"loop variable {error} is used outside of its loop") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _ViewMap:
+class _ViewMap(Struct, frozen=True):
     """Of a view what does not depend on loops.
 
     ``gathered``: no slices say what it is. Otherwise ``reach`` and ``steps`` are those of the

@@ -15,13 +15,13 @@ is evaluated in blocks of the iteration space, so that memory stays bounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
 from operator import itemgetter
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.dtypes import DType
@@ -30,6 +30,7 @@ from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
+from morello.records import replace
 from morello.reference.arithmetic import Arithmetic, Numbers, Products, Total
 from morello.reference.bounded import Bounded, framed, mapped
 from morello.reference.expressions import elements, factors
@@ -288,8 +289,7 @@ def _with_constants(expr: ast.Expr, convert: Callable[[float], Value]) -> ast.Ex
             return expr
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """What follows from the sizes. ``terms`` are summed to each element of an output of ``shape``.
 
     ``shapes`` are those of the operands, where dimensions of the output may lie in one another.
@@ -306,8 +306,7 @@ class _Case:
         return self.terms * prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(Struct, frozen=True):
     """The environment of an operator's meaning: scalars and elements."""
 
     scalars: Mapping[str, Value]

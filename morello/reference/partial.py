@@ -10,10 +10,10 @@ output that has margins, or that goes through rows, is needed whole.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial as bind
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ir.operators import OperandIndex
@@ -28,8 +28,7 @@ Indices = Array
 Selection = tuple[Indices, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A step for a part of its dimensions."""
 
     step: Step
@@ -45,8 +44,7 @@ class Part:
         return tuple(_reached(i, self.dims) for i in self.step.operation.operands[position])
 
 
-@dataclass(frozen=True, slots=True)
-class PartialGoal:
+class PartialGoal(Struct, frozen=True):
     """What has to be computed for some elements of outputs.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.conversion import convert
 from morello.ir.dtypes import DType, NumpyType, floating_limits
@@ -18,8 +17,7 @@ CORRECT = 0.5
 """Error of a result that is rounded to nearest, in units in the last place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rounding:
+class Rounding(Struct, frozen=True):
     """Rounding to a type.
 
     Attributes:

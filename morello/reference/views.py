@@ -8,10 +8,10 @@ windows cost no copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import EllipsisType
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.numeric import Array
@@ -19,8 +19,7 @@ from morello.ir.operators import OperandIndex, Operation
 from morello.language import ast
 
 
-@dataclass(frozen=True, slots=True)
-class ElementView:
+class ElementView(Struct, frozen=True):
     """How an element of the operand at ``position`` is read.
 
     ``dims`` are those that it uses; ``order`` is that of their axes in the operand, if each of

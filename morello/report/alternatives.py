@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from msgspec import Struct
+
 from morello.ir.spec import Spec
 from morello.report.plan import CostShare, shares
 from morello.rewriting.alternatives import Refusal
@@ -17,8 +19,7 @@ from morello.search.results.solved_view import SolvedView
 from morello.search.tables.options import Option
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """An option that applies to a Spec.
 
     ``cycles`` is the least predicted cost of a program that begins with it.

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
+from msgspec import Struct
+
 from morello.ir.target import Microkernel, Target
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
@@ -13,8 +15,7 @@ from morello.search.results.reconstruct import PlanNode, leaves, own_features
 from morello.search.results.solved_view import SolvedView
 
 
-@dataclass(frozen=True, slots=True)
-class CostShare:
+class CostShare(Struct, frozen=True):
     """How much of a program's cost one coefficient makes: ``count`` times ``value`` cycles."""
 
     coefficient: str
@@ -54,8 +55,7 @@ class Tree:
         return ", ".join([*parts, node.option.name])
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A use of a node: in which tree, and how deep.
 
     ``count``: how often it runs each time that the node above it does; ``runs``: in a whole call.

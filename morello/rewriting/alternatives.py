@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from msgspec import Struct
+
 from morello.ir.layout import Packing
 from morello.ir.numeric import Size
 from morello.ir.operators import Operation
@@ -18,8 +20,7 @@ from morello.rewriting.matching import KernelMatch
 from morello.rewriting.references import Point, SpecRef, TensorRef, spec_ref
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a rule or kernel did not apply: the clause, and the values that made it fail."""
 
     name: str

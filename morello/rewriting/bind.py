@@ -16,17 +16,19 @@ result, a *shared binding*, is that of all variants, of all families, which agre
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.layout import Packing, cuts, panel
 from morello.ir.numeric import Array, Number, Size, Truth
 from morello.ir.spec import Family, Variant
 from morello.language.evaluate import evaluate
+from morello.records import replace
 from morello.rewriting.alternatives import Alternative, KernelAlternative, RuleAlternative, scope_at
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import result_in
@@ -35,8 +37,7 @@ from morello.rewriting.steps import Use, flatten
 from morello.rewriting.tracked import Property, TrackedPacking, tracked
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedUse:
+class SharedUse(Struct, frozen=True, eq=False):
     """A sub-Spec of every Spec of the box; a tracked packing in it is that of the parent's operand.
 
     ``place`` is that of its family in `RuleAlternative.below`. ``weight`` is float64 and 0 where
@@ -58,8 +59,7 @@ class SharedUse:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedBinding:
+class SharedBinding(Struct, frozen=True, eq=False):
     """An alternative with arrays, for all variants that agree in what it reads of them.
 
     ``mask``: where it applies. ``cost``: its own cycles, float64; divided by the volume of the
@@ -105,8 +105,7 @@ def where_chosen(shared: SharedBinding, places: Sequence[int], where: Array) -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BoundUse:
+class BoundUse(Struct, frozen=True):
     """A use of a shared binding, with the variant that it leads to."""
 
     variant: Variant
@@ -290,7 +289,10 @@ def _bound_uses(use: Use, place: int, parent: tuple[Size, ...]) -> Iterator[Shar
 
 def _packings(packing: Packing) -> list[int | TrackedPacking]:
     """The different ones among those of a box."""
-    return [packing] if isinstance(packing, int | TrackedPacking) else np.unique(packing).tolist()
+    if isinstance(packing, int | TrackedPacking):
+        return [packing]
+    least = packing.min().item()
+    return [least] if least == packing.max() else np.unique(packing).tolist()
 
 
 def _volume_ratio(child: tuple[Size, ...], parent: tuple[Size, ...]) -> Number:

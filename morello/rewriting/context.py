@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cachetools import LRUCache
@@ -18,6 +18,7 @@ from morello.ir.stand_ins import with_stand_ins
 from morello.ir.target import Microkernel, Target
 from morello.ir.views import ViewMap
 from morello.language.sized import levels_asked
+from morello.records import replace
 from morello.rewriting.alternatives import Alternative, matches
 from morello.rewriting.deciding_scalars import DecidingScalars
 from morello.rewriting.instantiate import Instantiation

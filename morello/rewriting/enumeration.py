@@ -54,7 +54,8 @@ class _Enumeration:
         scope = Scope(self.context.target, variables, {}, {}, view_maps=self.context.view_maps)
         for guard in self.rule.decided[bound]:
             if not evaluate(guard, scope):
-                self._refuse(variables, f"'{unparse(guard)}' does not hold")
+                if self.refusals is not None:  # to say why takes longer than to find out
+                    self._refuse(variables, f"'{unparse(guard)}' does not hold")
                 return False
         return True
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -30,6 +29,7 @@ from morello.ir.views import ViewMap, view_map, without_index
 from morello.language import ast
 from morello.language.evaluate import Value, evaluate
 from morello.language.unparse import unparse
+from morello.records import replace
 from morello.rewriting.functions import Scope
 from morello.rewriting.lifetimes import places_of
 from morello.rewriting.parts import can_be_cut, less_contiguous, narrowed

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from morello.ir.layout import Axis, Layout, Order, height_of, panel_of, width_of
 from morello.ir.pruning import prunes
@@ -15,8 +16,7 @@ from morello.rewriting.patterns import pattern_order, refuses_plain
 Conclusion = TypeVar("Conclusion")
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutRequest:
+class LayoutRequest(Struct, frozen=True):
     """What a kernel requests of an operand, or of a view of it along ``axes``.
 
     ``read``: the kernel reads it, so that it may gain by panels; what is only written does not.
@@ -73,8 +73,7 @@ class LayoutRequest:
         return len(order) == 2 and tuple(self.axes[p] for p in order) == own
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LayoutRequests:
+class LayoutRequests(Struct, frozen=True, eq=False):
     """All that kernels request of an operand, and what was concluded from it."""
 
     of: tuple[LayoutRequest, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from operator import itemgetter
+
+from msgspec import Struct
 
 from morello.ir.layout import panel, panel_of, panel_text
 from morello.ir.numeric import Size, Truth
@@ -12,6 +13,7 @@ from morello.ir.spec import Family
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import REDUCTION, ROW_KINDS, Rows
 from morello.language import target_ast
+from morello.records import replace
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
 from morello.rewriting.patterns import (
     PartialOperand,
@@ -30,8 +32,7 @@ from morello.rewriting.references import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KernelMatch:
+class KernelMatch(Struct, frozen=True):
     """A kernel that accepts a family.
 
     ``fixed`` are (operand, dimension, size). ``variables`` bind a pattern's names, each to one or

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DType
 from morello.ir.layout import Order, row_major
@@ -22,8 +23,7 @@ NO_ROWS = "its operands do not lie along one dimension, in vectors"
 """Why a kernel for rows refuses an operation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(Struct, frozen=True):
     """The pattern of each operand of an operation. ``rows`` for a kernel that works on rows."""
 
     of: tuple[target_ast.KernelOperand, ...]
@@ -82,8 +82,7 @@ IN_MEMORY = 0
 """In the place of the bytes of a vector."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartialOperand:
+class PartialOperand(Struct, frozen=True):
     """What is known of an operand; None is not known.
 
     Attributes:

@@ -7,11 +7,11 @@ the structure of a family is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.subgraphs import Match
@@ -36,8 +36,7 @@ INTERMEDIATE = "on the way: "
 """How keys of tensors begin that are no operands; no variable of a rule does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """Coordinates by name: numbers for one Spec, open-grid arrays for a box of Specs.
 
     ``used`` maps a bounded level's name to its capacity units in use; ``packing``, numbers, is in
@@ -49,8 +48,7 @@ class Point:
     packing: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TensorRef:
+class TensorRef(Struct, frozen=True):
     """A tensor that a rule speaks of: an operand of the matched operation or a copy of one.
 
     ``key`` tells it apart within one application; ``name`` is what it is declared as. ``indices``
@@ -92,8 +90,7 @@ class TensorRef:
         return tuple([index.extent(sizes) for index in self.indices])
 
 
-@dataclass(frozen=True, slots=True)
-class OperandView:
+class OperandView(Struct, frozen=True):
     """How a view sees its source."""
 
     source: TensorRef
@@ -113,8 +110,7 @@ class OperandView:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SpecRef:
+class SpecRef(Struct, frozen=True):
     """The matched operation, ``f``. ``tensors`` are its operands, inputs first.
 
     ``match``: what of a graph is what, where the rule matches an operator of several statements.

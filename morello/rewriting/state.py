@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from morello.ir.numeric import Size
+from morello.records import replace
 from morello.rewriting.references import Sizes, SpecRef, TensorRef, Variables
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.layout import Packing
 from morello.ir.numeric import Number, Size, Truth
@@ -18,8 +19,7 @@ from morello.language import ast
 from morello.rewriting.references import TensorRef
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A sub-Spec. ``sizes`` and ``used`` in the order of `Spec`; absent in structural mode.
 
     ``prepack``: it is computed once, before all calls. ``ordered``: threads compute it one after
@@ -52,8 +52,7 @@ class Leaf:
         return tuple(t.packing for t in self.tensors)
 
 
-@dataclass(frozen=True, slots=True)
-class Tiled:
+class Tiled(Struct, frozen=True):
     """A loop: ``count`` full tiles, then the tail where ``remainder`` is not 0.
 
     ``guard`` must hold: tiles of a register operand begin at a register, and none lies across the
@@ -127,8 +126,7 @@ class Tiled:
         return np.where(self.idle, SHARE_OF_A_CALL, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """``with``: ``tensor`` is ``source`` at another level; ``copied`` if it is a buffer.
 
     ``fits`` must hold: what this takes, in capacity units, is no more than what is free of the
@@ -145,8 +143,7 @@ class Placed:
     shape: tuple[Size, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True):
     """Steps, in order."""
 
     steps: tuple[Step, ...]
@@ -178,8 +175,7 @@ It pays as much for what an otherwise idle thread does: it decides nothing, but 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """A sub-Spec as the search needs it.
 
     ``count``: how often it runs (where ``active``; elsewhere it does not exist). ``consumed`` are

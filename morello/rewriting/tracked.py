@@ -12,11 +12,11 @@ have it in common. Names of dimensions and operands may differ, so a result must
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Self, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from morello.ir.dtypes import DType
 from morello.ir.layout import PANEL_SHIFT, Order, panel
@@ -166,8 +166,7 @@ class TrackedOperand(Operand):
         return type(self)(self._position, self._own, self._read, {**self._changes, **changes})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrackedPacking:
+class TrackedPacking(Struct, frozen=True, eq=False):
     """The packing of the operand at a position; it records what is read of it."""
 
     position: int

@@ -9,7 +9,6 @@ transposed matrix is a matrix in another layout.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from morello.ir.numeric import Size, Truth
 from morello.ir.sizes import sizes_from
 from morello.ir.target import Target
 from morello.ir.views import ViewMap
+from morello.records import replace
 from morello.rewriting.references import (
     ABSENT,
     OperandView,

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import asdict, dataclass
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct, to_builtins
 
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
 from morello.errors import MorelloError, UsageError
@@ -30,8 +31,7 @@ Report_co = TypeVar("Report_co", covariant=True)
 """What a verification says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """One program of a contest.
 
     ``rank`` is its place by prediction, from 1. ``seconds`` a call are what a tenth of its ``runs``
@@ -50,11 +50,11 @@ class Measurement:
 
     def to_json(self) -> Document:
         """For tools."""
-        return {**asdict(self), "quartiles": list(self.quartiles)}
+        document: Document = to_builtins(self)
+        return document
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where programs were timed.
 
     Attributes:
@@ -70,8 +70,7 @@ class Place:
     runner: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Result(Generic[Report_co]):
+class Result(Struct, Generic[Report_co], frozen=True):
     """What a contest has found.
 
     Attributes:

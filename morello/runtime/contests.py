@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from morello.definitions import Definitions
 from morello.ir.goal import Goal
@@ -20,8 +21,7 @@ Report = TypeVar("Report")
 """What a verification says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contested:
+class Contested(Struct, frozen=True):
     """What the programs of a contest are for, and how their C was written.
 
     Attributes:
@@ -60,8 +60,7 @@ class Contest(Protocol[Report]):
         """Hold one between kernels, the cheapest first; MorelloError where one is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Here(Generic[Report]):
+class Here(Struct, Generic[Report], frozen=True):
     """Contests on this machine, or on one that is named."""
 
     machine: Machine | None = None

@@ -7,11 +7,11 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array
@@ -246,8 +246,7 @@ class CompiledFunction:
             return local.address  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeated:
+class _Repeated(Struct, frozen=True):
     """The C driver with its arguments; ``kept`` keeps their arrays alive."""
 
     driver: Callable[..., Any]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from morello.errors import MorelloError
 from morello.ir.target import Target
+from morello.records import replace
 from morello.toolchain.machine import Machine, asked_machine
 
 

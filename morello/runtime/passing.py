@@ -8,10 +8,10 @@ Here is only seen that they do; where that cannot be told, the checks of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy import ndarray
 
 from morello.ir.numeric import Array
@@ -19,8 +19,7 @@ from morello.runtime.signature import ArgumentInfo, Signature
 from morello.toolchain.addresses import address_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedWeight:
+class PackedWeight(Struct, frozen=True, eq=False):
     """A weight as one function takes it. ``memory``: its bytes, to be left alone."""
 
     function: str

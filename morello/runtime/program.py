@@ -13,14 +13,15 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 
 from morello.errors import MorelloError, UsageError
 from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
+from morello.records import replace
 from morello.runtime.driver import repeat_driver, repeat_name
 from morello.runtime.signature import (
     ALIGNMENT,
@@ -152,8 +153,7 @@ CALL_BOTH = """if (@FUNCTION@_workspace_size() != @WORKSPACE@) return 4;
 """Packed weights are not among the arguments: that the function leaves them alone, this sees."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltProgram:
+class BuiltProgram(Struct, frozen=True):
     """A program that was built. Its files are in ``directory``, one run at a time."""
 
     signature: Signature

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from morello.records import replace
 from morello.runtime.autotune import Contestant, Measurement, Result
 
 Kernel = TypeVar("Kernel", bound=Contestant[object])

@@ -10,11 +10,11 @@ Arrays of other libraries in the processor's memory are taken where they lie, by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from mmap import PAGESIZE
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import UsageError
 from morello.ir.arrays import from_memory, to_memory
@@ -46,8 +46,7 @@ class SupportsDLPack(Protocol):
 AnyArray = Array | SupportsDLPack
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentInfo:
+class ArgumentInfo(Struct, frozen=True):
     """One argument: a whole tensor. ``role`` is ``input``, ``weight`` or ``output``.
 
     ``packing``: what makes that which the function takes of a weight; other arguments have none.
@@ -119,8 +118,7 @@ class ArgumentInfo:
         return from_memory(self.layout, self.shape, passed.reshape(-1))
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A C function ``void NAME(arguments..., void *workspace)``."""
 
     name: str

@@ -10,11 +10,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from random import Random
 from typing import Any
+
+from msgspec import Struct
 
 from morello.errors import UsageError
 from morello.runtime.execution import Executable
@@ -36,8 +37,7 @@ MAX_GROWTH = 100
 """How many times larger the next trial batch may be: short first measurements are noisy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Seconds per call. ``runs`` has one value for every batch, of ``batch`` calls, in order."""
 
     runs: tuple[float, ...]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Lock
 from typing import TypedDict, Unpack
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.spec import Spec, Variant
 from morello.resources import available_cores, memory_budget
@@ -36,8 +36,7 @@ WORTH_WORKERS = 1_000_000
 """Specs from which on threads are worth being started, where it is not said how many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far a search is. ``total_cells`` and ``families`` are 0 until they are known."""
 
     done_cells: int

@@ -17,12 +17,12 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import platformdirs
+from msgspec import Struct
 
 SWITCH = "MORELLO_CACHE"
 """The environment variable that switches all of this off, with the value ``off``."""
@@ -39,8 +39,7 @@ ABANDONED = 3600 * 10**9
 _FORMAT = b"morello start-up 1\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A place for bytes; see `entry`. Without a path there is none, and everything is a miss."""
 
     kind: str

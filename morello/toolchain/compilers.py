@@ -13,9 +13,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.toolchain.process import Completed, run_command
@@ -31,8 +32,7 @@ ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A C compiler. ``command`` is the program with arguments that it always gets.
 
     ``kind`` is ``gcc``, ``clang`` or ``other``; ``version`` the first line that it says of itself.

@@ -9,15 +9,15 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from morello.errors import MorelloError
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """A command that ended. ``output`` is what it printed, on both streams.
 
     ``status`` is its exit status; that of a command killed by signal n is -n.

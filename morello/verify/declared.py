@@ -7,7 +7,8 @@ says how these are written: they are executed with either file.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.definitions import Definitions
 from morello.errors import MorelloError
@@ -23,8 +24,7 @@ from morello.verify.rules import verify_rule
 from morello.verify.tried import Tried
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What became of one rule or kernel.
 
     Attributes:

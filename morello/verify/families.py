@@ -6,7 +6,6 @@ Small and exhaustive where that is cheap; which of it is tried is chosen by thos
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -16,6 +15,7 @@ from morello.ir.layout import Layout, contiguity, packed, panel
 from morello.ir.operators import Operation, Operator, size_name
 from morello.ir.programs.tree import Affine, Tensor, View
 from morello.ir.spec import Operand
+from morello.records import replace
 
 SCALARS = (0.0, -2.5, float("inf"))
 """Values of operators' scalars; each is converted to the output's element type."""

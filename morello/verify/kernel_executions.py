@@ -10,8 +10,9 @@ inputs, and what lies around an operand that is a part of a larger tensor.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
+
+from msgspec import Struct
 
 from morello.definitions import Definitions
 from morello.errors import MorelloError
@@ -27,8 +28,7 @@ from morello.verify.sandbox import NotBuiltError, Outcome, run_cases
 from morello.verify.tried import Tried, tally
 
 
-@dataclass(frozen=True, slots=True)
-class KernelReport:
+class KernelReport(Struct, frozen=True):
     """What a kernel was tried on.
 
     ``elements`` counts what was compared with the reference. No instances: nothing was verified.

@@ -9,10 +9,11 @@ threshold shows at large sizes only: of each free dimension one instance has one
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from random import Random
 from typing import TypeVar
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DTYPES, DType
 from morello.ir.layout import Order
@@ -47,8 +48,7 @@ GROUP_RANKS = 2
 """How many ranks of an operator's group are tried, the smallest that the pattern accepts."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelInstance:
+class KernelInstance(Struct, frozen=True):
     """A kernel on a family at some sizes.
 
     ``packing`` is that of whole operands, some of them perhaps in panels. ``parts``: which operands

@@ -8,7 +8,7 @@ Every operand is transferred in and out, inputs too: a kernel must leave those a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
@@ -33,6 +33,7 @@ from morello.ir.target import Microkernel, Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source
+from morello.records import replace
 from morello.verify.families import inside, tensor_for
 from morello.verify.kernel_instances import KernelInstance
 

@@ -8,10 +8,10 @@ outputs that hold different bytes before, and the results must be the same bytes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.goal import Goal
@@ -34,8 +34,7 @@ FILLINGS = (0xA5, 0x5A)
 """Bytes of the outputs before a run."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationReport:
+class VerificationReport(Struct, frozen=True):
     """What was tried.
 
     Attributes:

@@ -10,12 +10,12 @@ count.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import cycle, islice, product, zip_longest
 from math import prod
 from random import Random
 
 import numpy as np
+from msgspec import Struct
 
 from morello.definitions import Definitions
 from morello.ir.dtypes import DTYPES, DType
@@ -29,6 +29,7 @@ from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Level, Target
 from morello.language import ast
 from morello.language.canonical import nodes
+from morello.records import replace
 from morello.reference.views import extents
 from morello.rewriting.alternatives import RuleAlternative, choice_text, tiles_below
 from morello.rewriting.bind import bind
@@ -86,8 +87,7 @@ LATE_MISSES = 10_000
 rules are for one place of each operand alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """A rule with its choices made, on one Spec. ``tile`` is absent where the rule has none."""
 
     context: Context
@@ -108,8 +108,7 @@ class Instance:
         return ", ".join([text, *(f"{name} = {value}" for name, value in chosen)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Stratum:
+class _Stratum(Struct, frozen=True):
     context: Context
     operation: Operation
     threads: int

@@ -12,7 +12,8 @@ That generated C does the same is not looked at here: see `morello.verify.kernel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.codegen.lower import Names, lower_step
 from morello.definitions import Definitions
@@ -58,8 +59,7 @@ What reduces nothing has nothing to mask.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class RuleReport:
+class RuleReport(Struct, frozen=True):
     """What a rule was tried on. ``operators`` by name; no instances: nothing was verified.
 
     ``graphs``: how many graphs of several operators are beside those. ``tried``: all shapes.

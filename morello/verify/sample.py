@@ -12,9 +12,9 @@ The stretches grow, first along the axis where that saves most, until there is l
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.reference.partial import Indices, PartialGoal, whole
 from morello.reference.steps import Steps
@@ -30,8 +30,7 @@ LARGEST_STRETCH = 1 << 20
 SEED = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """What is compared: for each of ``goals`` what it needs of the outputs, or all (none)."""
 
     goals: tuple[PartialGoal, ...] = ()

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import CSource
@@ -122,8 +123,7 @@ int main(int count, char **words) {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A function, and what it is run on.
 
     ``sizes`` are the bytes of its arguments; every one of ``runs`` holds as many packed arguments,

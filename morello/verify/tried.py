@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.spec import Family
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """A shape that was tried: an operation at some sizes, with the number of instances of it.
 
     ``dtypes`` are those of the operands, inputs first; ``sizes`` by dimension.

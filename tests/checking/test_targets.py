@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from morello.ir.target import Target
 from morello.language.diagnostics import Collector
 from morello.language.load import load_source
 from morello.language.parse import parse_target
+from morello.records import replace
 from tests.checking.fail_cases import shipped_operators
 from tests.checking.texts import shown, target_file, targets
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from morello.definitions import Definitions
 from morello.learning.corpus import Group, read_group, write_group
 from morello.ranking.files import read_model
+from morello.records import replace
 from tests.cli.conftest import Run
 from tests.learning.groups import group
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
@@ -14,6 +13,7 @@ from morello.cli.main import _Later, main
 from morello.definitions import Definitions
 from morello.errors import MorelloError, UsageError
 from morello.plugins import BrokenPlugin
+from morello.records import replace
 from morello.startup.commands import SUMMARIES
 from tests.cli.conftest import Run
 

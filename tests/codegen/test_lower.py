@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -15,6 +14,7 @@ from morello.ir.layout import Layout, contiguity, order_of, paged, panel
 from morello.ir.programs.tree import Node, Program, Tensor, View
 from morello.ir.spec import Operand
 from morello.ir.target import Target
+from morello.records import replace
 from morello.reference.compare import check_close, reference
 from morello.reference.inputs import for_operation
 from morello.reference.interpreter import run_program

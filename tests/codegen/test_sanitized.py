@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from morello.records import replace
 from morello.reference.compare import check_close
 from morello.reference.goals import goal_reference
 from morello.runtime.program import built_program

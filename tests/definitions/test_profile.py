@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from morello.definitions.profile import (
     write_profile,
 )
 from morello.errors import MorelloError
+from morello.records import replace
 
 FIT = TargetProfile(
     {"loop_step": 3.5, "mem.fetch": 0.25, "gone": 9.0},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from morello.definitions.store import Checked, from_bytes, to_bytes
 from morello.language.diagnostics import DiagnosticsError
 from morello.language.source import Source
 from morello.plugins import PluginSet, load_plugins
+from morello.records import replace
 
 MORE = """
 

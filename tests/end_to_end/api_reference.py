@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import morello
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "python.md"
@@ -45,12 +47,19 @@ def _entry(name: str, item: Any) -> str:
     return "\n".join([*lines, *_members(item)]) + "\n"
 
 
+def _fields(item: type) -> Iterator[tuple[str, Any]]:
+    """Names and types of the fields of a record, as they are written."""
+    if dataclasses.is_dataclass(item):
+        yield from ((field.name, field.type) for field in dataclasses.fields(item))
+    elif issubclass(item, msgspec.Struct):
+        yield from ((name, item.__annotations__[name]) for name in item.__struct_fields__)
+
+
 def _members(item: Any) -> Iterator[str]:
     """Fields and public members of a class, also of its bases; constructors are not called."""
     if not inspect.isclass(item):
         return
-    fields = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
-    rows = [f"* `{field.name}: {field.type}`" for field in fields if field.name != "builder"]
+    rows = [f"* `{name}: {kind}`" for name, kind in _fields(item) if name != "builder"]
     rows += [f"* `{name}`: {text}" for name, text in _section(item, "Attributes")]
     members: dict[str, Any] = {}
     for base in [item] if _is_error(item) else reversed(item.__mro__):

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from morello.definitions import Definitions, load_definitions
 from morello.ir.passes import PASSES
 from morello.ir.target import Level, Target
 from morello.memo.memo import Memo
+from morello.records import replace
 from morello.runtime.compiled import CompiledSpec
 from morello.toolchain.compilers import Compiler, describe
 from morello.toolchain.machine import Machine

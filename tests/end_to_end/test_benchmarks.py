@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from benchmarks.apart import apart
 from benchmarks.cases import Case
 from benchmarks.machine import environment
 from morello.definitions import Definitions
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.runtime.timing import Contender
 from morello.search.search import search as search_for

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,6 +23,7 @@ from morello import MorelloError
 from morello.definitions import Definitions, load_definitions
 from morello.ir.dtypes import F32, S32
 from morello.ir.numeric import Array
+from morello.records import replace
 from morello.reference.bounded import bounded
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler

@@ -6,7 +6,6 @@ Rules that do the same otherwise are left out, so that no other program is there
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import morello
 from morello.ir.target import Level, Target
 from morello.language.source import Source
+from morello.records import replace
 from tests.end_to_end.kernels import small_machines, to_run
 
 SCORES = """spec weighted(N, S, D) {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import morello
+from morello.records import replace
 
 from .kernels import Array, small_inputs, small_machines, to_run
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from msgspec.structs import force_setattr
 
 import morello
 from morello.definitions import load_definitions
@@ -56,7 +57,7 @@ def test_wrong_programs_of_another_family_are_found() -> None:
     source = kernel.c_source.source
     wrong = re.sub(r"\by\[(\w+)\] = ", r"y[\1 % 36] = ", source)
     assert wrong != source
-    object.__setattr__(kernel.c_source, "source", wrong)
+    force_setattr(kernel.c_source, "source", wrong)
     with pytest.raises(morello.MorelloError, match=r"y\[36\]"):
         kernel.verify()
 
@@ -86,7 +87,7 @@ def test_sanitizers_find_errors_under_an_emulator() -> None:
         assert y.astype("float32").tolist() == x.tolist()
     beyond = kernel.c_source.source.replace("(void)workspace;", "y[37] = y[0]; (void)workspace;")
     assert beyond != kernel.c_source.source
-    object.__setattr__(kernel.c_source, "source", beyond)
+    force_setattr(kernel.c_source, "source", beyond)
     with (
         built_program(kernel.c_source, kernel.signature, machine=AARCH64, sanitize=True) as program,
         pytest.raises(morello.MorelloError, match="heap-buffer-overflow"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import morello
 from morello.definitions import Definitions, load_definitions
 from morello.language.source import Source
+from morello.records import replace
 from tests.end_to_end.kernels import small_machines, to_run
 
 DECLARED = """

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import force_setattr
 
 import morello
 from morello.compiler import compile_for
 from morello.definitions import Definitions
 from morello.kernel import MultiTargetKernel
+from morello.records import replace
 from morello.runtime.program import built_program
 from morello.toolchain.build import build
 from morello.toolchain.compilers import describe
@@ -208,7 +209,7 @@ def test_a_wrong_part_is_found() -> None:
     source = kernel.c_source.source
     broken = re.sub(r"(case 1:\n\s+\w+\(x, y, workspace\);)", r"\1\n      y[0] ^= 0x4000;", source)
     assert broken != source
-    object.__setattr__(kernel.c_source, "source", broken)
+    force_setattr(kernel.c_source, "source", broken)
     if kernel.lacking("x86.avx2"):
         pytest.skip("this machine runs one of the targets only")
     with pytest.raises(morello.MismatchError, match=r"y \(random inputs\)\[0\]"):

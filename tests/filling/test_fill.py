@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from morello.filling.fill import Filled, Lost, PassedOver, Refused
 from morello.filling.work import OtherDefinitionsError, Solved, Solver, Task
 from morello.filling.workers import LostWorkerError, Outcome, ThisProcess
 from morello.memo.memo import Memo
+from morello.records import replace
 
 from .goals import filling, pages, setting
 

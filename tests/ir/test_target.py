@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from morello.definitions import Definitions
 from morello.ir.target import Level, Target
+from morello.records import replace
 
 
 def _without_costs(target: Target, *names: str) -> Target:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -30,6 +29,7 @@ from morello.ir.programs.tree import (
 )
 from morello.ir.programs.verifier import verify_tree
 from morello.language.source import Source, Span
+from morello.records import replace
 from tests.random_specs.trial import machines
 
 N, TILE = 12, 4

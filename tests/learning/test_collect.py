@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from morello.learning.collect import BusyError, collect
 from morello.learning.corpus import Group, MeasuredProgram, groups_in, read_group
 from morello.learning.merging import refreshed, replayed
 from morello.learning.recipe import RecipeError
+from morello.records import replace
 from morello.search.search import Progress
 
 LIST = """
@@ -128,7 +128,7 @@ def test_recipes_that_do_not_fit_are_refused(definitions: Definitions, corpus: P
 
 def replaced(group: Group, recipe: object) -> MeasuredProgram:
     """A program with another recipe."""
-    return replace(group.programs[0], recipe=recipe)  # type: ignore[arg-type]
+    return replace(group.programs[0], recipe=recipe)
 
 
 def test_a_busy_machine_is_not_measured_on(

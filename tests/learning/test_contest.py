@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from morello.filling.work import setting_of
 from morello.ir.programs.emitted import EmitOptions
 from morello.language.source import Source
 from morello.learning.remaking import digest, recipe_for
+from morello.records import replace
 from morello.resources import processor
 
 pytest.importorskip("distributed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from morello.learning.corpus import SUFFIX, CorpusError, groups_in, read_group, write_group
 from morello.learning.merging import Merged, merge
+from morello.records import replace
 from tests.learning.groups import group
 
 

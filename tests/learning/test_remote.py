@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from morello.filling.work import setting_of
 from morello.learning.collect import collect
 from morello.learning.corpus import groups_in
 from morello.learning.merging import replayed
+from morello.records import replace
 from morello.resources import processor_model
 
 from .test_collect import LIST

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -18,6 +16,7 @@ from morello.ranking.model import rows_of
 from morello.ranking.network import Network
 from morello.ranking.rank import ranking
 from morello.ranking.trees import Trees
+from morello.records import replace
 from morello.search.search import Progress
 
 TREES = (Trees.kind,)

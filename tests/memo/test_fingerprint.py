@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -20,6 +19,7 @@ from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.fingerprint import BYTES, Fingerprints
+from morello.records import replace
 from morello.rewriting.context import Context
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target

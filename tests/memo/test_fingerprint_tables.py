@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 from morello.ir.target import Coefficient, Level, Target
 from morello.memo.fingerprint import Fingerprints
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.results.solution import Solution
 from morello.search.search import search

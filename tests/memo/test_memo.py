@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from morello.errors import UsageError
 from morello.ir.spec import Spec
 from morello.memo.memo import Memo, Search
 from morello.memo.place import VARIABLE
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.solution import Solution

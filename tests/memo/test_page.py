@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from morello.memo.boxes import Boxes
 from morello.memo.compression import compress
 from morello.memo.page import ANY, UNSOLVABLE, Choice, Page, check_boxes, page_of
+from morello.records import replace
 from tests.memo.tables import Table, axes_like, axes_of, page_like, tables
 
 CHOICES = [Choice(f"rule_{i}", (("t", str(i)),)) for i in range(4)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ from morello.memo.page import Choice, page_of
 from morello.memo.pages import Pages
 from morello.memo.recall import Recalled
 from morello.memo.store import Store
+from morello.records import replace
 from morello.report.alternatives import Why
 from morello.rewriting.context import Context
 from morello.search.results.reconstruct import reconstruct

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 import morello
 from morello.definitions import Definitions, load_definitions
 from morello.memo.memo import Memo
+from morello.records import replace
 
 TEXT = "target x86.scalar spec f() { input x: f32[%d] output y: f32[%d] y = relu(x) }"
 

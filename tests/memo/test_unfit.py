@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -23,6 +22,7 @@ from morello.memo.names import variant_text
 from morello.memo.page import ANY, UNSOLVABLE, Choice, Page, page_of
 from morello.memo.store import Store
 from morello.memo.verify import verify
+from morello.records import replace
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
@@ -260,7 +260,10 @@ def test_that_nothing_implements_a_goal_is_found_again(tmp_path: Path) -> None:
     known, wanted = context("tiny.flat"), elementwise("relu", 1)
     few = with_capacities(known.target, {"reg": 1})
     kernels = tuple(kernel for kernel in few.kernels if kernel.name != "element")
-    poor, spec = replace(known, target=replace(few, kernels=kernels)), wanted.spec(known.target)
+    poor, spec = (
+        replace(known, target=replace(few, kernels=kernels)),
+        wanted.spec(known.target),
+    )
     with Store.open(tmp_path / "memo.sqlite", warn=pytest.fail) as store:
         errors = []
         for _ in range(2):

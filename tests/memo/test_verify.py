@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from morello.memo.pages import Pages
 from morello.memo.records import Record
 from morello.memo.store import Store
 from morello.memo.verify import Verification, verify
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.search import solve_goal
 from tests.search.goals import Wanted, copy, elementwise, matmul

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import morello
 from morello.definitions import Definitions, load_definitions
 from morello.language.source import Source
+from morello.records import replace
 
 from .cases import Case, operators_in
 from .trial import BUDGET, Outcome, attempt, checked, compiled, machines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from morello.codegen.lower import _Lowering
 from morello.definitions import Definitions, load_definitions
 from morello.ir.programs.tree import Node, View
 from morello.language.source import Source
+from morello.records import replace
 from morello.rewriting.steps import Placed
 
 from . import metamorphic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 import morello
 from morello.definitions import Definitions
+from morello.records import replace
 from morello.runtime.program import built_program
 from tests.end_to_end.kernels import small_machines
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from morello.ranking.files import model_of, read_model
 from morello.ranking.model import LESS, About, ModelError
 from morello.ranking.rank import ranking
 from morello.ranking.trees import LEAF, Trees
+from morello.records import replace
 
 ABOUT = About("t", "p", "c", 10, 2, "2026-01-01", 0.02, 1.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from morello.plugins.records import DefinitionFile, Owner
 from morello.ranking.files import model_of
 from morello.ranking.model import About, ModelError, digest_of_costs
 from morello.ranking.models import model_for, model_path
+from morello.records import replace
 from morello.resources import processor_model
 from tests.ranking.test_model import stump
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from morello.ranking.description import Description
 from morello.ranking.graphs import PlanGraph
 from morello.ranking.moving import moved
+from morello.records import replace
 from tests.ranking.test_model import stump
 from tests.ranking.test_network import network
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from morello.ranking.files import model_of
 from morello.ranking.graphs import NO_GRAPH, PlanGraph
 from morello.ranking.model import LESS, About, ModelError
 from morello.ranking.network import LIMIT, WEIGHTS, Network
+from morello.records import replace
 
 ABOUT = About("t", "p", "c", 10, 2, "2026-01-01", 0.02, 2.0)
 WIDTH, ENSEMBLES, ROUNDS = 4, 2, 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from morello.ir.dtypes import F32, S32, DType
 from morello.ir.layout import Axis, row_major
 from morello.ir.programs import tree
 from morello.ir.target import Microkernel, Target
+from morello.records import replace
 from morello.reference.interpreter import POISON, run, run_program
 from tests.reference.declare import COPY, MATMUL, SPAN, fill, operation
 

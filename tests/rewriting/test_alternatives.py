@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from morello.definitions import Definitions
@@ -13,6 +11,7 @@ from morello.ir.graphs.graph import Node, graph_of
 from morello.ir.layout import row_major
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Operand
+from morello.records import replace
 from morello.rewriting.alternatives import KernelAlternative, Refusal, RuleAlternative, choice_text
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from inspect import Parameter, signature
 
 import numpy as np
@@ -12,6 +11,7 @@ from morello.ir.dtypes import F32
 from morello.ir.layout import Layout, Packing, packed, panel_of
 from morello.language.evaluate import ARITHMETIC as EVALUATED
 from morello.language.functions import ARITHMETIC, SPEC
+from morello.records import replace
 from morello.rewriting.functions import SPEC_FUNCTIONS, Scope
 from morello.rewriting.references import spec_ref
 from morello.search.planning.families import discover

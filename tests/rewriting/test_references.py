@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -16,6 +15,7 @@ from morello.ir.layout import Order, row_major
 from morello.ir.operators import OperandIndex
 from morello.ir.spec import Operand
 from morello.ir.target import Level
+from morello.records import replace
 from morello.rewriting.references import TensorRef, elements, inner_and_outer, lines, registers
 from tests.search.budget import examples
 

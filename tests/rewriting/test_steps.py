@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
 from morello.ir.layout import pack, packed
 from morello.ir.spec import Spec
+from morello.records import replace
 from morello.rewriting.alternatives import RuleAlternative, choice_text
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from morello.ir.layout import contiguity, packed, paged, panel
 from morello.ir.operators import Operation
 from morello.ir.spec import Variant
+from morello.records import replace
 from morello.rewriting.tracked import (
     OF_OPERANDS,
     OPERATION,

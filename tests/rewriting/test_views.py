@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from morello.ir.views import ViewMap
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules
 from morello.language.source import Source
+from morello.records import replace
 from morello.rewriting.alternatives import Refusal, RuleAlternative
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives

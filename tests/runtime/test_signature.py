@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from morello.errors import UsageError
 from morello.ir.dtypes import DTYPES
+from morello.records import replace
 from morello.runtime.signature import check_argument, check_output
 from tests.runtime.functions import argument
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from morello.ir.dtypes import DTYPES, DType
 from morello.ir.layout import Layout, Order, row_major
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Target
+from morello.records import replace
 from morello.reference.views import extents
 from tests.search.machines import installed
 

@@ -6,7 +6,6 @@ They are read by the real parser and checks, and are used with the shipped opera
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 from morello.checking.targets import check_targets
@@ -15,6 +14,7 @@ from morello.ir.target import Level, Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_target
 from morello.language.source import Source
+from morello.records import replace
 from morello.rewriting.context import Context
 
 COEFFICIENTS = """

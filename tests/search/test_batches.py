@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 import pytest
 
 from morello.ir.spec import Spec
+from morello.records import replace
 from morello.search.results.solution import Solution
 from morello.search.search import search
 from tests.search.goals import Wanted

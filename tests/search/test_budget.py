@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from math import inf, log2, prod
 from typing import Any
@@ -15,6 +14,7 @@ from morello.errors import MorelloError, UsageError
 from morello.ir.dtypes import F32
 from morello.ir.spec import Family
 from morello.ir.target import Target
+from morello.records import replace
 from morello.rewriting.alternatives import Alternative
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives

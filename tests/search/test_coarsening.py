@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from morello.ir.dtypes import F32, U8
 from morello.ir.target import Target
 from morello.memo.fingerprint import Fingerprints
+from morello.records import replace
 from morello.search.planning.coarsening import FEWEST_CAPACITY_UNITS, changes, coarser
 from tests.search.goals import matmul
 from tests.search.machines import CACHED, TINY, context, load_target, with_capacities

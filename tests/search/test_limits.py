@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from morello.ir.target import Target
 from morello.language.evaluate import evaluate
+from morello.records import replace
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.context import Context
 from morello.rewriting.functions import Scope

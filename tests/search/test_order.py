@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence, Set
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search import search as search_module
 from morello.search.results.reconstruct import candidates, reconstruct

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from math import isclose, prod
 
 import pytest
 
 from morello.ir.target import Coefficient, Target
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.results import pool as pools
 from morello.search.results.distorted import distorted_plans, distorted_target

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 import morello
@@ -12,6 +10,7 @@ from morello.errors import MorelloError
 from morello.language import ast
 from morello.language.source import Source
 from morello.memo.memo import Memo
+from morello.records import replace
 from morello.rewriting.alternatives import Refusal
 from morello.rewriting.context import Context
 from morello.search.planning.budget import Budget

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from morello.ir.rule import Rule
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.search import search

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from morello.definitions import Definitions
@@ -11,6 +9,7 @@ from morello.ir.dtypes import F32
 from morello.ir.layout import packed
 from morello.ir.operators import Operation
 from morello.ir.spec import Family, Operand, Spec
+from morello.records import replace
 from morello.rewriting.progress import operator_ranks
 from morello.verify.measure import decreases
 

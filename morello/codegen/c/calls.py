@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from textwrap import dedent
 
@@ -27,6 +26,7 @@ from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
 from morello.language.target_ast import VECTOR
 from morello.plugins.templates import compile_template
+from morello.records import replace
 
 _LOCAL = re.compile(r"[\w*)]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
 """A declaration; the type may end in attributes."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -40,6 +39,7 @@ from morello.ir.programs.emitted import CSource, EmitOptions, EmittedPacking
 from morello.ir.programs.tree import Program, Tensor
 from morello.ir.target import Target
 from morello.plugins.templates import compile_template
+from morello.records import replace
 
 STANDARD = "-std=c11"
 """What is written is C11; compilers allow more without, and their headers then define more."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from morello.codegen.c.definitions import functions_called
 from morello.codegen.c.packing import PackingFunction, packing_functions
@@ -25,8 +26,7 @@ from morello.ir.programs.emitted import EmitOptions, EmittedPacking
 from morello.ir.programs.tree import Program, Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter of a function in C: a pointer to elements of a type."""
 
     type: str
@@ -38,8 +38,7 @@ class Parameter:
         return f"{'const ' if self.const else ''}{self.type} *{restrict} {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Packer:
+class Packer(Struct, frozen=True):
     """A packing function: what it reads and writes in the scope of its body."""
 
     function: PackingFunction
@@ -64,8 +63,7 @@ class Packer:
         return layout_in_words(self.function.packed.layout)
 
 
-@dataclass(frozen=True, slots=True)
-class CFunction:
+class CFunction(Struct, frozen=True):
     """A program, written.
 
     ``taken`` are its arguments, each weight as it is packed; ``called`` the target's functions that

@@ -9,7 +9,8 @@ goes along with them vector by vector, if nothing in between could tell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.programs.tree import Block, KernelCall, Node, Resident, View, walk
 from morello.ir.vector_axis import ROW_KINDS, Rows, rows_of
@@ -18,8 +19,7 @@ LEAST_VECTORS = 16
 """Of a row: shorter ones are written out, or are hardly more than their ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class FusedRows:
+class FusedRows(Struct, frozen=True):
     """Steps in order. The calls at the positions ``rows`` share a loop, where the last of them is.
 
     The first of them stores past the caches.
@@ -29,8 +29,7 @@ class FusedRows:
     rows: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """A call of a kernel for rows of so many elements, in vectors of so many bytes.
 
     ``along`` are operands that lie along them, ``single`` the others: inputs, and the output at the

@@ -6,7 +6,8 @@ A weight that the function takes as it is declared is copied, so that callers ne
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.codegen.c.scope import CScope
 from morello.codegen.c.statements import StatementWriter, workspace_extent
@@ -14,8 +15,7 @@ from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Packing, Program, Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class PackingFunction:
+class PackingFunction(Struct, frozen=True):
     """One function in C.
 
     ``weight`` is the tensor as declared, ``packed`` what it writes. ``source`` and ``target`` are

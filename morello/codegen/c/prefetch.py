@@ -7,7 +7,6 @@ the hardware follow rows, not tiles.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import prod
 
 from morello.codegen.c.operands import COperand
@@ -25,6 +24,7 @@ from morello.ir.programs.tree import (
     walk,
 )
 from morello.ir.target import Target
+from morello.records import replace
 
 MOST_LINES = 32
 """In one iteration: about as many as L1 waits for at a time. More of them would stop its loads."""

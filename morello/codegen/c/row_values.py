@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.codegen.c.operands import COperand, view_fastest
 from morello.codegen.c.semantics import MeaningWriter
@@ -14,8 +15,7 @@ from morello.ir.vector_axis import Rows
 from morello.language import ast
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A vector of the row: ``start`` is its first element, beyond ``variable`` if that is given.
 
     ``lanes`` of it are in the row, a number or a C expression.

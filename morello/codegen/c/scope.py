@@ -6,18 +6,19 @@ Scopes are values: entering a loop or a buffer makes a new one. No C statements 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
 from itertools import product
+
+from msgspec import Struct, field
 
 from morello.codegen.c.names import unique
 from morello.errors import MorelloError
 from morello.ir.programs.tree import Affine, Loop, Tensor, View
+from morello.records import replace
 
 ALIGNMENT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """A tensor that C can index: ``name[linear]``."""
 
     tensor: Tensor
@@ -34,8 +35,7 @@ class Memory:
         return self.tensor.layout.apart(self.tensor.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Registers:
+class Registers(Struct, frozen=True):
     """A tensor in named scalars, ``name_ROW_VECTOR``; ``lanes`` elements each."""
 
     tensor: Tensor
@@ -66,8 +66,7 @@ def size_in_bytes(tensor: Tensor) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-@dataclass(frozen=True, slots=True)
-class NextTile:
+class NextTile(Struct, frozen=True):
     """What iterations of ``loop`` fetch; ``view`` is where the next tile is.
 
     ``pieces`` are its extents in memory, (how many, bytes apart); of neighbours in a line, the
@@ -81,8 +80,7 @@ class NextTile:
     share: int
 
 
-@dataclass(frozen=True, slots=True)
-class CScope:
+class CScope(Struct, frozen=True):
     """Names and space in use.
 
     ``variables`` maps a loop's variable to its C name, or to its value where the loop is unrolled,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from morello.codegen.c.calls import kernel_lines, writer_of_rows
 from morello.codegen.c.fused_rows import FusedRows, beside
@@ -35,6 +34,7 @@ from morello.ir.programs.tree import (
     Tensor,
     walk,
 )
+from morello.records import replace
 
 THREAD_INDEX = "thread_index()"
 

@@ -10,8 +10,9 @@ do not wait for each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
 
 from morello.codegen.c.operands import COperand
 from morello.codegen.c.row_values import Place, RowValues
@@ -31,6 +32,7 @@ from morello.ir.primitives import (
 from morello.ir.programs.tree import KernelCall
 from morello.ir.target import Target
 from morello.ir.vector_axis import REDUCTION, Rows
+from morello.records import replace
 
 UNROLLED = 4
 """Vectors of one iteration of a loop along a row."""
@@ -77,8 +79,7 @@ SKEW_BYTES = 512
 """By how much parts are less than whole pages apart: so they are in other sets of the caches."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
+class _Range(Struct, frozen=True):
     """What a loop goes over, in elements: C expressions of its ends, and at most how many."""
 
     begin: str

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from msgspec import Struct
+
 from morello.ir.dtypes import DType
 from morello.ir.graphs.graph import Graph, Node, graph_of
 from morello.ir.graphs.indexing import Access, Indexing
@@ -24,8 +26,7 @@ from morello.ir.operators import Operation, Operator
 from morello.ir.pruning import prunes
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """An operation that is a part of a graph, and the tensors of the graph that it is on.
 
     Two operands are one tensor where that is read in two ways.

@@ -8,7 +8,6 @@ costs, for the C that is written of it, and for the bound of its rounding errors
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +19,7 @@ from morello.ir.operators import Operation
 from morello.language import ast
 from morello.language.folding import constant
 from morello.language.traverse import children, with_children
+from morello.records import replace
 
 
 def value_of(operation: Operation, dtype: DType) -> ast.Expr:

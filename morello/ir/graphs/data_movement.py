@@ -8,7 +8,6 @@ were two, if they lie so in memory.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from morello.ir.graphs.composition import composition_of
@@ -16,6 +15,7 @@ from morello.ir.graphs.graph import Graph, Node
 from morello.ir.layout import Axis
 from morello.ir.operators import Operation, Operator
 from morello.ir.views import Join, ViewMap
+from morello.records import replace
 
 
 @lru_cache(maxsize=4096)

@@ -11,8 +11,9 @@ operand, and what sums it up has no trace of it in its result. Where sums are cu
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from morello.ir.graphs.graph import Node
 from morello.ir.operators import OperandIndex, Operator
@@ -32,8 +33,7 @@ MOST_READS = 12
 kernel may want each of these tensors in one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Growth:
+class _Growth(Struct, frozen=True):
     """What computes a tensor: its expression's terms and reads, and its graph's operations."""
 
     terms: int

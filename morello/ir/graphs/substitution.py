@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.operators import OperandIndex
 from morello.language import ast
 from morello.language.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
+class Substitution(Struct, frozen=True):
     """What stands in the place of the names of an operator's declaration.
 
     Attributes:

@@ -7,15 +7,15 @@ header, so that both may be written under any name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from morello.ir.programs.tree import Program
 from morello.ir.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class EmitOptions:
+class EmitOptions(Struct, frozen=True):
     """How to write a program.
 
     ``annotate``: comments give file and line of every rule and kernel, and say what the caches
@@ -28,8 +28,7 @@ class EmitOptions:
     stack_total: int = 32 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class EmittedPacking:
+class EmittedPacking(Struct, frozen=True):
     """The C function that packs a weight.
 
     ``bytes``: what it writes. ``form``: that in words. ``copies``: whether this is the weight as it
@@ -42,8 +41,7 @@ class EmittedPacking:
     copies: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CSource:
+class CSource(Struct, frozen=True):
     """A program in C11.
 
     ``name`` is the function's name: the program's, changed where C reserves it. ``flags`` are what

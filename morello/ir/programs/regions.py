@@ -8,7 +8,8 @@ on the safe side, which each function names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.programs.tree import Affine, View
 
@@ -16,8 +17,7 @@ Bounds = Mapping[str, tuple[int, int]]
 """The least and the greatest value of each variable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Elements ``starts[d] <= index[d] < starts[d] + sizes[d]`` of a tensor.
 
     ``exact``: all of them; otherwise, some of them.

@@ -8,7 +8,9 @@ no kernel was chosen for; the reference executes those from the operator's decla
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DType
 from morello.ir.layout import Axis, Layout, Order, order_of
@@ -16,10 +18,10 @@ from morello.ir.operators import Operation
 from morello.ir.target import Microkernel, Target
 from morello.ir.views import ViewMap
 from morello.language.source import Span
+from morello.records import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(Struct, frozen=True):
     """``constant + sum of factor * variable``: an offset in elements along one dimension."""
 
     constant: int = 0
@@ -40,8 +42,7 @@ class Affine:
         return Affine(self.constant, tuple(terms.items())).plus(value, factor)
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(Struct, frozen=True):
     """An argument or a buffer. ``shape`` in elements by logical dimension.
 
     ``role`` is ``input``, ``weight``, ``output`` or ``buffer``. ``vector`` is the register width in
@@ -58,8 +59,7 @@ class Tensor:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """What is meant to lie in memory where a view reads or writes: `morello.ir.programs.verifier`.
 
     ``name``: that of a tensor which is computed where another one will be; else empty.
@@ -147,16 +147,14 @@ class View:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Which rule or kernel made a node, and where that is written."""
 
     name: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """``count`` runs of ``body`` with ``variable`` = 0, step, 2 * step, ...
 
     A loop over a tile's remainder is not here: the tail is the node after it, with constant
@@ -173,8 +171,7 @@ class Loop:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class ParallelLoop:
+class ParallelLoop(Struct, frozen=True):
     """Like `Loop`, with iterations that may run at once; ``tail`` is one more of them.
 
     If any of them has an `Ordered` step, each has one. Where the body is a parallel loop itself, so
@@ -192,15 +189,13 @@ class ParallelLoop:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered:
+class Ordered(Struct, frozen=True):
     """``body`` runs in one iteration of the parallel loop around it after the other, in order."""
 
     body: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Allocate:
+class Allocate(Struct, frozen=True):
     """A buffer that lives as long as ``body`` runs.
 
     ``copied``: the first step of ``body`` does nothing but to copy that to all of the buffer. It
@@ -213,8 +208,7 @@ class Allocate:
     copied: View | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resident:
+class Resident(Struct, frozen=True):
     """A note without code: while ``body`` runs, ``view`` is held by the cache ``view.level``."""
 
     view: View
@@ -222,23 +216,20 @@ class Resident:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Prepack:
+class Prepack(Struct, frozen=True):
     """``body`` packs a weight, once before all calls. `morello.codegen.prepack` takes it apart."""
 
     weight: Tensor
     body: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Steps, in order."""
 
     steps: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FirstUseCopy:
+class FirstUseCopy(Struct, frozen=True):
     """That a kernel fills an operand, in the first iteration of loops around it.
 
     It reads ``source`` in the place of the operand at ``position``, and stores it there, where all
@@ -250,8 +241,7 @@ class FirstUseCopy:
     first: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCall:
+class KernelCall(Struct, frozen=True):
     """A microkernel on views.
 
     ``sizes`` of the operation's dimensions, ``bindings`` of the variables in the kernel's pattern
@@ -266,8 +256,7 @@ class KernelCall:
     kept: FirstUseCopy | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Struct, frozen=True):
     """An operation that is not yet implemented, on views. Only in partial programs."""
 
     operation: Operation
@@ -296,8 +285,7 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(each)
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(Struct, frozen=True):
     """How a weight is packed, once for any number of calls.
 
     ``body`` writes ``packed``, which the function takes in the place of ``weight``.
@@ -308,8 +296,7 @@ class Packing:
     body: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A whole function.
 
     ``arguments`` are the inputs and weights in the order of the spec, then the outputs.

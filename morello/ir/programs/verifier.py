@@ -22,8 +22,10 @@ are merged into one, if the parts that are written cannot be told to fill it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
+
+from msgspec import Struct
 
 from morello.errors import InternalError
 from morello.ir.graphs.composition import composition_of
@@ -57,10 +59,10 @@ from morello.ir.programs.tree import (
     View,
     walk,
 )
+from morello.records import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A call, and the rule that made the loop or buffer around it."""
 
     call: KernelCall | Apply
@@ -74,8 +76,7 @@ class Statement:
         return f"{name}({operands}), which computes {call.operation.operator.label}{rule}"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """A read or a write of a part of a tensor. ``ordered``: in an ordered step of a loop."""
 
     tensor: str

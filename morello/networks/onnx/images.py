@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.networks.kinds import LOWEST, Rewrite, Translation
 
 
-@dataclass(frozen=True, slots=True)
-class _Windows:
+class _Windows(Struct, frozen=True):
     """How windows lie in images: of each dimension the size of a window, steps, and paddings."""
 
     sizes: tuple[int, ...]

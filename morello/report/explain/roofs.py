@@ -10,17 +10,19 @@ operand from there to registers or back. Of a farther level: its line, over its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.layout import packed, panel_of
 from morello.ir.numeric import Array, Ints, Size, Truth
 from morello.ir.spec import Family
 from morello.ir.target import Coefficient, Level, Target
 from morello.language.evaluate import evaluate
+from morello.records import replace
 from morello.report.explain.traffic import Kind, kind_of, operations_of
 from morello.rewriting.alternatives import KernelAlternative, scope_at
 from morello.rewriting.matching import KernelMatch
@@ -34,8 +36,7 @@ FETCH = "fetch"
 """The coefficient of a level that is the cost of one of its lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roof:
+class Roof(Struct, frozen=True):
     """A limit: so much a cycle, and what it is from."""
 
     rate: float

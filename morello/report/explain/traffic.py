@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from morello.ir.primitives import CAST, CONSTANT
 from morello.ir.spec import Family
 from morello.ir.target import Level, Target
+from morello.records import replace
 from morello.report.plan import Line
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.meaning_cost import needed_primitives

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.spec import Spec
 from morello.report.plan import Plan, occurrences
@@ -16,8 +16,7 @@ from morello.search.solving.one_spec import applications
 from morello.search.tables.options import Option
 
 
-@dataclass(frozen=True, slots=True)
-class Closest:
+class Closest(Struct, frozen=True):
     """An option that applies to a Spec of a program.
 
     ``ratio``: the cost of the best program that begins with it, over that of the chosen one; at

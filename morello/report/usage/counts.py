@@ -9,11 +9,14 @@ memo has recalled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.layout import panel
 from morello.ir.spec import Family, Spec, Variant
 from morello.language import target_ast
+from morello.records import replace
 from morello.report.plan import Plan, Tree, occurrences
 from morello.resources import memory_budget
 from morello.rewriting.alternatives import Alternative, KernelAlternative
@@ -29,8 +32,7 @@ Key = tuple[str, str]
 """A rule or kernel: the word ``rule`` or ``kernel``, and its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class InPanels:
+class InPanels(Struct, frozen=True):
     """Operands of a kernel that one of its patterns is for, in one kind of panels."""
 
     kernel: str
@@ -38,8 +40,7 @@ class InPanels:
     panel: int
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """One search: what it could use, and the families below its goal with what applies to them.
 
     Families that lead to no kernel are left out, and so is what leads to them.
@@ -118,8 +119,7 @@ def _in_panels(alternative: Alternative, variant: Variant) -> Iterator[InPanels]
                 yield InPanels(match.kernel.name, pattern, own)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
+class _Tables(Struct, frozen=True):
     """What was solved for one goal. ``options``: what applies somewhere in each variant's box."""
 
     searched: Searched

@@ -7,12 +7,13 @@ which of its sub-Specs exist, and which coordinates of these are asked for.
 from __future__ import annotations
 
 from collections.abc import Collection, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Family, Variant
+from morello.records import replace
 from morello.rewriting.alternatives import Alternative
 from morello.rewriting.bind import SharedBinding, shared_binding
 from morello.rewriting.context import Context

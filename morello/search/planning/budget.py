@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from morello.errors import UsageError
 
@@ -44,8 +45,7 @@ _FORM = re.compile(r"\s*(?P<number>\d+(?:\.\d*)?(?:e\+?\d+)?)\s*(?P<unit>[A-Za-z
 _LARGEST = 1e18
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """What a search may do; of several limits the smallest holds, and none is no limit.
 
     ``searches``: how many searches share it. Each has an equal part, so that what one finds does

@@ -21,18 +21,19 @@ there might be no program at all. Registers stay exact, and so does what a kerne
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DType
 from morello.ir.target import Level, Target
 from morello.language.sized import levels_asked
+from morello.records import replace
 
 FEWEST_CAPACITY_UNITS = 4
 """Units of a level that are left: in fewer, hardly two buffers could stand side by side."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coarsening:
+class Coarsening(Struct, frozen=True):
     """What is coarser than it could be, and to stay within which limit."""
 
     changes: tuple[str, ...]

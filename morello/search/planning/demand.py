@@ -15,7 +15,7 @@ leaving the variant; along the others, what was asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from morello.errors import MorelloError
 from morello.ir.layout import contiguity, cuts, panel
 from morello.ir.numeric import Ints
 from morello.ir.spec import Family, Spec, Variant
+from morello.records import replace
 from morello.rewriting.alternatives import Alternative, tiles_below
 from morello.rewriting.bind import Bound, SharedBinding, bound, where_chosen
 from morello.rewriting.context import Context

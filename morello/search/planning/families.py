@@ -8,7 +8,8 @@ a level that nothing below a family asks for is no coordinate of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.spec import Family
@@ -17,8 +18,7 @@ from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives
 
 
-@dataclass(frozen=True, slots=True)
-class FamilyNode:
+class FamilyNode(Struct, frozen=True):
     """A live family: its alternatives, and the levels that matter below it."""
 
     family: Family
@@ -32,8 +32,7 @@ class FamilyNode:
         return frozenset(a.divides for a in rules if a.divides and self.family in a.children)
 
 
-@dataclass(frozen=True, slots=True)
-class FamilyGraph:
+class FamilyGraph(Struct, frozen=True):
     """Live families in topological order, every family before those it leads to."""
 
     nodes: dict[Family, FamilyNode]

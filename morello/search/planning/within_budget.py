@@ -11,8 +11,9 @@ budget gives the same program.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
 from math import prod
+
+from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.rule import Rule
@@ -20,6 +21,7 @@ from morello.ir.spec import Family, Spec
 from morello.ir.target import Target
 from morello.language import ast
 from morello.language.functions import FUNCTIONS
+from morello.records import replace
 from morello.rewriting.context import Context
 from morello.search.planning.budget import Budget
 from morello.search.planning.coarsening import Coarsening, changes, coarser
@@ -34,8 +36,7 @@ FAR_TOO_MANY = 2
 some of them may be needed for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A search that is ready to be done.
 
     ``context`` has the target that is searched; ``coarsening`` says what it lacks, if anything.
@@ -96,8 +97,7 @@ def plan_within(
     return Planned(replace(context, target=target), planner.graph(target), tasks, coarsening)
 
 
-@dataclass(frozen=True, slots=True)
-class _Exceeded:
+class _Exceeded(Struct, frozen=True):
     """A limit that is exceeded: which, and the Specs that it allows for so many families."""
 
     budget: Budget

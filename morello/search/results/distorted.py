@@ -15,16 +15,17 @@ what is not expanded are bounds from above: a plan may stay that is good, and no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from random import Random
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Spec
 from morello.ir.target import Coefficient, Target
+from morello.records import replace
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Step
 from morello.search.results.reconstruct import (
@@ -85,8 +86,7 @@ def distorted_target(target: Target, count: int, seed: int) -> Target:
     return target.with_coefficients(distort)
 
 
-@dataclass(frozen=True, slots=True)
-class _Edge:
+class _Edge(Struct, frozen=True):
     """An option with its sub-Specs, how often each runs, and its own cost by distortion."""
 
     option: Option

@@ -25,14 +25,16 @@ below different options may differ. What is not here: when derivations are alike
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.spec import Spec
+from morello.records import replace
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Step
 from morello.search.results.reconstruct import (
@@ -90,8 +92,7 @@ def derivations(
         yield found
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(Struct, frozen=True):
     """A plan with its cost in cycles per iteration, and what tells it apart from those alike."""
 
     plan: PlanNode
@@ -99,8 +100,7 @@ class Derivation:
     code: Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class _Hyperedge:
+class _Hyperedge(Struct, frozen=True):
     """An option, ready to be evaluated for any derivations of its sub-Specs.
 
     ``children`` are its distinct sub-Specs; ``places`` says for every leaf which of them it is,

@@ -10,8 +10,9 @@ dimensions are looped over in memory, the outermost first.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from math import log2
+
+from msgspec import Struct
 
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Placed, Step, Tiled, on_the_way
@@ -19,8 +20,7 @@ from morello.search.results.plan_signature import is_straight, main_parts
 from morello.search.results.reconstruct import PlanNode
 
 
-@dataclass(frozen=True, slots=True)
-class PlanClass:
+class PlanClass(Struct, frozen=True):
     """What plans of one class share.
 
     ``straight``: of each straight-line code, its kernels and the logarithms of its extents.

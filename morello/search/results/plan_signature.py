@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from morello.ir.layout import panel
 from morello.rewriting.alternatives import KernelAlternative
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
@@ -32,8 +34,7 @@ DIGITS = 9
 """Significant digits of a cost that count: sums of the same cycles differ by their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Straight:
+class _Straight(Struct, frozen=True):
     """Code without loops or buffers in memory: names of its kernels, cycles of all."""
 
     kernels: frozenset[str]
@@ -54,8 +55,7 @@ class _Loop:
     covered: Mapping[tuple[int, Hashable], int] = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Operands:
+class _Operands(Struct, frozen=True):
     """Names in a rule's result.
 
     ``own``: the Spec's operands. ``held``: for a tensor that a cache holds, the tensor that it is.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Spec
@@ -24,8 +25,7 @@ STEP = 2.0**-12
 """Cycles to both sides, over which slopes are taken: near to a bend, and far above rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """An option that applies to a Spec, with its cost in cycles per iteration, float32."""
 
     option: Option

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.spec import Family, Spec, Variant
+from morello.records import replace
 from morello.rewriting.alternatives import Alternative
 from morello.rewriting.context import Context
 from morello.search.planning.coarsening import Coarsening
@@ -19,8 +21,7 @@ from morello.search.tables.options import Option
 from morello.search.tables.solved import Solved
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """What a search had to do: families and Specs that were solved, families that were not."""
 
     families: int = 0

@@ -8,15 +8,15 @@ their variants.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.numeric import Array, Ints
 from morello.rewriting.bind import SharedBinding
 from morello.search.tables.box import Box
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(Struct, frozen=True):
     """A sub-Spec of every Spec of the box.
 
     ``place``: among the alternative's children; ``own``: it is of the same variant. ``weight`` is 0
@@ -31,8 +31,7 @@ class Child:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arranged:
+class Arranged(Struct, frozen=True):
     """An alternative: its arrays over the box, with one more axis in front if it has tile sizes.
 
     ``cost`` is in cycles, ``volume`` in iterations. ``positions`` is the number of its options.

@@ -7,9 +7,9 @@ so that the value is the table's to the last bit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Spec
@@ -24,8 +24,7 @@ class DoesNotApplyError(ValueError):
     """An option was said to be a Spec's, and its guards refuse it there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(Struct, frozen=True):
     """An option that applies to a Spec.
 
     ``uses``: the sub-Specs, each with the weight of its cost per iteration. ``base``: the option's

@@ -42,9 +42,9 @@ final.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.spec import Variant
 from morello.search.planning.demand import Task
@@ -99,8 +99,7 @@ def solve_variant(
                 changes = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeated:
+class _Repeated(Struct, frozen=True):
     """A step that leads to its own variant: its first option, and the costs that it left behind."""
 
     first: int

@@ -13,10 +13,10 @@ alone that have changed. Which rows and weights there are is worked out once, in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Variant
@@ -30,8 +30,7 @@ _Cut = Callable[[Array], Array]
 """Takes the columns of a block from an array as a sweep sees it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """Rows of a source, with a weight for each, the same for all columns; no weight is 1."""
 
     source: int
@@ -39,8 +38,7 @@ class Term:
     weight: Table | None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Rows of the own table for which the same terms exist, for one tile size.
 
     ``base``: rows and columns, or one for all; none if it is 0.
@@ -52,8 +50,7 @@ class Group:
     terms: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SweepPlan:
+class SweepPlan(Struct, frozen=True):
     """A sweep of a box, whatever the variants are.
 
     ``axes``: those of a table in the order in which the sweep sees them, the one of its rows first;
@@ -73,8 +70,7 @@ class SweepPlan:
         return seen
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """One alternative on a whole box. ``variants`` are those of its sources."""
 
     plan: SweepPlan

@@ -6,11 +6,11 @@ Variants with the same sizes share what was worked out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from morello.ir.numeric import Array, Ints
+from morello.records import replace
 from morello.search.solving.arranged import Arranged, Child
 from morello.search.solving.sweep import Group, SweepPlan, Term
 from morello.search.tables.gather import Gather, Index, Separable, Table, plan_gather

@@ -7,19 +7,19 @@ form in `morello.search.solving.sweep`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ir.spec import Variant
+from morello.records import replace
 from morello.search.solving.arranged import Arranged, Child
 from morello.search.tables.gather import Gather, Index, Table, plan_gather
 from morello.search.tables.scratch import Choices, Part, Scratch, take_cheaper
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
+class _Term(Struct, frozen=True):
     """``weight * I(child)``; no weight is 1."""
 
     child: int
@@ -27,8 +27,7 @@ class _Term:
     gather: Gather
 
 
-@dataclass(frozen=True, slots=True)
-class UpdatePlan:
+class UpdatePlan(Struct, frozen=True):
     """An alternative with one tile size on a region of a box, whatever the variants are.
 
     ``base`` is infinite where the alternative does not apply.
@@ -45,8 +44,7 @@ class UpdatePlan:
         return self.base.nbytes + sum(term.gather.bytes for term in self.terms)
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Struct, frozen=True):
     """An alternative with one tile size on a region of the box: ready to be evaluated.
 
     ``variants`` are those of all the alternative's children.

@@ -6,10 +6,9 @@ an axis; only where memory in use depends on several sizes at once is every cell
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from morello.ir.numeric import Ints
 
@@ -19,8 +18,7 @@ Index = int | slice | Ints
 """What numpy takes of one axis."""
 
 
-@dataclass(frozen=True, slots=True)
-class Separable:
+class Separable(Struct, frozen=True):
     """Axis by axis.
 
     ``indices``: for each axis of the child an int, a slice or a vector. ``order`` and ``shape``
@@ -48,8 +46,7 @@ class Separable:
         return table.transpose(self.order).reshape(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Scattered:
+class Scattered(Struct, frozen=True):
     """``flat``: index into the child's flattened table for every cell of the region."""
 
     flat: Ints

@@ -7,14 +7,14 @@ place in an enumeration.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from morello.ir.target import Target
 from morello.rewriting.alternatives import Alternative, KernelAlternative, choice_text
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """An alternative with its tile size, if it has one."""
 
     alternative: Alternative

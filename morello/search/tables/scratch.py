@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.search.tables.gather import Index, Table
@@ -54,8 +54,7 @@ class Scratch:
         return self._slots[slot][:size].reshape(shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of a table: an index of slices, or (not ``sliced``) with one list among them."""
 
     index: Index | tuple[Index, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from morello.search.tables.box import Box
 from morello.search.tables.gather import Table
@@ -10,8 +10,7 @@ from morello.search.tables.options import Option
 from morello.search.tables.scratch import Choices
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
+class Solved(Struct, frozen=True):
     """A variant's box, solved.
 
     ``costs``: cycles per iteration, float32, infinite where nothing implements the Spec.

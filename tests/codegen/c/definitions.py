@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +15,7 @@ from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_target
 from morello.language.source import Source
 from morello.plugins import definitions_in
+from morello.records import replace
 
 # What the shipped operators do not exercise in kernels that are written from a declaration.
 MORE_OPERATORS = """

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from morello.codegen.c.emitter import CEmitter
 from morello.ir.programs.emitted import CSource, EmitOptions
+from morello.records import replace
 
 from .definitions import targets
 from .programs import tiled_matmul

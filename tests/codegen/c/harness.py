@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -12,6 +12,7 @@ import numpy as np
 
 from morello.ir.programs.emitted import CSource
 from morello.ir.programs.tree import Program
+from morello.records import replace
 from morello.runtime.program import built_program
 from morello.runtime.signature import signature_of
 from morello.toolchain.build import build

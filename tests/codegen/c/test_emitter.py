@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,7 @@ from morello.ir.programs.tree import (
     View,
 )
 from morello.language.kernel_clauses import KernelClauses
+from morello.records import replace
 
 from . import golden
 from .build import at, buffer, call, loop, origin, program, tensor, view, whole

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from morello.codegen.first_use import copy_on_first_use
 from morello.ir.layout import Axis, Layout
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Affine, Block, KernelCall, Node, Program, View, walk
+from morello.records import replace
 from morello.reference.interpreter import run_program
 
 from .build import at, buffer, call, loop, parallel, program, tensor, view, whole

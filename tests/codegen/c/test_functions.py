@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from morello.ir.programs.tree import Program
 from morello.ir.target import Primitives, Target
 from morello.language.load import load_source
 from morello.memo.memo import Memo
+from morello.records import replace
 
 from .build import program, tensor
 from .definitions import runnable, targets

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from morello.codegen.c.emitter import CEmitter
 from morello.codegen.c.names import identifier, unique
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Program
+from morello.records import replace
 
 from .build import program, tensor
 from .definitions import targets

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from morello.ir.dtypes import BF16, DTYPES
 from morello.ir.layout import Layout
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Affine, Block, Node, Program
+from morello.records import replace
 from morello.toolchain.machine import Machine
 
 from .build import at, buffer, call, loop, parallel, program, tensor, view, whole

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from morello.codegen.c.emitter import CEmitter
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import Block
+from morello.records import replace
 
 from .build import at, call, loop, program, tensor, view, whole
 from .definitions import operation, targets
