@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from morello.definitions import Definitions, load_definitions
 from morello.resources import available_cores
 from morello.rewriting.context import forget_contexts
+from morello.search.planning import budget
 from morello.search.solving.compiled import compiled_solver
 from morello.startup.entry_points import GROUP, installed_points
 from morello.startup.process import OBJECTS
@@ -100,6 +101,15 @@ def _own_contexts() -> Iterator[None]:
     forget_contexts()
     yield
     forget_contexts()
+
+
+@pytest.fixture
+def kept_to_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Budgets of Specs are: none are allowed for what plans of coarser targets would take.
+
+    What tests search is so small that it is never worth those.
+    """
+    monkeypatch.setattr(budget, "PLANS", 0)
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ import morello
 from morello.memo.memo import Memo
 from tests.cli.conftest import QUICK, Run
 
+pytestmark = pytest.mark.usefixtures("kept_to_the_letter")
+
 FEW = "500 specs"
 """Less than the search has."""
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
+
+pytestmark = pytest.mark.usefixtures("kept_to_the_letter")
 
 TEXT = """target x86.scalar
 spec rows(M = 6, N = 5) {

@@ -21,6 +21,8 @@ from morello.verify.program import verify_function
 
 from .kernels import SPECS, Array, compiled, small_inputs, to_run
 
+pytestmark = pytest.mark.usefixtures("kept_to_the_letter")
+
 Expected = Callable[..., tuple[Array, ...]]
 
 

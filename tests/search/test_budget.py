@@ -19,12 +19,15 @@ from morello.rewriting.alternatives import Alternative
 from morello.rewriting.context import Context
 from morello.rewriting.enumeration import alternatives
 from morello.search import search as search_module
+from morello.search.planning import budget as budget_module
 from morello.search.planning import families as families_module
 from morello.search.planning import within_budget
 from morello.search.planning.budget import (
     BYTES_A_FAMILY,
     BYTES_A_SPEC,
+    PLANS,
     SECONDS_A_FAMILY,
+    SPECS_A_FAMILY,
     SPECS_A_SECOND,
     Budget,
 )
@@ -41,6 +44,8 @@ from tests.search.budget import examples
 from tests.search.goals import Wanted, batched, copy, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities
 from tests.search.solved import one_tree
+
+pytestmark = pytest.mark.usefixtures("kept_to_the_letter")
 
 PLENTY = 1 << 40
 
@@ -94,6 +99,19 @@ def test_seconds_and_bytes_are_converted_at_fixed_rates() -> None:
     assert Budget(bytes=10 * BYTES_A_FAMILY + 7 * BYTES_A_SPEC, specs=3).limit(10) == 3
     assert Budget(seconds=SECONDS_A_FAMILY).limit(2) == 0
     assert Budget().limit(1000) is None
+
+
+def test_specs_that_coarser_plans_would_take_may_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a budget makes no search slower than it is without one."""
+    monkeypatch.setattr(budget_module, "PLANS", PLANS)
+    assert Budget(specs=3).limit(10, finest=True) == PLANS * 10 * SPECS_A_FAMILY
+    assert Budget(specs=10**9).limit(10, finest=True) == 10**9
+    used, goal = _fine(), GOALS[0]
+    planned = plan_within(
+        used, goal.spec(used.target), Budget(specs=1), PLENTY, lambda _: None, NullMemo(), False
+    )
+    assert planned.coarsening is None
+    assert planned.specs > 1
 
 
 def test_seconds_that_a_coarser_plan_would_take_may_be_spent_on_specs() -> None:

@@ -20,6 +20,8 @@ from morello.search.search import Progress, search
 from tests.search.goals import Wanted, elementwise, matmul
 from tests.search.machines import FLAT, context, load_target, with_capacities
 
+pytestmark = pytest.mark.usefixtures("kept_to_the_letter")
+
 
 def _refused(used: Context, goal: Wanted) -> NoImplementationError:
     """The error, whose shape is the same for all: a headline, reasons, advice."""

@@ -25,6 +25,13 @@ softmax, attention, feed_forward) a search takes at most 1.4 times what they say
 SECONDS_A_FAMILY = 0.025
 """For each family: applying the rules to it, planning and solving its variants however small."""
 
+SPECS_A_FAMILY = SECONDS_A_FAMILY * SPECS_A_SECOND
+"""Specs that are solved in the time for a family."""
+
+PLANS = 2
+"""Plans for coarser targets that are made where the one that was asked for has too many Specs, at
+least: for the coarsest, and for one in between."""
+
 BYTES_A_SPEC = 16
 """Memory for each Spec. 6 are measured for large goals: 4 of the tables, and what planning keeps;
 the rest is for the arrays of the family at hand, which may be one of few."""
@@ -87,11 +94,13 @@ class Budget(Struct, frozen=True):
             families: How many it has.
             finest: Whether its target is the one that was asked for. To plan a coarser one takes
                 seconds for each family once more, and saves some of the Specs. So of a budget in
-                seconds as many Specs are allowed as those seconds would solve.
+                seconds as many Specs are allowed as those seconds would solve; of one in Specs, as
+                many as the plans for the coarsest target and for another one would.
         """
         limits = []
         if self.specs is not None:
-            limits.append(self.specs // self.searches)
+            plans = math.floor(PLANS * families * SPECS_A_FAMILY) if finest else 0
+            limits.append(max(self.specs // self.searches, plans))
         if self.seconds is not None:
             planning = families * SECONDS_A_FAMILY
             left = self.seconds / self.searches - planning
