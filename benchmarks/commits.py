@@ -90,6 +90,11 @@ def _product(target: str, dtypes: str, sizes: tuple[int, int, int], threads: int
     return text.replace("(M, K, N)", f"(M = {m}, K = {k}, N = {n})")
 
 
+def _resolved(commit: str) -> str:
+    command = ["git", "-C", str(PROJECT), "rev-parse", "--verify", f"{commit}^{{commit}}"]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
 def install(commit: str, directory: Path) -> Path:
     """The Python of an environment with a commit in it; what is there already is left.
 
@@ -221,7 +226,8 @@ def main(
         raise click.UsageError(f"no case '{wrong[0]}': there are {', '.join(known)}")
     records: list[dict[str, Any]] = []
     with _kept(keep) as directory, pinned(1):
-        pythons = [install(commit, directory / commit) for commit in (old, new)]
+        commits = [_resolved(old), _resolved(new)]
+        pythons = [install(commit, directory / commit) for commit in commits]
         for python in pythons:  # what is compiled once for all goals is there, as for a user
             in_turn([python], known["16"], target, memo=not no_memo, repeats=1)
         for name in names:
@@ -234,7 +240,7 @@ def main(
     print(table(records))
     print(f"\ngeometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
     if output is not None:
-        document = {"environment": environment(), "old": old, "new": new, "repeats": repeats}
+        document = {"environment": environment(), "commits": commits, "repeats": repeats}
         save(document | {"memo": not no_memo, "cases": records}, output)
 
 

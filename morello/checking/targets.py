@@ -177,6 +177,7 @@ def _target(
         functions={},
         kernels=(),
         features=_joined(base.features if base else (), declaration.features),
+        implied=_joined(base.implied if base else (), declaration.implied),
         compiler=declaration.compiler or (base.compiler if base else ""),
         runner=declaration.runner or (base.runner if base else ""),
         passes=(base.passes if base else ()) if declaration.passes is None else declaration.passes,

@@ -38,12 +38,13 @@ class DType(Struct, frozen=True):
 
 
 F32 = DType("f32", 4, True)
+F16 = DType("f16", 2, True)
 BF16 = DType("bf16", 2, True)
 S32 = DType("s32", 4, False)
 S8 = DType("s8", 1, False)
 U8 = DType("u8", 1, False)
 
-DTYPES: dict[str, DType] = {d.name: d for d in (F32, BF16, S32, S8, U8)}
+DTYPES: dict[str, DType] = {d.name: d for d in (F32, F16, BF16, S32, S8, U8)}
 
 
 class FloatingLimits(Struct, frozen=True):
@@ -72,6 +73,7 @@ def floating_limits(dtype: DType) -> FloatingLimits:
 
 _STANDARD: dict[str, NumpyType] = {
     "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
     "s32": np.dtype(np.int32),
     "s8": np.dtype(np.int8),
     "u8": np.dtype(np.uint8),

@@ -162,7 +162,8 @@ class Target:
     """A target with everything that it inherits.
 
     ``levels`` go from the nearest to the farthest. ``features`` are those of a processor that its
-    code needs, besides what ``flags`` of the form ``-mFEATURE`` say. ``compiler`` and ``runner``
+    code needs, besides what ``flags`` of the form ``-mFEATURE`` say. A processor that has those has
+    what is ``implied``: programs do not ask for it when they run. ``compiler`` and ``runner``
     are the commands that build and run its code where this machine cannot; empty: none. ``passes``
     are those of `morello.ir.passes` that its programs have.
     """
@@ -181,6 +182,7 @@ class Target:
     functions: Mapping[str, Function]
     kernels: tuple[Microkernel, ...]
     features: tuple[str, ...] = ()
+    implied: tuple[str, ...] = ()
     compiler: str = ""
     runner: str = ""
     passes: tuple[str, ...] = ()

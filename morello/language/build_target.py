@@ -44,6 +44,7 @@ def _target(builder: Builder, tree: Tree[Token]) -> target_ast.TargetDecl:
         flags=tuple(text(flag) for flag in children(single.get("flags"))),
         headers=tuple(text(header) for header in children(single.get("headers"))),
         features=tuple(text(feature) for feature in children(single.get("features"))),
+        implied=tuple(text(feature) for feature in children(single.get("implied"))),
         compiler=_command(single.get("compiler")),
         runner=_command(single.get("runner")),
         passes=names(children(single["passes"])) if "passes" in single else None,

@@ -55,6 +55,7 @@ class TargetDecl(Node, frozen=True):
     flags: tuple[str, ...]
     headers: tuple[str, ...]
     features: tuple[str, ...]
+    implied: tuple[str, ...]
     compiler: str | None
     runner: str | None
     passes: tuple[str, ...] | None

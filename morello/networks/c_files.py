@@ -21,6 +21,7 @@ from morello.networks.partition import Step
 C_TYPES: Mapping[str, str] = {
     "float32": "float",
     "float64": "double",
+    "float16": "uint16_t",
     "bfloat16": "uint16_t",
     "int64": "int64_t",
     "int32": "int32_t",

@@ -35,6 +35,7 @@ from morello.networks.network import Network, Node, keeps_order
 
 TYPES: Mapping[str, str] = {
     "float32": "f32",
+    "float16": "f16",
     "bfloat16": "bf16",
     "int32": "s32",
     "int8": "s8",

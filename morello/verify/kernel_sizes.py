@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
+from math import prod
 
 from morello.ir.layout import Layout, contiguity, pack, packed, panel, panel_of
 from morello.ir.target import Target
@@ -244,9 +245,17 @@ def _sizes_of_rows(lanes: int) -> list[int]:
     return sorted({*_sizes_around([lanes]), *(n * lanes + 1 for n in ROWS), ROWS[-1] * lanes})
 
 
+def _whole(match: KernelMatch, sizes: Mapping[str, int]) -> bool:
+    """Whether the output has all its values: merged rows are of the width that it states."""
+    merged = (index for index in match.f.family.operation.operands[-1] if len(index.terms) > 1)
+    return all(index.extent(sizes) == prod(sizes[d] for d in index.dims) for index in merged)
+
+
 def _accepted(
     target: Target, match: KernelMatch, sizes: Mapping[str, int], packing: tuple[int, ...]
 ) -> bool:
+    if not _whole(match, sizes):
+        return False
     used = {level.name: 0 for level in target.bounded}
     for tensor in match.f.tensors:
         if tensor.operand.vector:

@@ -20,7 +20,7 @@ from morello.ir.programs.tree import Allocate, Tensor, walk
 from .kernels import Array, small_machines, to_run
 
 TARGETS = ("x86.scalar", "x86.avx2", "x86.avx512")
-TYPES = ("f32", "bf16", "s32", "u8", "s8")
+TYPES = ("f32", "f16", "bf16", "s32", "u8", "s8")
 EXTRA = 21
 """Elements in the last row, beyond whole vectors."""
 
@@ -56,6 +56,15 @@ def _edges(dtype: DType) -> Array:
     ]
     odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-45, 3.4e38, -3.4e38, 2.0**31, 1e10]
     fractions = [1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-20, -1 - 2.0**-8]  # of bf16
+    fractions += [
+        1 + 2.0**-11,
+        1 + 3 * 2.0**-11,
+        -1 - 2.0**-11,
+        65519.996,
+        65520.0,
+        -65536.0,
+    ]  # of f16
+    fractions += [2.0**-25, 3 * 2.0**-25, 5 * 2.0**-26, 2.0**-14, 2.0**-14 - 2.0**-26, -(2.0**-24)]
     return convert(np.array([*whole, *near, *halves, *odd, *fractions], np.float32), dtype)
 
 
@@ -93,10 +102,33 @@ def test_every_conversion_is_exact(source: str, target: str) -> None:
         np.testing.assert_array_equal(np.signbit(own[zeros]), np.signbit(expected[zeros]))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_number_of_f16_is_converted(target: str) -> None:
+    """To f32 and back: all that there are, the midpoints, and what is next to these."""
+    kernel = to_run(_conversions_of_f16, target)
+    wide, narrow = kernel.signature.inputs
+    numbers = np.arange(1 << 16, dtype=np.uint16).view(np.float16).reshape(narrow.shape)
+    finite = np.sort(numbers[np.isfinite(numbers)].astype(np.float32))
+    halfway = (finite[1:] + finite[:-1]) / 2
+    around = [np.nextafter(halfway, np.float32(s * np.inf)) for s in (-1, 1)]
+    every = np.resize(np.concatenate([finite, halfway, *around]), wide.shape)
+    rounded, exact = kernel(every, numbers)
+    np.testing.assert_array_equal(rounded.view(np.uint16), every.astype(np.float16).view(np.uint16))
+    np.testing.assert_array_equal(exact, numbers.astype(np.float32))
+
+
+@cache
+def _conversions_of_f16(target: str) -> morello.Kernel:
+    text = "spec s() { input x: f32[4, 65536] input z: f16[65536] output y: f16[4, 65536] "
+    text += "output w: f32[65536] y = copy(x) w = copy(z) }"
+    return morello.compile(text, target=target, definitions=small_machines())
+
+
 MIXED = (
     ("u8", "f32", "u8", "copy(round(scale({t}, factor = 1.5)))"),
     ("s32", "f32", "s8", "copy(round(shift({t}, amount = 0.5)))"),
     ("bf16", "f32", "bf16", "copy(gelu({t}))"),
+    ("f16", "f32", "f16", "copy(gelu({t}))"),
     ("f32", "u8", "s32", "copy(maximum({t}, {z}))"),
     ("s8", "s32", "bf16", "copy(square({t}))"),
     ("f32", "s8", "f32", "copy(relu({t}))"),

@@ -38,6 +38,7 @@ def test_target() -> None:
           flags "-mavx2", "-mfma";
           headers "immintrin.h"
           features "asimd", "bf16"
+          implied "fp"
           compiler "arm-cc"; runner "qemu -L /x"
           passes fetch_tiles, gap_panels
           level mem { line 64 }
@@ -56,6 +57,7 @@ def test_target() -> None:
         flags=("-mavx2", "-mfma"),
         headers=("immintrin.h",),
         features=("asimd", "bf16"),
+        implied=("fp",),
         compiler="arm-cc",
         runner="qemu -L /x",
         passes=("fetch_tiles", "gap_panels"),
@@ -79,7 +81,7 @@ def test_target() -> None:
 
 def test_empty_target() -> None:
     expected = target_ast.TargetDecl(
-        "t", AT, "", None, None, (), None, (), (), (), None, None, None, (), (), span=AT
+        "t", AT, "", None, None, (), None, (), (), (), (), None, None, None, (), (), span=AT
     )
     assert expected == target("")
 

@@ -57,7 +57,7 @@ rule rare_rule "text"
     "target": """\
 target a.level extends a.vector "text" {
   emitter vector; sizes 1, 2; page 4 KiB; flags "-a", "-b"; headers "h"
-  features "f"; compiler "c"; runner "r"
+  features "f"; implied "i"; compiler "c"; runner "r"
   level line { capacity 2 vectors; arguments 1 GiB; streams 2; capacity_unit 1 MiB; line 64; vector
   4, 8;
                cache; not addressable; coefficient cycles = 1.5 cycles "text" }

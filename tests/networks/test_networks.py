@@ -368,9 +368,47 @@ def test_what_cannot_be_said_can_be_left_to_functions(tmp_path: Path) -> None:
     assert "0: TopK largest, (float32[3, 5], int64[1]) -> (float32[3, 2], int64[3, 2])" in header
 
 
+def test_halves_are_computed_in_f32_and_weights_stay_as_they_are(tmp_path: Path) -> None:
+    """What is given and wanted is of the type that the file says, and rounded once."""
+
+    def halves(*shape: int) -> np.ndarray[Any, Any]:
+        return random(*shape).astype(np.float16)
+
+    nodes = [
+        node("Reshape", "x flat", "rows"),
+        node("MatMul", "rows w", "a"),
+        node("Add", "a b", "c"),
+        node("Relu", "c", "d"),
+        node("Gemm", "d v", "e", transB=1),
+        node("Softmax", "e", "y"),
+        node("Transpose", "y", "z", perm=[1, 0]),
+        node("Mul", "w w", "squares"),
+        node("MatMul", "rows squares", "s"),
+    ]
+    constants = {
+        "w": halves(16, 24),
+        "b": halves(24),
+        "v": halves(7, 24),
+        "flat": np.array([5, 16]),
+    }
+    inputs = {"x": halves(5, 4, 4)}
+    model = model_of(nodes, inputs, ["y", "z", "s"], constants)
+    path = str(saved(model, tmp_path))
+    done = imported([path, "-o", str(tmp_path / "out"), "-t", TARGET, "--verify", "--json"])
+    assert done.exit_code == 0, done.output
+    results = morello.load(tmp_path / "out")(**inputs)
+    for result, right in zip(results, expected(model, inputs), strict=True):
+        assert result.dtype == right.dtype == np.float16
+        np.testing.assert_allclose(result, right, rtol=1e-2, atol=1e-2)
+    said = "".join(p.read_text() for p in (tmp_path / "out").rglob("*.mspec"))
+    assert "f16[7, 24]" in said
+    with pytest.raises(UsageError, match="is float32"):
+        morello.load(tmp_path / "out")(x=inputs["x"].astype(np.float32))
+
+
 def test_types_that_cannot_be_said_are_found_before_any_search(tmp_path: Path) -> None:
     for dtype, nodes in (
-        (np.float16, [node("Relu", "x", "y")]),
+        (np.uint16, [node("Add", "x x", "y")]),
         (np.float64, [node("Add", "x x", "y")]),
         (np.bool_, [node("Not", "x", "y")]),
     ):

@@ -22,7 +22,9 @@ SIZES = (1, 1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 19, 23, 31, 33, 40, 64, 100)
 MOST_ELEMENTS = 3000
 MOST_OF_ONE = 1500
 ARITHMETIC = ("f32", "f32", "f32", "f32", "s32", "s8", "u8")
-ALL = (*ARITHMETIC, "bf16")
+NARROW = ("f16", "bf16")
+"""Floating types that have conversions only."""
+ALL = (*ARITHMETIC, *NARROW)
 FLOATING = ("f32",)
 
 Shape = tuple[int, ...]

@@ -15,6 +15,7 @@ Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 3.3e38, -3.3e38, 1e30, 1e-38, -1e-40, 1e-45, 88.8)
 NUMPY = {
     "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "s32": np.dtype(np.int32),
     "s8": np.dtype(np.int8),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from .cases import Case, Tensor
-from .draw import ALL, ARITHMETIC, FLOATING, Drawing, Shape, UnfitError
+from .draw import ALL, ARITHMETIC, FLOATING, NARROW, Drawing, Shape, UnfitError
 
 Recipe = Callable[[Drawing, str], None]
 
@@ -111,7 +111,7 @@ def _copy(d: Drawing, name: str) -> None:
 @_recipe("fill")
 def _fill(d: Drawing, name: str) -> None:
     dtype = d.random.choice(ALL)
-    d.add(name, [], {"value": _number(d, "f32" if dtype == "bf16" else dtype)}, dtype)
+    d.add(name, [], {"value": _number(d, "f32" if dtype in NARROW else dtype)}, dtype)
 
 
 # -------------------------------------------------------------------------- rows, columns
@@ -187,7 +187,7 @@ def _norm(d: Drawing, name: str) -> None:
 def _types(d: Drawing) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """Types of the left and the right operand, and of the result."""
     if d.chance(0.65):
-        other = ("f32", "f32", "f32", "bf16")
+        other = ("f32", "f32", "f32", *NARROW)
         return ("f32",), other, "f32"
     if d.chance(0.2):
         return ("bf16",), ("bf16",), "f32"
@@ -286,7 +286,7 @@ def _pad(d: Drawing, name: str) -> None:
     scalars: dict[str, float] = {
         side: d.random.choice((0, 1, 1, 2)) for side in ("top", "bottom", "left", "right")
     }
-    value = 0.5 if x.dtype in ("f32", "bf16") and d.chance(0.4) else d.random.choice((0, 0, 1))
+    value = 0.5 if x.dtype in ("f32", *NARROW) and d.chance(0.4) else d.random.choice((0, 0, 1))
     d.add(name, [x], {**scalars, "value": value}, x.dtype)
 
 

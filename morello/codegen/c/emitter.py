@@ -223,12 +223,12 @@ def _variant(
     """What the template says of one target's functions; ``first``: the target of the whole file."""
     suffix = "" if first is None else f"_{_identifier(function.program.target)}"
     attributes = [] if first is None else _attributes(function.program.target, first)
+    asked = [name for name in attributes if name not in function.program.target.implied]
     return {
         "name": function.name,
         "target": function.program.target.name,
         "attributes": attributes,
-        "runs": " &&\n            ".join(f'__builtin_cpu_supports("{a}")' for a in attributes)
-        or "1",
+        "runs": " &&\n            ".join(f'__builtin_cpu_supports("{a}")' for a in asked) or "1",
         "helpers": function.helpers(options, suffix),
         "packers": [
             {

@@ -8,6 +8,7 @@ from morello.errors import MorelloError
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
 from morello.networks.network import Network, Node
 from morello.networks.onnx import elementwise, images, moves, products, reductions, sequences
+from morello.networks.onnx.halves import widen_halves
 from morello.networks.views import sink_views, swap_into_products
 
 REWRITES: Mapping[str, Rewrite] = {
@@ -31,6 +32,7 @@ def translate(network: Network, *, callbacks: bool = False) -> None:
     Raises:
         MorelloError: Nodes cannot be said: each is named, with the reason.
     """
+    widen_halves(network)
     nodes: list[Node] = []
     errors: list[UnsupportedNodeError] = []
     for node in network.nodes:

@@ -12,7 +12,7 @@
  * Workspace: none; NULL will do.
  * Threads: one.
  *
- * Flags for the C compiler: -std=c11 -fno-math-errno -mavx2 -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq
+ * Flags for the C compiler: -std=c11 -fno-math-errno -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq
  */
 #ifndef MORELLO_tiled_H
 #define MORELLO_tiled_H
