@@ -53,6 +53,7 @@ def rebuilt(kind: type[Node], *values: Any) -> Node:
 
 
 PLACES = frozenset({"span", "name_span", "operator_span"})
+"""Fields that say where a node was read."""
 
 _SAID: dict[type[Node], tuple[str, ...]] = {}
 """Names of the fields of a class of nodes that are not places."""
