@@ -139,7 +139,7 @@ def _lanes(
         help = "say how many, or write 'for any x L' after the kernel's name"
         collector.error("T048", message, place, help=help)
         return
-    if not along:
+    if not along and pattern.lanes != 1:
         message = "only rows have vectors of so many lanes"
         collector.error("T048", message, place, help="say how many bytes: 'vector 64'")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import morello
+from morello.ir.dtypes import DTYPES
 from tests.end_to_end.kernels import only_l1
 from tests.machines import AARCH64, needed
 
@@ -70,3 +71,22 @@ def test_the_target_names_its_compiler_and_runner() -> None:
     assert target.compiler == AARCH64.cc
     assert target.runner == AARCH64.runner
     assert target.features == ("asimd", "asimddp")
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("source", DTYPES)
+def test_every_type_becomes_every_other(source: str) -> None:
+    """Of rows with an end that is one element, and of fewer than a vector."""
+    others = [name for name in DTYPES if name != source]
+    shapes = {"x": "[3, 13]", "z": "[3]"}
+    inputs = [f"input {name}: {source}{shape}" for name, shape in shapes.items()]
+    outputs = [f"output {n}_{t}: {t}{shape}" for n, shape in shapes.items() for t in others]
+    values = [f"{n}_{t} = copy({n})" for n in shapes for t in others]
+    kernel = morello.compile(
+        f"spec s() {{ {' '.join((*inputs, *outputs, *values))} }}",
+        target="aarch64.neon",
+        definitions=only_l1(morello.load_definitions()),
+        machine=needed(AARCH64),
+        memo=morello.Memo(),
+    )
+    kernel.verify()
