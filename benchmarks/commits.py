@@ -16,7 +16,7 @@ import tempfile
 import venv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 import click
 
 from benchmarks.cases import ELEMENTS, SPEC
-from benchmarks.machine import environment, pinned, save
+from benchmarks.machine import environment, git, pinned, save
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -88,11 +88,6 @@ def _product(target: str, dtypes: str, sizes: tuple[int, int, int], threads: int
     text = SPEC.format(target=target, threads=threads, a=a, b=b, c=c, role="input")
     m, k, n = sizes
     return text.replace("(M, K, N)", f"(M = {m}, K = {k}, N = {n})")
-
-
-def _resolved(commit: str) -> str:
-    command = ["git", "-C", str(PROJECT), "rev-parse", "--verify", f"{commit}^{{commit}}"]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def install(commit: str, directory: Path) -> Path:
@@ -226,15 +221,13 @@ def main(
         raise click.UsageError(f"no case '{wrong[0]}': there are {', '.join(known)}")
     records: list[dict[str, Any]] = []
     with _kept(keep) as directory, pinned(1):
-        commits = [_resolved(old), _resolved(new)]
+        commits = [git("rev-parse", "--verify", f"{commit}^{{commit}}") for commit in (old, new)]
         pythons = [install(commit, directory / commit) for commit in commits]
         for python in pythons:  # what is compiled once for all goals is there, as for a user
             in_turn([python], known["16"], target, memo=not no_memo, repeats=1)
         for name in names:
             before, after = in_turn(pythons, known[name], target, memo=not no_memo, repeats=repeats)
-            fields = ("seconds", "memory", "specs", "cycles")
-            each = [{f: getattr(run, f) for f in fields} for run in (before, after)]
-            records.append({"case": name, "old": each[0], "new": each[1]})
+            records.append({"case": name, "old": asdict(before), "new": asdict(after)})
             print(f"{name}: {before.seconds:.2f} s, {after.seconds:.2f} s", file=sys.stderr)
     ratios = [record["old"]["seconds"] / record["new"]["seconds"] for record in records]
     print(table(records))

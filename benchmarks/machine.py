@@ -59,13 +59,19 @@ def versions() -> dict[str, str]:
 def commit() -> str | None:
     """The commit that is checked out, with ``+`` where files differ from it."""
     try:
-        head = _git("rev-parse", "--short=12", "HEAD")
-        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+        head = git("rev-parse", "--short=12", "HEAD")
+        return head + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.CalledProcessError):  # no git, or no repository
         return None
 
 
-def _git(*arguments: str) -> str:
+def git(*arguments: str) -> str:
+    """What git prints, asked in this project.
+
+    Raises:
+        OSError: There is no git.
+        subprocess.CalledProcessError: It refuses.
+    """
     command = ["git", *arguments]
     done = subprocess.run(
         command, cwd=Path(__file__).parent, check=True, capture_output=True, text=True

@@ -11,6 +11,7 @@ import click
 from msgspec import Struct
 
 from morello.cli.dask import with_dask
+from morello.cli.measured import measured_document, measured_text, show_measurements
 from morello.cli.options import (
     examples,
     json_option,
@@ -185,11 +186,8 @@ def compile_(
             )
     places = check_places(kernel.name)  # what writes C may have changed the name
     contents = [marked(kernel.source), marked(kernel.header)]
-    measured = None
-    if measure is not None:
-        from morello.cli.measured import measured_document, measured_text  # noqa: PLC0415
-
-        measured = measured_document(kernel)
+    measured = measured_document(kernel) if measure is not None else None
+    if measured is not None:
         contents.append(measured_text(measured))
     texts = dict(zip(places, contents, strict=True))
     if verify and measured is None:  # what was measured was verified
@@ -200,8 +198,6 @@ def compile_(
         _document(session, kernel, list(texts), known, measured, tuned)
         return
     if measure is not None:
-        from morello.cli.measured import show_measurements  # noqa: PLC0415
-
         show_measurements(session, kernel, measure)
     _summary(session, kernel, list(texts), known)
     if tuned is not None:

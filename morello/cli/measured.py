@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
@@ -13,8 +14,10 @@ from morello.cli.tables import Row, show_table
 from morello.codegen.goals import title
 from morello.compiler import Kernel
 from morello.report.documents import Document
-from morello.runtime.autotune import Measurement
 from morello.toolchain.build import STANDARD_FLAGS
+
+if TYPE_CHECKING:
+    from morello.runtime.autotune import Measurement
 
 COLUMNS = (
     "rank",

@@ -7,6 +7,7 @@ that mean the same compare equal.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -23,11 +24,7 @@ class Node(Struct, frozen=True, kw_only=True, eq=False):
 
     def said(self) -> tuple[object, ...]:
         """The values of the fields that are not places, in the order of the fields."""
-        kind = type(self)
-        names = _SAID.get(kind)
-        if names is None:
-            names = _SAID[kind] = tuple(n for n in kind.__struct_fields__ if n not in PLACES)
-        return tuple([getattr(self, name) for name in names])
+        return tuple([getattr(self, name) for name in fields_said(type(self))])
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -39,8 +36,7 @@ class Node(Struct, frozen=True, kw_only=True, eq=False):
         return hash(self.said())
 
     def __repr__(self) -> str:
-        values = self.said()
-        said = (f"{name}={v!r}" for name, v in zip(_SAID[type(self)], values, strict=True))
+        said = (f"{name}={getattr(self, name)!r}" for name in fields_said(type(self)))
         return f"{type(self).__name__}({', '.join(said)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -55,8 +51,11 @@ def rebuilt(kind: type[Node], *values: Any) -> Node:
 PLACES = frozenset({"span", "name_span", "operator_span"})
 """Fields that say where a node was read."""
 
-_SAID: dict[type[Node], tuple[str, ...]] = {}
-"""Names of the fields of a class of nodes that are not places."""
+
+@cache
+def fields_said(kind: type[Node]) -> tuple[str, ...]:
+    """Names of the fields of a class of nodes that are not places."""
+    return tuple(name for name in kind.__struct_fields__ if name not in PLACES)
 
 
 # --------------------------------------------------------------------------- expressions

@@ -39,13 +39,4 @@ def nodes(value: object) -> Iterator[ast.Node]:
 
 def _said(node: ast.Node) -> Iterator[object]:
     """Values of the fields that count."""
-    kind = type(node)
-    if kind not in _COUNTED:
-        _COUNTED[kind] = tuple(
-            n for n in kind.__struct_fields__ if n not in ast.PLACES and n != SENTENCE
-        )
-    return (getattr(node, name) for name in _COUNTED[kind])
-
-
-_COUNTED: dict[type, tuple[str, ...]] = {}
-"""Names of the fields of a class that count."""
+    return (getattr(node, name) for name in ast.fields_said(type(node)) if name != SENTENCE)

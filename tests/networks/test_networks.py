@@ -392,7 +392,7 @@ def test_halves_are_computed_in_f32_and_weights_stay_as_they_are(tmp_path: Path)
         "flat": np.array([5, 16]),
     }
     inputs = {"x": halves(5, 4, 4)}
-    model = model_of(nodes, inputs, ["y", "z", "s"], constants)
+    model = model_of(nodes, inputs, ["y", "z", "s", "b"], constants)
     path = str(saved(model, tmp_path))
     done = imported([path, "-o", str(tmp_path / "out"), "-t", TARGET, "--verify", "--json"])
     assert done.exit_code == 0, done.output

@@ -25,8 +25,13 @@ def widen_halves(network: Network) -> None:
     halves = {name for name, value in values.items() if value.dtype == HALF}
     if not halves:
         return
-    edges = {*network.inputs, *network.outputs} & halves
-    wide = {name: network.new(name, network.shape(name), WIDE) for name in sorted(edges)}
+    computed = {name for node in network.nodes for name in node.results}
+    given = [name for name in network.inputs if name in halves]
+    wanted = [name for name in network.outputs if name in halves & computed]
+    wide = {n: network.new(n, network.shape(n), WIDE) for n in dict.fromkeys((*given, *wanted))}
+    for name in halves & {*network.outputs} - wide.keys():  # constants: who reads them has others
+        if (data := values[name].data) is not None:
+            wide[name] = network.constant(name, data.astype(np.float32))
     nodes = [
         replace(
             node,
@@ -36,14 +41,12 @@ def widen_halves(network: Network) -> None:
         for node in network.nodes
     ]
     weights = _weights(nodes)
-    for name in halves - edges:
+    for name in halves - wide.keys():
         data = values[name].data
-        if name in weights and data is not None:
-            continue
-        data = None if data is None else data.astype(np.float32)
-        values[name] = replace(values[name], dtype=WIDE, data=data)
-    given = [name for name in network.inputs if name in edges]
-    wanted = [name for name in network.outputs if name in edges]
+        if data is None:
+            values[name] = replace(values[name], dtype=WIDE)
+        elif name not in weights:
+            values[name] = replace(values[name], dtype=WIDE, data=data.astype(np.float32))
     network.nodes = [
         *(Node("Cast", "", (name,), (wide[name],), origin="Cast") for name in given),
         *nodes,
