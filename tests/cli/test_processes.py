@@ -252,6 +252,47 @@ def test_what_needs_no_compiler_imports_little(arguments: list[str]) -> None:
     assert finished.stdout.splitlines()[-1] == "[]"
 
 
+def test_what_the_memo_answers_imports_what_it_needs(small_spec: Path) -> None:
+    """Neither what searches in depth, runs or ranks programs, nor what draws tables."""
+    program = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print(*sys.modules))\n"
+        f"sys.argv = ['morello', 'compile', {small_spec.name!r}, '--force']\n"
+        "from morello.__main__ import main\n"
+        "main()\n"
+    )
+    unneeded = {
+        "asyncio",
+        "http",
+        "numpy.fft",
+        "numpy.ma",
+        "numpy.polynomial",
+        "numpy.random",
+        "rich",
+        "unittest",
+        "morello.editor",
+        "morello.learning",
+        "morello.networks",
+        "morello.ranking",
+        "morello.reference",
+        "morello.runtime.autotune",
+        "morello.runtime.execution",
+        "morello.verify",
+    }
+    for _ in range(2):  # the first fills the memo
+        finished = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=small_spec.parent,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert finished.returncode == 0, finished.stderr
+    assert "recalled from the memo" in finished.stdout
+    assert unneeded.isdisjoint(finished.stdout.splitlines()[-1].split())
+
+
 def test_a_hash_seed_changes_nothing(tmp_path: Path, small_spec: Path) -> None:
     """Sets and dictionaries of the search never decide anything."""
     sources = set()
