@@ -140,7 +140,7 @@ class TestWeights:
         """For any number of calls; C code does it."""
         a, b = small_inputs(layer)
         weights = layer.pack("b", b)
-        assert "'b' of 'product', (1, 0) panels (16, 4)" in repr(weights)
+        assert "'b' of 'product', s8, (1, 0) panels (16, 4)" in repr(weights)
         for inputs in (a, np.zeros_like(a)):
             expected = inputs.astype(np.int32) @ b.astype(np.int32)
             np.testing.assert_array_equal(layer(inputs, weights), expected)
