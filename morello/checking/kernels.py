@@ -250,6 +250,8 @@ class _KernelChecker:
         """Report what is wrong with the template, if there is one."""
         if self.node.template is not None:
             operands = [p.name for p in self.match.operands if p.name]
-            given = [*operands, *pattern_variables(self.match), *dict(self.node.given)]
+            given = [target_ast.SPEC, *operands, *pattern_variables(self.match)]
+            given += dict(self.node.given)
             given += [target_ast.VECTOR] if self.node.vectors else []
-            check_template(self.node, self.node.template, given, functions, self.collector)
+            scalars = () if self.operator is None else self.operator.given_scalars
+            check_template(self.node, self.node.template, given, scalars, functions, self.collector)

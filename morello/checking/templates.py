@@ -18,6 +18,7 @@ def check_template(
     node: target_ast.KernelDecl,
     template: str,
     given: Collection[str],
+    scalars: Collection[str],
     functions: Collection[str] | None,
     collector: Collector,
 ) -> None:
@@ -27,6 +28,7 @@ def check_template(
         node: The kernel, whose span holds the text of the template between fences.
         template: The text as it was parsed; its lines are those between the fences.
         given: Names of values that the emitter gives to the template.
+        scalars: Those of the operator, which the template knows as ``f.stride``.
         functions: Names that may be called; none accepts any, since emitters bring their own.
         collector: Takes the errors, T060 (it does not parse) and T061 (an unknown name).
     """
@@ -48,6 +50,13 @@ def check_template(
         place = within(_line(node, template, min(lines)), name)
         help = collector.suggestion(name, [*given, *(functions or ())])
         message = f"the template of kernel '{node.name}' uses '{name}', which is not given to it"
+        collector.error("T061", message, place, "unknown", help)
+    for scalar in sorted(attributes_used(template, target_ast.SPEC) - set(scalars)):
+        name = f"{target_ast.SPEC}.{scalar}"
+        number = next((i for i, line in enumerate(template.split("\n"), 1) if name in line), 1)
+        place = within(_line(node, template, number), name)
+        message = f"the template of kernel '{node.name}' uses '{name}', which is not given to it"
+        help = collector.suggestion(scalar, scalars) if scalars else "the operator has no scalars"
         collector.error("T061", message, place, "unknown", help)
 
 

@@ -12,6 +12,9 @@ from morello.language.source import Span
 ANY = "any"
 """In a kernel's pattern: every element type."""
 
+SPEC = "f"
+"""By this name costs, guards and templates know the operation and its scalars: ``f.stride``."""
+
 VECTOR = "vector"
 """By this name a template knows the vectors of its type and lanes: ``{{ vector.add(a, b) }}``."""
 

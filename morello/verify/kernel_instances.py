@@ -27,6 +27,8 @@ from morello.rewriting.patterns import implements, pattern_order
 from morello.verify.families import dtype_choices, operations
 from morello.verify.kernel_sizes import (
     LARGE,
+    Shape,
+    accepts_scalars,
     free_dims,
     large_shapes,
     possible_parts,
@@ -94,16 +96,18 @@ def instances_of(
     target: Target, kernel: Microkernel, accepted: Sequence[KernelMatch], budget: int | None = None
 ) -> list[KernelInstance]:
     """The same, where the families that the kernel accepts are known."""
-    random = Random(kernel.name)
-    families = _first_to_move(accepted, random)
+    families = _first_to_move(accepted, Random(kernel.name))
     if budget is None:
         possible: set[Operation] = set()
         for match in families:
             operation = match.f.family.operation
-            if operation not in possible and any(True for _ in small_shapes(target, match)):
+            if operation not in possible and any(small_shapes(target, match, Random(0))):
                 possible.add(operation)
         budget = max(BUDGET, TURNS * len(possible))
-    instances = _turns(_shuffled(target, match, random) for match in families)
+    instances = _turns(
+        _shuffled(target, match, Random(f"{kernel.name} {number}"))
+        for number, match in enumerate(families)
+    )
     found = list(islice(instances, budget))
     return [*found, *_large(target, families, found)]
 
@@ -125,12 +129,19 @@ def _large(
 
 def _shuffled(target: Target, match: KernelMatch, random: Random) -> Iterator[KernelInstance]:
     """All instances of a family. They are worked out when they are asked for."""
-    shapes = [(shape, part) for shape in small_shapes(target, match) for part in (False, True)]
-    random.shuffle(shapes)
-    for shape, part in shapes:
+
+    def instances(shape: Shape, part: bool) -> Iterator[KernelInstance]:
         parts = possible_parts(target, match, shape) if part else frozenset()
         if parts or not part:
             yield KernelInstance(match, *shape, parts)
+
+    others = []
+    for shape in small_shapes(target, match, random):
+        part = random.random() < 0.5
+        others.append((shape, not part))
+        yield from instances(shape, part)
+    for shape, part in others:
+        yield from instances(shape, part)
 
 
 def _first_to_move(matches: Sequence[KernelMatch], random: Random) -> list[KernelMatch]:
@@ -195,7 +206,7 @@ def _matches(
                 places[key] = _places(target, match, *key)
         for operands in product(*(places[key] for key in keys)):
             found = match_kernel(kernel, target, Family(operation, operands))
-            if isinstance(found, KernelMatch):
+            if isinstance(found, KernelMatch) and accepts_scalars(target, found):
                 yield found
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from math import prod
+from random import Random
 
 from morello.ir.layout import Layout, contiguity, pack, packed, panel, panel_of
 from morello.ir.target import Target
-from morello.language import ast
+from morello.language import ast, traverse
 from morello.language.evaluate import evaluate
+from morello.language.target_ast import SPEC
 from morello.rewriting.functions import Scope
 from morello.rewriting.matching import KernelMatch
 from morello.rewriting.references import Point, Sizes, TensorRef, registers
@@ -32,6 +34,9 @@ EVERY = 8
 MULTIPLES = 3
 """How many multiples are tried of what a guard says that a size is a multiple of."""
 
+MOST_DRAWN = 8192
+"""So many combinations of sizes are tried at most: a kernel of six dimensions has 262,144."""
+
 LARGE = range(100, 1101)
 """Every free size is tried at one of these at least, if the guards accept any."""
 
@@ -45,12 +50,27 @@ LARGE_DRAWS = 32
 """How many combinations with small sizes of the other dimensions are tried of each."""
 
 
-def small_shapes(target: Target, match: KernelMatch) -> Iterator[Shape]:
-    """Sizes that satisfy the pattern, the guards, and the capacity of the registers.
+def small_shapes(target: Target, match: KernelMatch, random: Random) -> Iterator[Shape]:
+    """Sizes that satisfy the pattern, the guards, and the capacity of the registers, shuffled.
 
-    With each of them, every packing of whole operands that the pattern accepts.
+    With each of them, every packing of whole operands that the pattern accepts. They are worked out
+    when they are asked for.
     """
-    yield from _accepted_of(target, match, _tried(match))
+    yield from _accepted_of(target, match, _drawn(list(_tried(match).values()), random))
+
+
+def accepts_scalars(target: Target, match: KernelMatch) -> bool:
+    """Whether those guards hold that speak of nothing but scalars: no size makes up for them."""
+    guards = [
+        guard
+        for guard in match.kernel.guards
+        if traverse.names(guard) == {SPEC}
+        and not any(isinstance(part, ast.Call) for part in traverse.subexpressions(guard))
+    ]
+    sizes = dict.fromkeys(match.f.family.operation.dims, 1)
+    packing = tuple(packed(len(o.order)) for o in match.f.family.operands)
+    scope = Scope(target, match.scope_variables(Point(sizes, {}, packing)), sizes, {}, match)
+    return all(evaluate(guard, scope) for guard in guards)
 
 
 def possible_parts(target: Target, match: KernelMatch, shape: Shape) -> frozenset[int]:
@@ -84,7 +104,8 @@ def large_shapes(target: Target, match: KernelMatch, dim: str) -> list[Shape]:
     step = _steps(match).get(dim, 1)
     for size in dict.fromkeys(large - large % step for large in LARGE_SIZES):
         if size in LARGE:
-            accepted = _accepted_of(target, match, tried | {dim: [size]}, LARGE_DRAWS)
+            combined = product(*(tried | {dim: [size]}).values())
+            accepted = _accepted_of(target, match, islice(combined, LARGE_DRAWS))
             if first := next(accepted, None):
                 return [first, *(shape for shape in accepted if shape[0] == first[0])]
     return []
@@ -112,13 +133,24 @@ def _tried(match: KernelMatch) -> dict[str, list[int]]:
     return {d: [fixed[d]] if d in fixed else tried[d] for d in dims}
 
 
+def _drawn(tried: Sequence[Sequence[int]], random: Random) -> Iterator[tuple[int, ...]]:
+    """Combinations of sizes, each once."""
+    count = prod(map(len, tried))
+    for number in random.sample(range(count), min(count, MOST_DRAWN)):
+        chosen = []
+        for sizes in tried:
+            number, position = divmod(number, len(sizes))
+            chosen.append(sizes[position])
+        yield tuple(chosen)
+
+
 def _accepted_of(
-    target: Target, match: KernelMatch, tried: Mapping[str, Sequence[int]], most: int | None = None
+    target: Target, match: KernelMatch, combined: Iterable[tuple[int, ...]]
 ) -> Iterator[Shape]:
-    """What is accepted of all combinations of sizes, or of the first so many."""
+    """What is accepted of combinations of sizes."""
     panels = [_panels(match, p) for p in range(len(match.f.tensors))]
-    for sizes in islice(product(*tried.values()), most):
-        by_dim = dict(zip(tried, sizes, strict=True))
+    for sizes in combined:
+        by_dim = dict(zip(match.f.family.operation.dims, sizes, strict=True))
         for packing in product(*(_packings(t, w, by_dim) for t, w in panels)):
             if _accepted(target, match, by_dim, packing):
                 yield sizes, packing

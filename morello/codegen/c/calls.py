@@ -24,7 +24,7 @@ from morello.errors import MorelloError
 from morello.ir.programs.tree import KernelCall, View
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
-from morello.language.target_ast import VECTOR
+from morello.language.target_ast import SPEC, VECTOR
 from morello.plugins.templates import compile_template
 from morello.records import replace
 
@@ -90,6 +90,11 @@ def _lines(target: Target, call: KernelCall, scope: CScope) -> list[str]:
     else:
         operands = _operands(target, call, scope)
         given = dict[str, object]([*call.bindings, *call.kernel.declaration.given])
+        given[SPEC] = {
+            name: int(value) if float(value).is_integer() else value
+            for name, value in call.operation.scalars
+        }
+        given["capacity"] = lambda level: target.level_by_name[level].capacity
         if vectors := call.kernel.declaration.vectors:
             given[VECTOR] = template_vectors(target.primitives[vectors])
         lines = _render(call.kernel, call.kernel.template, operands, given)
