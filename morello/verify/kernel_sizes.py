@@ -137,9 +137,9 @@ def _drawn(tried: Sequence[Sequence[int]], random: Random) -> Iterator[tuple[int
     """Combinations of sizes, each once."""
     count = prod(map(len, tried))
     for number in random.sample(range(count), min(count, MOST_DRAWN)):
-        chosen = []
+        left, chosen = number, []
         for sizes in tried:
-            number, position = divmod(number, len(sizes))
+            left, position = divmod(left, len(sizes))
             chosen.append(sizes[position])
         yield tuple(chosen)
 
