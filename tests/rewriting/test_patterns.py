@@ -23,7 +23,7 @@ from tests.search.goals import elementwise, matmul
 from tests.search.machines import context, installed
 from tests.search.machines import target as machine
 
-RANKS = range(4)
+RANKS = range(5)
 
 
 def _patterns(target: Target) -> set[target_ast.KernelOperand]:
