@@ -9,8 +9,9 @@ by element (*pointwise*), or along a reduced dimension (a *reduction*).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from math import prod
 
 from msgspec import Struct
 
@@ -26,17 +27,24 @@ class Rows(Struct, frozen=True):
     """``dim``: what vectors lie along.
 
     ``along``: for each operand, how many elements neighbours along it are apart, 1 or 2; 0 for one
-    that does not have it.
+    that does not have it. ``joined``: the next slower dimensions, nearest first, that all operands
+    along it have next to it, and the others do not have. Where nothing lies between its rows in
+    memory, a matrix is one row.
     """
 
     kind: str
     dim: str
     along: tuple[int, ...]
+    joined: tuple[str, ...] = ()
 
     @property
     def strided(self) -> bool:
         """Whether every second element of an operand is meant."""
         return max(self.along) > 1
+
+    def length(self, sizes: Mapping[str, int]) -> int:
+        """Elements of a row, where the dimensions are of these sizes."""
+        return prod(sizes[dim] for dim in (self.dim, *self.joined))
 
 
 @lru_cache(maxsize=4096)
@@ -56,8 +64,27 @@ def rows_of(
         found = [_along(i, o, dim) for i, o in zip(operation.operands, orders, strict=True)]
         along = tuple(a for a in found if a is not None)
         if len(along) == len(found) and 1 in along:
-            return Rows(kind, dim, along)
+            return Rows(kind, dim, along, tuple(_joined(kind, operation, orders, along)))
     return None
+
+
+def _joined(
+    kind: str, operation: Operation, orders: tuple[Order, ...], along: tuple[int, ...]
+) -> Iterator[str]:
+    """See `Rows`. None where the row itself is every second element, or in a sum of dimensions."""
+    operands = list(zip(operation.operands, orders, along, strict=True))
+    having = [(indices, order) for indices, order, step in operands if step == 1]
+    others = {d for indices, _, step in operands if step != 1 for i in indices for d in i.dims}
+    for place in range(1, min(len(order) for _, order in having) + 1):
+        found = {indices[order[-place]].alone for indices, order in having}
+        dim = found.pop()
+        repeated = any(sum(dim in i.dims for i in indices) > 1 for indices, _ in having)
+        if found or dim is None or dim in others or repeated or 2 in along:
+            return
+        if kind == REDUCTION and dim not in operation.reduced_dims:
+            return
+        if place > 1:
+            yield dim
 
 
 def may_be_rows(kind: str, operator: Operator) -> bool:

@@ -83,7 +83,8 @@ class KernelAlternative:
         match = self.match
         # These objects are the kernel's own, which outlive the search.
         patterns = tuple(map(id, match.patterns.of))
-        return (match.kernel.name, patterns, match.patterns.rows, match.fixed, match.variables)
+        found = (match.patterns.rows, match.fixed, match.variables, match.joined)
+        return (match.kernel.name, patterns, *found)
 
     @cached_property
     def key(self) -> tuple[object, ...]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from operator import itemgetter
 
 from msgspec import Struct
 
-from morello.ir.layout import panel, panel_of, panel_text
+from morello.ir.layout import contiguity, panel, panel_of, panel_text
 from morello.ir.numeric import Size, Truth
 from morello.ir.spec import Family
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import REDUCTION, ROW_KINDS, Rows
-from morello.language import target_ast
 from morello.records import replace
 from morello.rewriting.meaning_cost import lanes_of, missing_primitives
 from morello.rewriting.patterns import (
@@ -26,7 +26,6 @@ from morello.rewriting.references import (
     Point,
     Sizes,
     SpecRef,
-    TensorRef,
     Variables,
     spec_ref,
 )
@@ -37,7 +36,8 @@ class KernelMatch(Struct, frozen=True):
 
     ``fixed`` are (operand, dimension, size). ``variables`` bind a pattern's names, each to one or
     more (operand, dimension, step): the first is of that size, the others have so many elements,
-    each so many apart.
+    each so many apart. ``joined`` are (operand, dimension, how many are faster): of size 1, or in
+    one piece with those, and a part of the row.
     """
 
     kernel: Microkernel
@@ -45,6 +45,7 @@ class KernelMatch(Struct, frozen=True):
     patterns: Patterns
     fixed: tuple[tuple[int, int, int], ...]
     variables: tuple[tuple[str, tuple[tuple[int, int, int], ...]], ...]
+    joined: tuple[tuple[int, int, int], ...] = ()
 
     def on(self, family: Family) -> KernelMatch:
         """The match of another family whose operands are alike for all that the patterns say."""
@@ -57,14 +58,20 @@ class KernelMatch(Struct, frozen=True):
 
     def bindings(self, sizes: Sizes) -> dict[str, Size]:
         """Pattern variables at these sizes."""
-        return {
-            name: self.f.tensors[places[0][0]].extents(sizes)[places[0][1]]
-            for name, places in self.variables
-        }
+        found = {}
+        for name, ((position, dimension, _), *_) in self.variables:
+            extents = self.f.tensors[position].extents(sizes)
+            joined = (extents[d] for p, d, _ in self.joined if p == position)
+            found[name] = prod(joined, start=extents[dimension])
+        return found
 
     def conditions(self, at: Point) -> list[tuple[str, Truth]]:
         """What sizes and packing must satisfy, each with its description."""
-        return [*self._panel_conditions(at.packing), *self._shape_conditions(at.sizes)]
+        return [
+            *self._panel_conditions(at.packing),
+            *self._shape_conditions(at.sizes),
+            *self._joined_conditions(at),
+        ]
 
     def _panel_conditions(self, packing: Sequence[int]) -> Iterator[tuple[str, bool]]:
         names = self.f.family.operation.names
@@ -87,6 +94,15 @@ class KernelMatch(Struct, frozen=True):
                 text = f"every '{name}' is the same size"
                 conditions.append((text, extent == step * (first - 1) + 1))
         return conditions
+
+    def _joined_conditions(self, at: Point) -> Iterator[tuple[str, Truth]]:
+        names = self.f.family.operation.names
+        for position, dimension, faster in self.joined:
+            extent = self.f.tensors[position].extents(at.sizes)[dimension]
+            packing = at.packing[position]
+            together = (contiguity(packing) > faster) & (panel(packing) == 0)
+            text = f"dimension {dimension} of {names[position]} is 1, or in one piece with the row"
+            yield text, (extent == 1) | together
 
     def scope_variables(self, at: Point) -> Variables:
         """What the kernel's guards and cost may name."""
@@ -125,21 +141,27 @@ def match_kernel(kernel: Microkernel, target: Target, family: Family) -> KernelM
         return reason
     if rows is not None and (reason := _strided_refusal(kernel, rows, family)):
         return reason
+    joins = _joins(patterns, target, family)
     f = spec_ref(family)
     fixed: list[tuple[int, int, int]] = []
+    joined: list[tuple[int, int, int]] = []
     variables: dict[str, list[tuple[int, int, int]]] = {}
     for position, (pattern, tensor) in enumerate(zip(patterns.of, f.tensors, strict=True)):
-        extra = _dimensions_beyond(pattern, tensor, rows is not None)
+        # The pattern does not name the first dimensions; for rows, all but the fastest.
+        rank = len(tensor.indices)
+        order = tensor.operand.order if rows else tuple(range(rank))
+        own = rank - len(pattern.shape)
+        alone = own - (joins if rows and rows.along[position] else 0)
         step = max(1, rows.along[position]) if rows else 1
-        fixed += [(position, d, 1) for d in extra]
-        own = (d for d in range(len(tensor.indices)) if d not in extra)
-        for d, wanted in zip(own, pattern.shape, strict=True):
+        fixed += [(position, d, 1) for d in order[:alone]]
+        joined += [(position, order[place], rank - place - 1) for place in range(alone, own)]
+        for d, wanted in zip(order[own:], pattern.shape, strict=True):
             if isinstance(wanted, int):
                 fixed.append((position, d, wanted))
             else:
                 variables.setdefault(wanted, []).append((position, d, step))
     bound = tuple((n, tuple(sorted(p, key=itemgetter(2)))) for n, p in variables.items())
-    return KernelMatch(kernel, f, patterns, tuple(fixed), bound)
+    return KernelMatch(kernel, f, patterns, tuple(fixed), bound, tuple(joined))
 
 
 def misfits(kernel: Microkernel, target: Target, family: Family) -> list[str]:
@@ -171,12 +193,17 @@ def _strided_refusal(kernel: Microkernel, rows: Rows, family: Family) -> str:
     return ""
 
 
-def _dimensions_beyond(
-    pattern: target_ast.KernelOperand, tensor: TensorRef, is_rows: bool
-) -> tuple[int, ...]:
-    """Dimensions that the pattern does not name: the first ones; for rows, all but the fastest."""
-    count = len(tensor.indices) - len(pattern.shape)
-    return tensor.operand.order[:count] if is_rows else tuple(range(count))
+def _joins(patterns: Patterns, target: Target, family: Family) -> int:
+    """How many dimensions may be of one row with the fastest.
+
+    None where a number says how long a row is, and of what is in registers or in the nearest cache:
+    whether there are gaps between rows is not known of that.
+    """
+    rows = patterns.rows
+    if rows is None or any(isinstance(n, int) for p in patterns.of for n in p.shape):
+        return 0
+    along = (o for o, step in zip(family.operands, rows.along, strict=True) if step)
+    return len(rows.joined) if all(o.moves_lines(target) for o in along) else 0
 
 
 def operation_refusal(kernel: Microkernel, family: Family) -> str:

@@ -190,8 +190,8 @@ def test_requantised_products(
 def test_a_product_is_rounded_to_bf16_from_registers() -> None:
     """After what follows it, in the same pass."""
     text = (
-        "spec s() { input x: bf16[9, 24] weight w: bf16[24, 40] local t: f32[9, 40] "
-        "output y: bf16[9, 40] t = matmul(x, w) y = copy(gelu(t)) }"
+        "spec s() { input x: bf16[9, 24] weight w: bf16[24, 48] local t: f32[9, 48] "
+        "output y: bf16[9, 48] t = matmul(x, w) y = copy(gelu(t)) }"
     )
     definitions = small_machines()
     kernel = to_run(morello.compile, text, target="x86.avx512_bf16", definitions=definitions)

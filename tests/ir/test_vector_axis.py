@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 from morello.ir.layout import Order
@@ -14,6 +16,10 @@ TEXT = """
     op conv1d(X: T[c, w + r], W: T[o, c, r]) -> Y: T[o, w] { Y[o, w] += X[c, w + r] * W[o, c, r] }
     op every_second(X: T[2 * w + r], W: T[r]) -> Y: T[w] { Y[w] += X[2 * w + r] * W[r] }
     op trace(X: T[i, i]) -> Y: T[] { Y[] += X[i, i] }
+    op image_bias(X: T[n, c, h, w], B: T[c]) -> Y: T[n, c, h, w] {
+      Y[n, c, h, w] = X[n, c, h, w] + B[c]
+    }
+    op image_sum(X: T[n, c, h, w]) -> Y: T[n, c] { Y[n, c] += X[n, c, h, w] }
     op outer_sum(X: T[i], Z: T[j]) -> Y: T[] { Y[] += X[i] * Z[j] }
 """
 
@@ -39,7 +45,9 @@ def test_along_the_fastest_dimension_of_the_output(
     name: str, rank: int, dim: str, along: tuple[bool, ...]
 ) -> None:
     """Operands that do not have it are one element for the whole row."""
-    assert Rows(POINTWISE, dim, along) == rows_of(POINTWISE, _operation(name, rank))
+    found = rows_of(POINTWISE, _operation(name, rank))
+    assert found is not None
+    assert (found.kind, found.dim, found.along) == (POINTWISE, dim, along)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +64,34 @@ def test_along_the_fastest_dimension_of_the_output(
 def test_along_a_reduced_dimension(name: str, rank: int, dim: str, along: tuple[bool, ...]) -> None:
     """The last one that operands lie along, or do not have; never the output."""
     assert Rows(REDUCTION, dim, along) == rows_of(REDUCTION, _operation(name, rank))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "rank", "joined"),
+    [
+        (POINTWISE, "relu", 3, ("i1", "i0")),
+        (POINTWISE, "image_bias", 0, ("h",)),  # each channel has a bias of its own
+        (POINTWISE, "add_bias", 2, ()),  # every row has the same biases
+        (POINTWISE, "divide_rows", 2, ()),
+        (POINTWISE, "transpose", 0, ("j",)),
+        (POINTWISE, "every_second", 0, ()),
+        (REDUCTION, "image_sum", 0, ("h",)),
+        (REDUCTION, "row_sum", 2, ()),
+    ],
+)
+def test_matrices_are_rows_where_all_operands_have_them_alike(
+    kind: str, name: str, rank: int, joined: tuple[str, ...]
+) -> None:
+    """Next to each other, and the others not at all."""
+    operation = _operation(name, rank)
+    orders = tuple(tuple(range(len(indices))) for indices in operation.operands)
+    if name == "transpose":  # its input in columns, as its output is in rows
+        orders = (orders[0][::-1], orders[1])
+    found = rows_of(kind, operation, orders)
+    assert found is not None
+    assert found.joined == joined
+    sizes = {dim: number for number, dim in enumerate(operation.dims, 2)}
+    assert found.length(sizes) == prod(sizes[dim] for dim in (found.dim, *joined))
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def _row(step: Node) -> _Row | None:
     rows = _rows(step)
     if rows is None or rows.strided:
         return None
-    size = dict(zip(step.operation.dims, step.sizes, strict=True))[rows.dim]
+    size = rows.length(dict(zip(step.operation.dims, step.sizes, strict=True)))
     views = list(zip(step.operands, rows.along, strict=True))
     along = tuple(view for view, is_along in views if is_along)
     element = step.operands[-1].tensor.dtype.bytes

@@ -38,6 +38,7 @@ class RowValues(MeaningWriter):
         lanes: int,
     ) -> None:
         super().__init__(target, call, operands, lanes)
+        self._rows = rows
         self._steps_along = dict(zip(call.operation.names, rows.along, strict=True))
         self._broadcast: dict[str, str] = {}
         self._loaded: dict[str, str] = {}
@@ -103,7 +104,13 @@ class RowValues(MeaningWriter):
         moving += [str(start)] if start else []
         return " + ".join((operand.pointer(*self._index(operand, 0)), *moving))
 
-    @staticmethod
-    def _index(operand: COperand, position: int) -> tuple[int, ...]:
-        fastest = view_fastest(operand.view)
-        return tuple(position if d == fastest else 0 for d in range(len(operand.view.sizes)))
+    def _index(self, operand: COperand, position: int) -> tuple[int, ...]:
+        """Where an element of the row is: in the row itself, or in one of those that are joined."""
+        view, index = operand.view, [0] * len(operand.view.sizes)
+        if (fastest := view_fastest(view)) is None:
+            return tuple(index)
+        for slower in view.order[::-1][1 : 1 + len(self._rows.joined)]:
+            position, index[fastest] = divmod(position, view.sizes[fastest])
+            fastest = slower
+        index[fastest] = position
+        return tuple(index)

@@ -80,6 +80,6 @@ class StreamedWriter(RowWriter):
     def _fetch_end(self) -> None:
         """Fetch the line in which the row ends: stores in it would wait, and all after them."""
         if PREFETCH in self._of(self._dtype.name):
-            operand, last = self._operands[self._output], self._sizes[self._rows.dim] - 1
+            operand, last = self._operands[self._output], self._length - 1
             address = f"(uintptr_t)({operand.pointer(*self._index(operand, last))})"
             self._lines.append(f"{self._apply(PREFETCH, (address,))};")

@@ -108,14 +108,13 @@ class RowWriter(RowValues):
     ) -> None:
         lanes = vector // operands[-1].view.tensor.dtype.bytes
         super().__init__(target, call, operands, rows, lanes)
-        self._rows = rows
         self._partial_results = min(PARTIAL_BYTES // vector, MOST_RESULTS)
         self._one_lane = PrimitiveTable(target, self._dtype, 1)
         self._output = call.operation.names[-1]
         self._in_memory = all(
             operand.lanes == 1 for name, operand in self._operands.items() if self._is_along(name)
         )
-        self._size = self._sizes[rows.dim]
+        self._length = self._size = rows.length(self._sizes)
         self._store = STORE
         self._begun: list[str] = []
 
@@ -397,7 +396,7 @@ class RowWriter(RowValues):
         line = self._target.level_by_name[operand.view.level].line
         if not place.variable or place.start * element % line:
             return
-        row = self._sizes[self._rows.dim] * element
+        row = self._length * element
         ahead = -(-AHEAD_BYTES // row) * row
         address = f"(uintptr_t)({self._pointer(operand)}) + {ahead}"
         self._lines.append(f"{self._apply(PREFETCH, (address,))};")
