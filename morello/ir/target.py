@@ -19,6 +19,7 @@ from morello.ir.functions import Function
 from morello.ir.primitives import (
     ADD,
     EXCHANGES,
+    HOLD,
     MULTIPLY,
     MULTIPLY_ADD,
     MULTIPLY_THEN_ADD,
@@ -116,7 +117,7 @@ class Primitives:
     @property
     def in_templates(self) -> frozenset[str]:
         """What templates may ask of these vectors."""
-        found = set(self.entries)
+        found = {*self.entries, HOLD}
         if self.fuses or {ADD, MULTIPLY} <= found:
             found.add(MULTIPLY_THEN_ADD)
         if {*exchanges(self.lanes)} <= found:
