@@ -66,6 +66,15 @@ def arrays(case: Case, kind: str, seed: tuple[int, ...]) -> dict[str, Array]:
     return {t.name: _array(rng, t, kind) for t in case.given}
 
 
+def without_subnormals(array: Array) -> Array:
+    """Zeros of the same sign in their place."""
+    if array.dtype in (NUMPY[dtype] for dtype in INTEGERS):
+        return array
+    smallest = 2.0**-14 if array.dtype == np.float16 else 2.0**-126
+    small = np.abs(array.astype(np.float64)) < smallest
+    return np.where(small, np.copysign(np.zeros_like(array), array), array)
+
+
 def _array(rng: np.random.Generator, tensor: Tensor, kind: str) -> Array:
     dtype = tensor.dtype
     if dtype in FORMATS:

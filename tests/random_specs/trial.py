@@ -18,7 +18,7 @@ from morello.runtime.program import built_program
 from tests.end_to_end.kernels import small_machines
 
 from .cases import Array, Case
-from .inputs import KINDS, arrays
+from .inputs import KINDS, arrays, without_subnormals
 
 TILE_SIZES = (1, 4, 8)
 BUDGET = "30000 specs"
@@ -96,6 +96,8 @@ def checked(kernel: Any, case: Case, seed: tuple[int, ...], *, sanitize: bool = 
     shares = []
     for kind in KINDS if not sanitize else ("plain", "special"):
         given = arrays(case, kind, seed)
+        if kernel.program.flushes:  # it may say NaN of infinity times one of those
+            given = {name: without_subnormals(array) for name, array in given.items()}
         expected = case.values(given)
         found = (_sanitized if sanitize else _called)(kernel, given)
         for output in case.outputs:
