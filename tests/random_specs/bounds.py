@@ -197,11 +197,13 @@ class Floats:
         return Floats(np.where(must, np.inf, least), np.where(must, -np.inf, most), nan)._ranged()
 
     def largest(self, axes: Sequence[int]) -> Floats:
-        """The largest element over dimensions; where there is a NaN, any element or NaN."""
+        """The largest element over dimensions.
+
+        Where there is a NaN: that, any element, or -inf, which each partial result begins with.
+        """
         axis = tuple(axes)
         nan = np.asarray(self.nan.any(axis))
-        low = np.where(nan, self.low.min(axis), self.low.max(axis))
-        low = np.where(self.nan.all(axis), -np.inf, low)
+        low = np.where(nan, -np.inf, self.low.max(axis))
         return Floats(low, self.high.max(axis), nan)
 
     def smallest(self, axes: Sequence[int]) -> Floats:
