@@ -96,8 +96,8 @@ PREFETCH = "prefetch"
 HOLD = "hold"
 """A statement after which C compilers keep a variable in its register. It may be missing.
 
-gcc (12) otherwise loads a vector again at each of its uses: rows of a convolution take twice as
-long (measured on a Zen 5).
+gcc (12) otherwise loads a vector again at each of its uses: where most loads cross lines, kernels
+take twice as long (measured on a Zen 5).
 """
 
 ROW_PRIMITIVES = (

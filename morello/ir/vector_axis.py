@@ -72,14 +72,16 @@ def _joined(
     kind: str, operation: Operation, orders: tuple[Order, ...], along: tuple[int, ...]
 ) -> Iterator[str]:
     """See `Rows`. None where the row itself is every second element, or in a sum of dimensions."""
+    if max(along) > 1:
+        return
     operands = list(zip(operation.operands, orders, along, strict=True))
-    having = [(indices, order) for indices, order, step in operands if step == 1]
-    others = {d for indices, _, step in operands if step != 1 for i in indices for d in i.dims}
+    having = [(indices, order) for indices, order, step in operands if step]
+    others = {d for indices, _, step in operands if not step for i in indices for d in i.dims}
     for place in range(1, min(len(order) for _, order in having) + 1):
         found = {indices[order[-place]].alone for indices, order in having}
         dim = found.pop()
         repeated = any(sum(dim in i.dims for i in indices) > 1 for indices, _ in having)
-        if found or dim is None or dim in others or repeated or 2 in along:
+        if found or dim is None or dim in others or repeated:
             return
         if kind == REDUCTION and dim not in operation.reduced_dims:
             return

@@ -28,7 +28,7 @@ from morello.verify.families import dtype_choices, operations
 from morello.verify.kernel_sizes import (
     LARGE,
     Shape,
-    accepts_scalars,
+    accepts_family,
     free_dims,
     large_shapes,
     possible_parts,
@@ -206,7 +206,7 @@ def _matches(
                 places[key] = _places(target, match, *key)
         for operands in product(*(places[key] for key in keys)):
             found = match_kernel(kernel, target, Family(operation, operands))
-            if isinstance(found, KernelMatch) and accepts_scalars(target, found):
+            if isinstance(found, KernelMatch) and accepts_family(target, found):
                 yield found
 
 

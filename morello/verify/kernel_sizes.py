@@ -12,9 +12,9 @@ from random import Random
 
 from morello.ir.layout import Layout, contiguity, pack, packed, panel, panel_of
 from morello.ir.target import Target
-from morello.language import ast, traverse
+from morello.language import ast
 from morello.language.evaluate import evaluate
-from morello.language.target_ast import SPEC
+from morello.language.sized import is_sized
 from morello.rewriting.functions import Scope
 from morello.rewriting.matching import KernelMatch
 from morello.rewriting.references import Point, Sizes, TensorRef, registers
@@ -59,14 +59,10 @@ def small_shapes(target: Target, match: KernelMatch, random: Random) -> Iterator
     yield from _accepted_of(target, match, _drawn(list(_tried(match).values()), random))
 
 
-def accepts_scalars(target: Target, match: KernelMatch) -> bool:
-    """Whether those guards hold that speak of nothing but scalars: no size makes up for them."""
-    guards = [
-        guard
-        for guard in match.kernel.guards
-        if traverse.names(guard) == {SPEC}
-        and not any(isinstance(part, ast.Call) for part in traverse.subexpressions(guard))
-    ]
+def accepts_family(target: Target, match: KernelMatch) -> bool:
+    """Whether the guards hold that no size decides, such as those of scalars alone."""
+    variables = dict(match.variables)
+    guards = [guard for guard in match.kernel.guards if not is_sized(guard, variables)]
     sizes = dict.fromkeys(match.f.family.operation.dims, 1)
     packing = tuple(packed(len(o.order)) for o in match.f.family.operands)
     scope = Scope(target, match.scope_variables(Point(sizes, {}, packing)), sizes, {}, match)
