@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import exp, log
 from random import Random
 
 import click
@@ -96,6 +97,24 @@ def narrow(count: int, seed: int) -> tuple[Case, ...]:
     chosen = [*drawn.sample(small, min(count // 2, len(small)))]
     chosen += drawn.sample(long, min(count - len(chosen), len(long)))
     return tuple(Case(m, k, n) for m, k, n in sorted(chosen))
+
+
+WORK = (3e4, 3e8)
+"""Multiplications of a product that is `drawn`."""
+
+
+def drawn(count: int, seed: int) -> tuple[Case, ...]:
+    """So many products that nobody chose: the logarithms of sizes are uniform.
+
+    Every other one is of f32, the rest of the other types that libraries multiply.
+    """
+    numbers, types = Random(seed), ("f32", "bf16", "f32", "u8s8")
+    cases: list[Case] = []
+    while len(cases) < count:
+        m, k, n = (round(exp(numbers.uniform(0, log(most)))) for most in (512, 4096, 4096))
+        if WORK[0] <= m * k * n <= WORK[1]:
+            cases.append(Case(m, k, n, types[len(cases) % len(types)]))
+    return tuple(cases)
 
 
 def spec_text(target: str, threads: int, dtypes: str = "f32", role: str = "input") -> str:

@@ -21,6 +21,7 @@ import click
 import morello
 from benchmarks import building
 from benchmarks.cases import CASES, ELEMENTS, Case, sizes_option, spec_text
+from benchmarks.cases import drawn as draw_any
 from benchmarks.cases import narrow as draw_narrow
 from benchmarks.contenders import LIMITS, LOOPS, OWN, PEERS, SPECS
 from benchmarks.harness import Problem
@@ -237,7 +238,8 @@ def _names(
 @click.option(
     "--narrow", type=click.IntRange(1), metavar="N", help="N small and narrow ones instead."
 )
-@click.option("--seed", default=0, show_default=True, help="Of what --narrow draws.")
+@click.option("--drawn", type=click.IntRange(1), metavar="N", help="N that nobody chose instead.")
+@click.option("--seed", default=0, show_default=True, help="Of what --narrow and --drawn draw.")
 @click.option("--target", default=TARGET, show_default=True)
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--repeats", type=click.IntRange(1), default=REPEATS, show_default=True)
@@ -248,6 +250,7 @@ def _names(
 def main(
     sizes: Sequence[Case],
     narrow: int | None,
+    drawn: int | None,
     seed: int,
     target: str,
     threads: int,
@@ -265,8 +268,9 @@ def main(
             save(document, output)
 
     try:
-        drawn = draw_narrow(narrow, seed) if narrow else ()
-        document = run((*sizes, *drawn) or CASES, options, keep)
+        some = draw_narrow(narrow, seed) if narrow else ()
+        some += draw_any(drawn, seed) if drawn else ()
+        document = run((*sizes, *some) or CASES, options, keep)
     except MorelloError as error:
         sys.exit(f"error: {error}")
     click.echo(report(document))

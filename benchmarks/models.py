@@ -1,16 +1,17 @@
-"""Whole networks against ONNX Runtime, by turns in one process, with equally many threads.
+"""Whole networks against other runtimes, by turns in one process, with equally many threads.
 
 ``python -m benchmarks.models`` imports each network that a package of the extra ``models`` brings,
 compares its results with those of ONNX Runtime, and prints a table: how many kernels, how long the
-import took (from an empty memo), both times, and their ratio: above 1, ours is faster. Networks are
-kept in a directory; with ``--again`` they are imported anew.
+import took (from an empty memo), our time and that of each runtime that is installed, and the ratio
+of the best of them to ours: above 1, ours is faster. Networks are kept in a directory; with
+``--again`` they are imported anew.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -25,14 +26,13 @@ from click.testing import CliRunner
 import morello
 from benchmarks import minilm
 from benchmarks.machine import environment, save
+from benchmarks.runtimes import FIRST, RUNTIMES, Arrays, opened
 from morello.cli.main import main as morello_command
 from morello.errors import MorelloError
 from morello.networks.loading import LoadedNetwork
 from morello.runtime.target_choice import NATIVE
 from morello.runtime.timing import Contender, repeated, time_alternately
 from morello.toolchain.compilers import find_compiler
-
-Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -122,16 +122,6 @@ def inputs_of(network: LoadedNetwork, largest: int) -> Arrays:
     }
 
 
-def runtime(model: Path, threads: int = 1) -> Callable[[Arrays], list[Any]]:
-    """The network in ONNX Runtime, with all of its optimisations."""
-    import onnxruntime  # noqa: PLC0415
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    session = onnxruntime.InferenceSession(str(model), options)
-    return lambda arrays: list(session.run(None, arrays))
-
-
 def measure(
     imported: Path,
     model: Path,
@@ -140,7 +130,9 @@ def measure(
     threads: int = 1,
     alone: Path | None = None,
 ) -> dict[str, Any]:
-    """Results and times of one network, as it was imported and in ONNX Runtime.
+    """Results and times of one network, as it was imported and in other runtimes.
+
+    ``ratio`` is of the time of the best of them, ``best``; ``others`` has all by name.
 
     Args:
         imported: What the import has written.
@@ -150,17 +142,17 @@ def measure(
         threads: Of both.
         alone: What the import has written for one thread, if that is to be timed as well.
     """
-    network, theirs = morello.load(imported), runtime(model, threads)
+    network, theirs = morello.load(imported), opened(model, threads)
     arrays = inputs_of(network, largest)
-    ours, wanted = network(**arrays), theirs(arrays)
+    ours, wanted = network(**arrays), theirs[FIRST](arrays)
     results = ours if isinstance(ours, tuple) else (ours,)
     error = max(
-        float(np.abs(result - right).max() / max(np.abs(right).max(), 1e-30))
+        float(_difference(result, right).max() / max(np.abs(right).max(), 1e-30))
         for result, right in zip(results, wanted, strict=True)
     )
     contenders = {
         "ours": repeated(partial(network, **arrays)),
-        "ONNX Runtime": repeated(partial(theirs, arrays)),
+        **{name: repeated(partial(run, arrays)) for name, run in theirs.items()},
     }
     if alone is not None:
         contenders["alone"] = repeated(partial(morello.load(alone), **arrays))
@@ -170,7 +162,9 @@ def measure(
         clock=time.thread_time_ns if threads == 1 else time.perf_counter_ns,
         before=(lambda _: None) if threads == 1 else (lambda name: _woken(contenders[name])),
     )
-    mine, other = (timings[key].runs for key in ("ours", "ONNX Runtime"))
+    others = {name: timings[name].median for name in theirs}
+    best = min(others, key=lambda name: others[name])
+    mine, other = (timings[key].runs for key in ("ours", best))
     slower = {}
     if alone is not None:
         pairs = zip(timings["alone"].runs, mine, strict=True)
@@ -178,13 +172,20 @@ def measure(
     return {
         **slower,
         "ours": median(mine),
-        "other": median(other),
+        "best": best,
+        "others": others,
         "ratio": median(b / a for a, b in zip(mine, other, strict=True)),
         "error": error,
         "arena": network.arena_bytes,
         "predicted": predicted(imported),
         "kernels": len(list((imported / "kernels").glob("*.mspec"))),
     }
+
+
+def _difference(result: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> Any:
+    """How far they are from each other; nothing, where both are the same infinity."""
+    with np.errstate(invalid="ignore"):
+        return np.where(result == right, 0, np.abs(result - right))
 
 
 def _woken(contender: Contender) -> None:
@@ -202,17 +203,22 @@ def predicted(imported: Path) -> float:
 
 
 HEAD = (
-    "| network | kernels | import, CPU s | ours, ms | ONNX Runtime, ms | ratio | largest error |\n"
-    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    "| network | kernels | import, CPU s | ours, ms | "
+    + "".join(f"{name}, ms | " for name in RUNTIMES)
+    + "ratio | largest error |\n"
+    + f"| --- |{' ---: |' * (5 + len(RUNTIMES))}"
 )
 
 
 def line(name: str, record: Mapping[str, Any]) -> str:
     """A row of the table."""
     seconds = "" if record["import"] is None else f"{record['import']:.0f}"
+    others = record["others"]
+    times = [record["ours"], *(others.get(runtime) for runtime in RUNTIMES)]
+    shown = " | ".join("" if time is None else f"{time * 1e3:.3g}" for time in times)
     return (
-        f"| {name} | {record['kernels']} | {seconds} | {record['ours'] * 1e3:.3g} | "
-        f"{record['other'] * 1e3:.3g} | {record['ratio']:.2f} | {record['error']:.1e} |"
+        f"| {name} | {record['kernels']} | {seconds} | {shown} | "
+        f"{record['ratio']:.2f} | {record['error']:.1e} |"
     )
 
 

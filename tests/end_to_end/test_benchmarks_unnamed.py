@@ -34,7 +34,8 @@ def test_a_longer_table_begins_as_a_shorter_one() -> None:
 
 
 def test_the_table_has_what_failed_and_the_slowest_first() -> None:
-    times = {"ours": 2e-6, "other": 1e-6, "import": 1.0, "predicted": 7000.0}
+    others = {"best": "A", "others": {"A": 1e-6, "B": 3e-6}}
+    times = {"ours": 2e-6, **others, "import": 1.0, "predicted": 7000.0}
     records: list[dict[str, Any]] = [
         {"kind": "pool", "what": "fast", **times, "ratio": 2.0},
         {"kind": "pool", "what": "slow", **times, "ratio": 0.5},
@@ -43,7 +44,7 @@ def test_the_table_has_what_failed_and_the_slowest_first() -> None:
     lines = list(unnamed.table(records))
     assert "norm odd: no way" in lines[0]
     assert "| pool | 2 | 1.00 | 0.65 | 0.50 | 1.0 |" in lines
-    assert lines[-2] == "| pool | slow | 2.0 | 1.0 | 0.50 | 3.5 |"
+    assert lines[-2] == "| pool | slow | 2.0 | 1.0 | A | 0.50 | 3.5 |"
     gains = [{**record, "gain": 1.5} for record in records]
     assert list(unnamed.table(gains))[-1].startswith("\nagainst one thread: 1.50 times as fast")
     assert list(unnamed.table(records[2:])) == ["norm odd: no way\n"]
