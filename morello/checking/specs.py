@@ -116,10 +116,12 @@ class _SpecChecker:
         outputs = [t.name for t in arguments if t.role == "output"]
         found = computations(statements, outputs)
         shared = [c.output for c in found if c.output.role == "local"]
+        read = (tensor for computation in found for tensor in computation.inputs)
+        positions = dict.fromkeys(tensor for tensor in read if tensor.role == "positions")
         return Goal(
             name=self.spec.name,
             computations=found,
-            tensors=(*arguments, *shared),
+            tensors=(*arguments, *positions, *shared),
             threads=threads,
             target=target,
             declaration=self.spec.span,

@@ -15,6 +15,8 @@ import string
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
+import numpy as np
+
 from morello.checking.accesses import (
     LETTERS,
     Access,
@@ -30,7 +32,7 @@ from morello.checking.operators import check_operator
 from morello.checking.recognition import recognized, seen_as
 from morello.checking.sizes import Sizes
 from morello.checking.use import Checked, common_dtype
-from morello.ir.conversion import holds
+from morello.ir.conversion import convert, holds
 from morello.ir.dtypes import DType
 from morello.ir.goal import GoalTensor
 from morello.ir.layout import row_major
@@ -44,6 +46,9 @@ from morello.language.unparse import unparse
 from morello.records import replace
 
 _Key = tuple[str, tuple[Sum, ...]]
+
+MOST_POSITIONS = 2**16
+"""Values of a dimension that is used as a number: each stands in the text of the program."""
 
 DIGEST = 6
 """Bytes of the digest that an operator's name has."""
@@ -107,6 +112,9 @@ class SubscriptsChecker:
             if self.role == "output" and not self.sizes.few_elements(self.result, own, place):
                 return []
             self.result = GoalTensor(self.result, self.role, dtype, own, row_major(len(own)))
+        value, found = self._positions(value, extents, reads, found)
+        if len(self.collector.diagnostics) > before:
+            return []
         said = value, elsewhere
         self._declare(target, reads, said, {d: d for d in extents}, extents)
         self._held(value, self.result.dtype)
@@ -176,6 +184,50 @@ class SubscriptsChecker:
             message = f"'{expr.id}' is a tensor: say which element"
             self.collector.error("S040", message, expr.span, "no subscripts", f"{expr.id}[i, ...]")
         return with_children(expr, tuple(map(self._constants, children(expr))))
+
+    def _positions(
+        self,
+        value: ast.Expr,
+        extents: Mapping[str, int],
+        reads: dict[int, Access | None],
+        found: Sequence[Access],
+    ) -> tuple[ast.Expr, list[Access]]:
+        """The value, and all that it reads, where a dimension is a number of its own.
+
+        That is an element of a row of whole numbers. To ``reads`` is added who reads it.
+        """
+        assert isinstance(self.result, GoalTensor)
+        dtype, more = self.result.dtype, dict[str, Access]()
+
+        def element(expr: ast.Expr) -> ast.Expr:
+            if isinstance(expr, ast.Subscripted):
+                return expr
+            if not isinstance(expr, ast.Name) or expr.id not in extents:
+                return with_children(expr, tuple(map(element, children(expr))))
+            size = extents[expr.id]
+            if expr.id not in more:
+                self._counted(expr, size, dtype)
+                name = f"positions.{dtype}.{size}"
+                row = GoalTensor(name, "positions", dtype, (size,), row_major(1))
+                self.tensors = {**self.tensors, name: row}
+                own = Sum(((expr.id, 1),), 0, expr.span, alone=True)
+                more[expr.id] = Access(name, (own,), row.shape, expr.span)
+            read = ast.Subscripted(more[expr.id].tensor, (expr,), span=expr.span)
+            reads[id(read)] = more[expr.id]
+            return read
+
+        return element(value), [*found, *more.values()]
+
+    def _counted(self, dim: ast.Name, size: int, dtype: DType) -> None:
+        """Report where a row of positions is too long, or not of numbers of the type."""
+        if size > MOST_POSITIONS:
+            message = f"'{dim.id}' is used as a number, and has {size} values"
+            help = f"up to {MOST_POSITIONS:,} are possible; pass the numbers as an input"
+            self.collector.error("S041", message, dim.span, "too many", help)
+        elif not np.array_equal(convert(np.arange(float(size)), dtype), np.arange(size)):
+            message = f"'{dim.id}' goes to {size - 1}, and {dtype} does not have all these numbers"
+            help = f"for larger ones compute in a local of f32, and copy it to {dtype}"
+            self.collector.error("S041", message, dim.span, f"not in {dtype}", help)
 
     def _elsewhere(self) -> ast.Number | None:
         """The value of what no subscript reaches; none where none is said, or after an error."""

@@ -8,7 +8,7 @@ from itertools import islice, zip_longest
 from msgspec import Struct
 
 from morello.codegen.first_use import copy_on_first_use
-from morello.codegen.goals import arguments_of, lower_goal, title
+from morello.codegen.goals import arguments_of, lower_goal, positions_of, title
 from morello.codegen.prepack import split_prepacking
 from morello.ir.goal import Goal
 from morello.ir.programs.emitted import CSource, EmitOptions, Emitter
@@ -52,16 +52,25 @@ class Writer(Struct, frozen=True):
     def programs(self, solved: Solved, plans: Iterable[Sequence[PlanNode]]) -> Iterator[Written]:
         """A program for each choice of a plan for every computation."""
         arguments = arguments_of(self.target, self.goal)
+        positions = positions_of(self.target, self.goal)
+        given = (*arguments, *positions)
         heading, threads = f"{title(self.goal)}{self.note}", self.goal.threads
         for roots in plans:
             lowered = lower_goal(self.target, self.goal, tuple(roots))
-            verify_tree(lowered, arguments)
+            verify_tree(lowered, given)
             filled = copy_on_first_use(lowered)
             if filled != lowered:
-                verify_tree(filled, arguments)
+                verify_tree(filled, given)
             body, packings = split_prepacking(filled)
             program = Program(
-                self.goal.name, arguments, body, threads, self.target, heading, packings
+                self.goal.name,
+                arguments,
+                body,
+                threads,
+                self.target,
+                heading,
+                packings,
+                positions,
             )
             if packings:
                 verify_program(program)

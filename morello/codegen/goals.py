@@ -51,9 +51,14 @@ def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
 
 def arguments_of(target: Target, goal: Goal) -> tuple[Tensor, ...]:
     """The function's arguments, inputs in order and then outputs."""
-    arguments = [tensor for tensor in goal.tensors if tensor.role != "local"]
+    arguments = [t for t in goal.tensors if t.role not in ("local", "positions")]
     ordered = sorted(arguments, key=lambda tensor: tensor.role == "output")
     return tuple(_in_memory(target, tensor) for tensor in ordered)
+
+
+def positions_of(target: Target, goal: Goal) -> tuple[Tensor, ...]:
+    """Rows of whole numbers that the function has itself."""
+    return tuple(_in_memory(target, t) for t in goal.tensors if t.role == "positions")
 
 
 def _in_memory(target: Target, tensor: GoalTensor) -> Tensor:

@@ -16,8 +16,9 @@ from morello.language.source import Span
 class GoalTensor(Struct, frozen=True):
     """A tensor of the spec.
 
-    ``role`` is ``input``, ``weight``, ``output`` or ``local``; ``shape`` is in elements by logical
-    dimension; ``layout`` is how its elements lie in memory.
+    ``role`` is ``input``, ``weight``, ``output``, ``local`` or ``positions``; ``shape`` is in
+    elements by logical dimension; ``layout`` is how its elements lie in memory. Of role
+    ``positions`` is a row of the whole numbers from 0 on, which nobody passes.
     """
 
     name: str
@@ -73,7 +74,8 @@ class Goal:
         name: Name of the spec.
         computations: What computes the outputs, and the locals that several of these computations
             read, in an order in which each tensor is computed before it is read.
-        tensors: Inputs, weights and outputs in the order of their declaration, then such locals.
+        tensors: Inputs, weights and outputs in the order of their declaration, then positions, and
+            such locals.
         threads: How many threads may share the work, 1 or more.
         target: Name of the target, if the file says one.
         declaration: Where the spec is declared.

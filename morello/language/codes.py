@@ -189,4 +189,5 @@ CODES: Mapping[str, str] = {
     "S038": "A scalar that counts elements is not a whole number, or is too small.",
     "S039": "A scalar is no number of the element type that is computed in.",
     "S040": "A subscript is no sum of dimensions, or a tensor stands without its subscripts.",
+    "S041": "A dimension is used as a number, and has too many values.",
 }

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from morello.ir.goal import Goal
+from morello.ir.numeric import Array
 from morello.reference.bounded import Bounded
 from morello.reference.compare import reference
+from morello.reference.interpreter import positions
 from morello.reference.meaning import Tensor
+
+
+def positions_in(goal: Goal) -> dict[str, Array]:
+    """The rows of whole numbers that a goal reads, and nobody passes, by name."""
+    return {t.name: positions(t.shape, t.dtype) for t in goal.tensors if t.role == "positions"}
 
 
 def goal_reference(
@@ -26,7 +33,7 @@ def goal_reference(
     Raises:
         MorelloError: See `morello.reference.meaning.execute`.
     """
-    known = dict(inputs)
+    known: dict[str, Tensor] = {**inputs, **positions_in(goal)}
     results: dict[str, Bounded] = {}
     for computation in goal.computations:
         output, operands = computation.output, [known[t.name] for t in computation.inputs]

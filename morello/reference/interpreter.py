@@ -71,6 +71,7 @@ def run_program(
     arrays = {t.name: poisoned(t.shape, t.dtype) for t in arguments if t.role == "output"}
     outputs = tuple(arrays.values())
     arrays.update((t.name, array) for t, array in zip(read, inputs, strict=True))
+    arrays.update((t.name, positions(t.shape, t.dtype)) for t in program.positions)
     for packing in program.packings:
         arrays[packing.packed.name] = poisoned(packing.packed.shape, packing.packed.dtype)
         run(packing.body, arrays, seed=seed)
@@ -82,6 +83,11 @@ def poisoned(shape: Sequence[int], dtype: DType) -> Array:
     """A new array in which a read before a write shows: NaN, or `POISON`."""
     value = np.nan if dtype.floating else convert_number(POISON, dtype)
     return np.full(shape, value, dtype.numpy)
+
+
+def positions(shape: Sequence[int], dtype: DType) -> Array:
+    """A row of the whole numbers from 0 on."""
+    return np.arange(prod(shape)).astype(dtype.numpy)
 
 
 class _Machine:

@@ -11,7 +11,7 @@ import morello
 
 from .kernels import Array, small_machines, to_run
 
-CASES: dict[str, tuple[str, Callable[..., Array]]] = {
+CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
     "a product, transposed": (
         "input x: f32[5, 9] input w: f32[7, 9] output y: f32[5, 7] y[m, n] += w[n, k] * x[m, k]",
         lambda x, w: x @ w.T,
@@ -121,6 +121,36 @@ CASES: dict[str, tuple[str, Callable[..., Array]]] = {
         "input x: f32[5, 11] output y: f32[5] h[i] += x[i, j]  y[i] = h[i] / N",
         lambda x: x.mean(axis=1, dtype=np.float64),
     ),
+    "a causal mask": (
+        "input x: f32[9, 9] output y: f32[9, 9] y[i, j] = x[i, j] if j <= i else -1000",
+        lambda x: np.where(np.tri(9) > 0, x, -1000),
+    ),
+    "an identity": (
+        "output y: f32[5, 5] y[i, j] = 1 if i == j else 0",
+        lambda: np.eye(5),
+    ),
+    "numbers that stand at positions": (
+        "input t: s32[7] output y: s32[7, 9] y[i, c] = 1 if c == t[i] else 0",
+        lambda t: np.equal.outer(t, np.arange(9)),
+    ),
+    "positions alone": ("output y: f32[30] y[i] = i", lambda: np.arange(30)),
+    "a weighted sum by positions": (
+        "input x: f32[5, 40] output y: f32[5] y[i] += (2 * j + i) * x[i, j]",
+        lambda x: x @ (2.0 * np.arange(40)) + np.arange(5) * x.sum(axis=1, dtype=np.float64),
+    ),
+    "positions in a frame": (
+        "input x: f32[9] output y: f32[12] y[i + 2] = x[i] + i elsewhere -1",
+        lambda x: np.pad(x + np.arange(9), (2, 1), constant_values=-1),
+    ),
+    "positions that several statements read, and an input of their name": (
+        "input positions_f32_9: f32[9, 9] output y: f32[9] output z: f32[9] "
+        "t[i] += (positions_f32_9[i, j] if j <= i else 0) "
+        "y[i] = t[i] * i z[i] max= (positions_f32_9[i, j] if i <= j else -9)",
+        lambda x: (
+            np.tril(x).sum(axis=1) * np.arange(9),
+            np.where(np.tri(9).T > 0, x, -9).max(axis=1),
+        ),
+    ),
     "heads, side by side in a part of a matrix": (
         "input x: f32[6, 14] output y: f32[2, 6, 3] y[h, s, d] = x[s, 4 + 3 * h + d]",
         lambda x: np.moveaxis(x[:, 4:10].reshape(6, 2, 3), 1, 0),
@@ -137,10 +167,15 @@ def test_they_are_what_numpy_says(case: str, target: str) -> None:
     text = f"spec s({parameters}) {{ {body} }}"
     kernel = to_run(_compiled, text, target)
     kernel.verify()
-    shapes = [tensor.shape for tensor in kernel.goal.tensors if tensor.role == "input"]
     values = np.random.default_rng(7).standard_normal
-    inputs = [np.asarray(values(shape), dtype=np.float32) for shape in shapes]
-    np.testing.assert_allclose(kernel(*inputs), expected(*inputs), rtol=1e-5, atol=1e-5)
+    inputs = [
+        np.asarray(2 * values(a.shape) + 4 * (not a.dtype.floating)).astype(a.dtype.numpy)
+        for a in kernel.signature.inputs
+    ]
+    found, right = kernel(*inputs), expected(*inputs)
+    pairs = zip(found, right, strict=True) if isinstance(found, tuple) else [(found, right)]
+    for result, value in pairs:
+        np.testing.assert_allclose(result, value, rtol=1e-5, atol=1e-5)
 
 
 def _compiled(text: str, target: str) -> morello.Kernel:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from morello.codegen.c.definitions import functions_called
 from morello.codegen.c.packing import PackingFunction, packing_functions
-from morello.codegen.c.scope import CScope
+from morello.codegen.c.scope import ALIGNMENT, CScope
 from morello.codegen.c.statements import (
     StatementWriter,
     comment,
@@ -122,8 +122,9 @@ def write_function(program: Program, name: str, taken: Set[str], options: EmitOp
     packers = tuple(packing_functions(program, name, outside, options))
     packed = {packer.weight: packer.packed for packer in packers}
     arguments = tuple(packed.get(tensor, tensor) for tensor in program.arguments)
-    scope = scope_of(arguments, outside)
-    body = tuple(writer.write(program.body, scope))
+    scope = scope_of((*arguments, *program.positions), outside)
+    tables = chain.from_iterable(_table(t, writer, scope) for t in program.positions)
+    body = (*tables, *writer.write(program.body, scope))
     lines = [*body, *chain.from_iterable(packer.body for packer in packers)]
     return CFunction(
         name,
@@ -153,6 +154,19 @@ def parameters_of(
     return tuple(
         Parameter(writer.c_type(t.dtype), scope.name_of(t), t.role != "output") for t in arguments
     )
+
+
+NUMBERS_IN_LINE = 16
+
+
+def _table(tensor: Tensor, writer: StatementWriter, scope: CScope) -> Iterator[str]:
+    """The declaration of a row of whole numbers."""
+    [count] = tensor.shape
+    name = f"{scope.name_of(tensor)}[{count}]"
+    yield f"static const _Alignas({ALIGNMENT}) {writer.c_type(tensor.dtype)} {name} = {{"
+    for first in range(0, count, NUMBERS_IN_LINE):
+        yield f"    {', '.join(map(str, range(first, min(first + NUMBERS_IN_LINE, count))))},"
+    yield "};"
 
 
 def _packer(made: PackingFunction, writer: StatementWriter) -> Packer:

@@ -45,9 +45,9 @@ class Affine(Struct, frozen=True):
 class Tensor(Struct, frozen=True):
     """An argument or a buffer. ``shape`` in elements by logical dimension.
 
-    ``role`` is ``input``, ``weight``, ``output`` or ``buffer``. ``vector`` is the register width in
-    bytes, 0 for memory. In registers every row along the layout's fastest dimension starts a new
-    register; the last one of a row may be partly used.
+    ``role`` is ``input``, ``weight``, ``output``, ``positions`` or ``buffer``. ``vector`` is the
+    register width in bytes, 0 for memory. In registers every row along the layout's fastest
+    dimension starts a new register; the last one of a row may be partly used.
     """
 
     name: str
@@ -300,7 +300,8 @@ class Program(Struct, frozen=True):
     """A whole function.
 
     ``arguments`` are the inputs and weights in the order of the spec, then the outputs.
-    ``packings`` are of those weights that are not taken as they are declared.
+    ``packings`` are of those weights that are not taken as they are declared. ``positions`` are
+    rows of the whole numbers from 0 on, which are part of the program.
     """
 
     name: str
@@ -310,6 +311,7 @@ class Program(Struct, frozen=True):
     target: Target
     title: str
     packings: tuple[Packing, ...] = ()
+    positions: tuple[Tensor, ...] = ()
 
     @property
     def flushes(self) -> bool:

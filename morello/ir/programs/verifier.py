@@ -143,7 +143,7 @@ def verify_program(program: Program) -> None:
     """Prove the same of a whole function, and of those that pack its weights."""
     packed = {packing.weight.name: packing.packed for packing in program.packings}
     arguments = [replace(packed.get(t.name, t), role=t.role) for t in program.arguments]
-    verify_tree(program.body, arguments)
+    verify_tree(program.body, [*arguments, *program.positions])
     for packing in program.packings:
         output = replace(packing.packed, role="output")
         verify_tree(packing.body, (packing.weight, output))

@@ -60,7 +60,7 @@ spec meanings(N = 4) {
   output v: f32[N]
   output w: f32[N]
   y[i] = x[i, j] #! O012 3 'j' is reduced, but '=' keeps one value
-  z[i] = i * x[i, i] #! K005 10 expected a number, found a dim
+  z[i] = x * x[i, i] #! S040 10 'x' is a tensor: say which element
   v[i] = z[i] + v[i] #! S031 17 'v' is input and output of the same operator
   w[i] = nothing[i] #! S022 10 unknown tensor 'nothing'
 }
@@ -77,6 +77,17 @@ spec too_large(N = 65536) {
   y[i, j] = x[i] * x[j] #! S007 3 'y' has 4294967296 elements; the most is 2147483648
 }
 
+
+spec positions(N = 300, M = 100000) {
+  input  x: bf16[N]
+  input  z: f32[M]
+  output y: bf16[N]
+  output v: f32[M]
+  output w: f32[N]
+  y[i] = x[i] if i < 5 else 0 #! S041 18 'i' goes to 299, and bf16 does not have all these numbers
+  v[i] = z[i] * i #! S041 17 'i' is used as a number, and has 100000 values
+  w[i] = x[i] * k #! K001 17 unknown name 'k'
+}
 
 spec frames(N = 4) {
   input  x: s8[N]
