@@ -112,7 +112,12 @@ def _is_single(each: Sum) -> bool:
 
 
 def access_of(
-    node: ast.Subscripted, shape: tuple[int, ...] | None, sizes: Sizes, *, written: bool = False
+    node: ast.Subscripted,
+    shape: tuple[int, ...] | None,
+    sizes: Sizes,
+    *,
+    written: bool = False,
+    in_parts: bool = False,
 ) -> Access | None:
     """The subscripts of a tensor as sums; none after errors.
 
@@ -121,6 +126,7 @@ def access_of(
         shape: Its shape, if that is known.
         sizes: Evaluates numbers, and takes the errors.
         written: Whether it is the result.
+        in_parts: Whether it is a part of the result.
     """
     if shape is not None and len(shape) != len(node.subscripts):
         given, wanted = len(node.subscripts), len(shape)
@@ -131,7 +137,7 @@ def access_of(
     sums = [_sum(subscript, sizes) for subscript in node.subscripts]
     whole = tuple(each for each in sums if each is not None)
     constant = [each for each in whole if not each.terms]
-    if constant and (written or len(constant) == len(sums)):
+    if constant and not in_parts and (written or len(constant) == len(sums)):
         message = f"'{unparse(node)}' is one element, and there is no dimension for it"
         if written:
             message = f"'{unparse(node)}' leaves elements without a value"
@@ -191,8 +197,17 @@ def _affine(expr: ast.Expr, sizes: Sizes) -> tuple[dict[str, int], int] | None:
     return None
 
 
-def extents_of(accesses: Sequence[Access], collector: Collector) -> dict[str, int] | None:
-    """The size of each dimension, or none after an error."""
+def extents_of(
+    accesses: Sequence[Access], collector: Collector, *, in_parts: bool = False
+) -> dict[str, int] | None:
+    """The size of each dimension, or none after an error.
+
+    Args:
+        accesses: What is read, then the result.
+        collector: Takes the errors.
+        in_parts: Whether the result may be a part of a tensor: it goes through all that there is
+            only along dimensions that go through nothing else.
+    """
     found: dict[str, tuple[int, str]] = {}
     before = len(collector.diagnostics)
     for access, position, each in _subscripts(accesses):
@@ -201,7 +216,7 @@ def extents_of(accesses: Sequence[Access], collector: Collector) -> dict[str, in
             size = access.shape[position]
             here = f"dimension {position + 1} of '{access.tensor}'"
             first, where = found.setdefault(dim, (size, here))
-            if first != size:
+            if first != size and not (in_parts and access is accesses[-1]):
                 message = f"'{dim}' is {first} in {where} but {size} in {here}"
                 label, help = f"{size} here", f"a part is read by a sum: {dim} + 0"
                 collector.error("S036", message, each.span, label, help)

@@ -113,9 +113,13 @@ class _SpecChecker:
             return None  # parameters without a value are errors, too
         known = [self.tensors[name] for name in self.declared]
         arguments = [t for t in known if t.role != "local"]
-        outputs = [t.name for t in arguments if t.role == "output"]
-        found = computations(statements, outputs)
-        shared = [c.output for c in found if c.output.role == "local"]
+        # What is computed in parts is read when all of them are there.
+        results = dict.fromkeys(call.tensors[-1] for call in statements)
+        parts = {tensor.name: tensor.whole for tensor in results if tensor.whole is not None}
+        outputs = [t.name for t in arguments if t.role == "output" and t not in parts.values()]
+        found = computations(statements, [*parts, *outputs])
+        computed = dict.fromkeys(c.output.whole or c.output for c in found)
+        shared = [tensor for tensor in computed if tensor.role == "local"]
         read = (tensor for computation in found for tensor in computation.inputs)
         positions = dict.fromkeys(tensor for tensor in read if tensor.role == "positions")
         return Goal(

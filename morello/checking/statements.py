@@ -6,7 +6,7 @@ Calls may be nested; each becomes a tensor of its own. What becomes of the calls
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from morello.checking.sizes import Sizes
@@ -40,6 +40,8 @@ class StatementsChecker:
         self.collector = sizes.collector
         self.results = {use.result for use in spec.uses}
         self.computed: dict[str, Span] = {}
+        self.in_parts = _computed_in_parts(spec.uses)
+        self.parts: dict[str, list[GoalTensor]] = {name: [] for name in self.in_parts}
         self.nested = 0
         self.checked: list[Checked] = []
 
@@ -52,7 +54,11 @@ class StatementsChecker:
                 self._statement(use)
             else:
                 self._call(use.call, use.result, place)
-            if use.result in self.computed:
+            if self.in_parts.get(use.result, use) is not use:
+                continue  # more of it is to come
+            if use.result in self.in_parts:
+                self._together(use, place)
+            elif use.result in self.computed:
                 message = f"'{use.result}' is computed twice"
                 help = f"the first statement is at {self.computed[use.result]}"
                 self.collector.error("S025", message, place, "second time", help)
@@ -124,11 +130,40 @@ class StatementsChecker:
             self.declared.keys() | self.results,
             self.operators,
             self.sizes,
+            in_parts=name in self.in_parts,
         )
         found = checker.check()
         self.checked += found
-        if found:
+        if found and name in self.in_parts:
+            self.parts[name].append(found[-1].tensors[-1])
+        elif found:
             self.tensors.setdefault(name, found[-1].tensors[-1])
+
+    def _together(self, last: _Use, place: Span) -> None:
+        """The parts of a tensor are all of it, each element once; all are known but after errors.
+
+        ``last``: the last of the statements that compute them.
+        """
+        name, parts = last.result, self.parts[last.result]
+        statements = sum(use.result == name for use in self.spec.uses)
+        if len(parts) < statements or name not in self.tensors:
+            return
+        for later, part in enumerate(parts):
+            for other in parts[:later]:
+                if all(
+                    low < their_low + their_size and their_low < low + size
+                    for low, size, their_low, their_size in zip(
+                        part.lows, part.box, other.lows, other.box, strict=True
+                    )
+                ):
+                    message = f"'{part.name}' and '{other.name}' have elements in common"
+                    help = "each element gets its value from one statement"
+                    self.collector.error("S025", message, place, "more than once", help)
+                    return
+        if sum(part.elements for part in parts) < self.tensors[name].elements:
+            message = f"not all of '{name}' gets a value"
+            known = ", ".join(part.name for part in parts)
+            self.collector.error("S036", message, place, help=f"these parts do: {known}")
 
     # ------------------------------------------------------------------------- calls
 
@@ -171,7 +206,8 @@ class StatementsChecker:
             return self.tensors.get(name)
         elif name in self.results:
             message = f"'{name}' is read before it is computed"
-            self.collector.error("S031", message, argument.span, "no value yet")
+            help = "its parts come first, all of them" if name in self.in_parts else ""
+            self.collector.error("S031", message, argument.span, "no value yet", help)
         elif node is not None:
             message = f"'{name}' is never computed, so it has no value to read"
             self.collector.error("S031", message, argument.span, f"this is an {node.role}")
@@ -184,6 +220,18 @@ class StatementsChecker:
 
 
 _Use = spec_ast.OperatorUse | spec_ast.Statement
+
+
+def _computed_in_parts(uses: Sequence[_Use]) -> dict[str, _Use]:
+    """What several statements with subscripts compute, and the last of these."""
+    found: dict[str, list[_Use]] = {}
+    for use in uses:
+        found.setdefault(use.result, []).append(use)
+    return {
+        name: own[-1]
+        for name, own in found.items()
+        if len(own) > 1 and all(isinstance(use, spec_ast.Statement) for use in own)
+    }
 
 
 def _names(node: _Use | spec_ast.OperatorCall) -> Iterator[ast.Name]:

@@ -35,7 +35,7 @@ from morello.checking.use import Checked, common_dtype
 from morello.ir.conversion import convert, holds
 from morello.ir.dtypes import DType
 from morello.ir.goal import GoalTensor
-from morello.ir.layout import row_major
+from morello.ir.layout import Layout, row_major
 from morello.ir.operators import Operation, Operator, size_name
 from morello.language import ast, spec_ast
 from morello.language.diagnostics import Collector
@@ -66,10 +66,13 @@ class SubscriptsChecker:
         known: Collection[str],
         operators: Mapping[str, Operator],
         sizes: Sizes,
+        *,
+        in_parts: bool = False,
     ) -> None:
         """``result`` is the tensor that takes the value, its name only where it is inferred.
 
         ``role``: that of a result that is inferred. ``known``: names of all tensors of the spec.
+        ``in_parts``: whether other statements compute other parts of it.
         """
         self.node = node
         self.tensors = tensors
@@ -78,13 +81,18 @@ class SubscriptsChecker:
         self.known = known
         self.operators = operators
         self.sizes = sizes
+        self.in_parts = in_parts
         self.collector = sizes.collector
 
     def check(self) -> list[Checked]:
         """The calls, the statement's own last; none after errors, which are reported."""
         before = len(self.collector.diagnostics)
         shape = None if isinstance(self.result, str) else self.result.shape
-        target = access_of(self.node.target, shape, self.sizes, written=True)
+        if self.in_parts and not self._may_have_parts():
+            return []
+        target = access_of(
+            self.node.target, shape, self.sizes, written=True, in_parts=self.in_parts
+        )
         reads = {
             id(e): access_of(e, self.tensors[e.tensor].shape, self.sizes)
             for e in subexpressions(self.node.value)
@@ -96,16 +104,18 @@ class SubscriptsChecker:
             return []
         found = [access for access in reads.values() if access is not None]
         assert target is not None
-        extents = extents_of([*found, target], self.collector)
+        extents = extents_of([*found, target], self.collector, in_parts=self.in_parts)
         if extents is None:
             return []
-        partial = elsewhere is not None
+        partial = elsewhere is not None or self.in_parts
         check_reach([*found, target], target, extents, self.collector, partial=partial)
         if len(self.collector.diagnostics) > before:
             return []
         dtype = self._dtype([self.tensors[access.tensor] for access in found])
         if dtype is None:
             return []
+        if self.in_parts:
+            target, extents = self._as_part(target, extents)
         if isinstance(self.result, str):
             own = tuple(each.extent(extents) for each in target.sums)
             place = self.node.target.span
@@ -127,6 +137,56 @@ class SubscriptsChecker:
             whole, [read] = self.tensors[found[0].tensor], found
             return [self._cut(whole, self.result, [each.constant for each in read.sums])]
         return self._calls(target, reads, said, extents)
+
+    def _may_have_parts(self) -> bool:
+        """Whether several statements can compute the result; else that is reported."""
+        place = within(self.node.span, self.node.result)
+        message = help = ""
+        if isinstance(self.result, str):
+            message = f"'{self.result}' is computed twice"
+            help = f"where these are parts of it, declare it: local {self.result}: f32[...]"
+        elif self.result.layout.panel:
+            message = f"'{self.result.name}' has panels, so one statement computes all of it"
+        elif self.node.elsewhere is not None:
+            message = f"several statements compute '{self.result.name}', and 'elsewhere' all of it"
+        if message:
+            self.collector.error("S025", message, place, help=help)
+        return not message
+
+    def _as_part(self, target: Access, extents: Mapping[str, int]) -> tuple[Access, dict[str, int]]:
+        """The target in the part that is the result from here on, and sizes of dimensions.
+
+        Where a number stands, the part has no dimension.
+        """
+        whole = self.result
+        assert isinstance(whole, GoalTensor)
+        lows = tuple(each.constant for each in target.sums)
+        box = [each.extent(extents) - each.constant for each in target.sums]
+        shown = (
+            ":" if own == n else f"{low}:{low + own}" if each.terms else f"{low}"
+            for each, low, own, n in zip(target.sums, lows, box, whole.shape, strict=True)
+        )
+        # Rows along what is fastest lie in memory as they are seen, also those of one element.
+        order = [d for d in whole.layout.order if target.sums[d].terms or d == whole.layout.fastest]
+        axes, sizes = tuple(sorted(order)), dict(extents)
+        self.result = GoalTensor(
+            f"{whole.name}[{', '.join(shown)}]",
+            "part",
+            whole.dtype,
+            tuple(box[d] for d in axes),
+            Layout(tuple(axes.index(d) for d in order)),
+            whole,
+            lows,
+            axes,
+        )
+        sums = []
+        for each in (target.sums[d] for d in axes):
+            terms = each.terms
+            if not terms:
+                sizes["1"] = 1  # no text calls one so
+                terms = (("1", 1),)
+            sums.append(replace(each, terms=terms, constant=0))
+        return replace(target, sums=tuple(sums), shape=self.result.shape), sizes
 
     def _calls(
         self,
@@ -347,7 +407,8 @@ class SubscriptsChecker:
 
     def _part(self, tensor: GoalTensor, shape: tuple[int, ...], number: int | str) -> GoalTensor:
         """A tensor on the way, of a name that no text can say."""
-        name = f"{self.node.result}.{number}"
+        own = self.node.result if isinstance(self.result, str) else self.result.name
+        name = f"{own}.{number}"
         return GoalTensor(name, "local", tensor.dtype, shape, row_major(len(shape)))
 
     def _is_part(self, target: Access, read: Access) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from morello.codegen.lower import Names, in_sequence, lower_plan, whole
 from morello.definitions import Definitions
 from morello.ir.goal import Computation, Goal, GoalTensor
 from morello.ir.graphs.composition import composition_of
+from morello.ir.layout import Axis
 from morello.ir.passes import GAP_PANELS
-from morello.ir.programs.tree import Node, Origin, Tensor
+from morello.ir.programs.tree import Affine, Node, Origin, Tensor, View
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Target
+from morello.records import replace
 from morello.rewriting.context import Context, shared_context
 from morello.search.results.reconstruct import PlanNode
 
@@ -31,12 +34,25 @@ def goal_specs(target: Target, goal: Goal) -> tuple[Spec, ...]:
 
 def _spec(target: Target, goal: Goal, computation: Computation) -> Spec:
     operands = tuple(
-        Operand(t.dtype, target.home(t.bytes), t.layout.order, weight=_packed_ahead(goal, t))
+        Operand(
+            t.dtype,
+            target.home((t.whole or t).bytes),
+            t.layout.order,
+            weight=_packed_ahead(goal, t),
+        )
         for t in computation.operands
     )
     family = Family(computation.operation, operands, goal.threads)
-    packing = tuple(t.layout.packing(t.shape) for t in computation.operands)
+    packing = tuple(_packing(target, t) for t in computation.operands)
     return Spec(family, computation.sizes, (0,) * len(target.bounded), packing)
+
+
+def _packing(target: Target, tensor: GoalTensor) -> int:
+    whole_tensor = tensor.whole
+    if whole_tensor is None:
+        return tensor.layout.packing(tensor.shape)
+    page = target.page // tensor.dtype.bytes
+    return whole_tensor.layout.packing_of_part(whole_tensor.shape, tensor.box, tensor.axes, page)
 
 
 def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
@@ -76,10 +92,19 @@ def lower_goal(target: Target, goal: Goal, plans: tuple[PlanNode, ...]) -> Node:
     page = target.page if GAP_PANELS in target.passes else None
     steps = []
     for computation, plan in zip(goal.computations, plans, strict=True):
-        operands = tuple(whole(tensors[tensor]) for tensor in computation.operands)
+        operands = tuple(_view(tensors, tensor) for tensor in computation.operands)
         lowered = lower_plan(plan, operands, names, page)
-        steps.append((tensors[computation.output], lowered))
+        steps.append((operands[-1].tensor, lowered))
     return in_sequence(steps, Origin(SHARED, goal.declaration))
+
+
+def _view(tensors: Mapping[GoalTensor, Tensor], tensor: GoalTensor) -> View:
+    """All of a tensor, or the part that it is."""
+    if tensor.whole is None:
+        return whole(tensors[tensor])
+    every, offsets = tensors[tensor.whole], tuple(map(Affine, tensor.lows))
+    axes = None if len(tensor.axes) == len(every.shape) else tuple(map(Axis, tensor.axes))
+    return replace(whole(every), offsets=offsets, sizes=tensor.shape, axes=axes)
 
 
 def title(goal: Goal) -> str:

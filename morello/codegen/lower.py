@@ -120,12 +120,14 @@ def lower_plan(
 def in_sequence(steps: list[tuple[Tensor, Node]], origin: Origin) -> Node:
     """Programs one after the other, each with the tensor that it computes.
 
-    A tensor that is a buffer lives from then on. ``origin``: what asks for the buffers.
+    A tensor that is a buffer lives from the first of its steps on; several may compute its parts.
+    ``origin``: what asks for the buffers.
     """
     done: list[Node] = []
-    for tensor, node in reversed(steps):
+    first = {tensor.name: place for place, (tensor, _) in reversed([*enumerate(steps)])}
+    for place, (tensor, node) in reversed([*enumerate(steps)]):
         done = [node, *done]
-        if tensor.role == "buffer":
+        if tensor.role == "buffer" and first[tensor.name] == place:
             done = [Allocate(tensor, _block(done), origin)]
     return _block(done)
 

@@ -18,7 +18,9 @@ class GoalTensor(Struct, frozen=True):
 
     ``role`` is ``input``, ``weight``, ``output``, ``local`` or ``positions``; ``shape`` is in
     elements by logical dimension; ``layout`` is how its elements lie in memory. Of role
-    ``positions`` is a row of the whole numbers from 0 on, which nobody passes.
+    ``positions`` is a row of the whole numbers from 0 on, which nobody passes. Of role ``part`` is
+    what one of several statements computes of ``whole``: the elements from ``lows`` on. Its
+    dimensions are those of ``axes``; along all others it has one element.
     """
 
     name: str
@@ -26,6 +28,16 @@ class GoalTensor(Struct, frozen=True):
     dtype: DType
     shape: tuple[int, ...]
     layout: Layout
+    whole: GoalTensor | None = None
+    lows: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """Of a part: its sizes along all dimensions of the whole."""
+        assert self.whole is not None
+        sizes = dict(zip(self.axes, self.shape, strict=True))
+        return tuple(sizes.get(d, 1) for d in range(len(self.whole.shape)))
 
     @property
     def elements(self) -> int:
@@ -75,7 +87,7 @@ class Goal:
         computations: What computes the outputs, and the locals that several of these computations
             read, in an order in which each tensor is computed before it is read.
         tensors: Inputs, weights and outputs in the order of their declaration, then positions, and
-            such locals.
+            such locals; of parts, that of which they are parts.
         threads: How many threads may share the work, 1 or more.
         target: Name of the target, if the file says one.
         declaration: Where the spec is declared.

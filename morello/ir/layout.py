@@ -172,6 +172,26 @@ class Layout(Struct, frozen=True, order=True):
         extents = [shape[d] for d in self.order]
         return int(narrowed(packed(len(extents), self.panel), extents))
 
+    def packing_of_part(
+        self, shape: Sequence[int], part: Sequence[int], axes: Sequence[int], page: int
+    ) -> int:
+        """Packing of a part of a whole tensor that has no panels.
+
+        Args:
+            shape: Of the whole.
+            part: How much of each of its dimensions the part has.
+            axes: Those that are the part's dimensions; the fastest is one of them.
+            page: In elements.
+        """
+        extents = [(shape[d], part[d]) for d in reversed(self.order)]
+        cut = [place for place, (whole, own) in enumerate(extents, start=1) if own < whole]
+        inner = cut[0] if cut else len(extents)
+        while inner < len(extents) and extents[inner][1] == 1:
+            inner += 1
+        apart = prod(whole for whole, _ in extents[:inner])
+        own = sum(d in axes for d in self.order[::-1][:inner])
+        return packed(own) if own == len(axes) else int(pack(own, apart % page == 0))
+
     def __str__(self) -> str:
         order = f"({', '.join(map(str, self.order))})"
         gap = f" gap {self.gap}" if self.gap else ""

@@ -121,6 +121,18 @@ def framed(
     return Bounded(values, error, specials, tensor.dtype)
 
 
+def joined(shape: Sequence[int], parts: Sequence[tuple[tuple[Array, ...], Bounded]]) -> Bounded:
+    """The tensor of this shape with these parts: the indices of each along all axes."""
+    dtype = parts[0][1].dtype
+    values = np.empty(shape, parts[0][1].values.dtype)
+    error, specials = np.zeros(shape), np.zeros(shape, np.uint8)
+    for indices, part in parts:
+        place = np.ix_(*indices)
+        values[place], error[place], specials[place] = part.values, part.error, part.specials
+    exact = all(part.exact for _, part in parts)
+    return Bounded(values, EXACT if exact else error, NONE if exact else specials, dtype)
+
+
 def bounded(values: Array, dtype: DType) -> Bounded:
     """Exact values: those of an array, as elements of ``dtype``."""
     wide = np.float64 if dtype.floating else dtype.numpy

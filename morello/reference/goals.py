@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from morello.ir.goal import Goal
 from morello.ir.numeric import Array
-from morello.reference.bounded import Bounded
+from morello.reference.bounded import Bounded, joined
 from morello.reference.compare import reference
-from morello.reference.interpreter import positions
 from morello.reference.meaning import Tensor
+from morello.reference.partial import Selection
+from morello.reference.steps import place_of, positions_in
 
 
-def positions_in(goal: Goal) -> dict[str, Array]:
-    """The rows of whole numbers that a goal reads, and nobody passes, by name."""
-    return {t.name: positions(t.shape, t.dtype) for t in goal.tensors if t.role == "positions"}
+def _shaped(shape: tuple[int, ...], array: Array) -> Array:
+    return array.reshape(shape)
 
 
 def goal_reference(
@@ -35,9 +36,18 @@ def goal_reference(
     """
     known: dict[str, Tensor] = {**inputs, **positions_in(goal)}
     results: dict[str, Bounded] = {}
+    parts: dict[str, list[tuple[Selection, Bounded]]] = {}
     for computation in goal.computations:
         output, operands = computation.output, [known[t.name] for t in computation.inputs]
-        results[output.name] = known[output.name] = reference(
+        result = reference(
             computation.operation, computation.sizes, operands, output.dtype, flushes=flushes
         )
+        if output.whole is not None:
+            found = parts.setdefault(output.whole.name, [])
+            found.append((place_of(output), result.map(partial(_shaped, output.box))))
+            output = output.whole
+            if sum(part.size for _, part in found) < output.elements:
+                continue
+            result = joined(output.shape, found)
+        results[output.name] = known[output.name] = result
     return tuple(results[tensor.name] for tensor in goal.outputs)

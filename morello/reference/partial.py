@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from morello.ir.numeric import Array
 from morello.ir.operators import OperandIndex
-from morello.reference.bounded import Bounded, mapped
+from morello.reference.bounded import Bounded, joined, mapped
 from morello.reference.errors import Errors
 from morello.reference.meaning import Meaning, Tensor
 from morello.reference.steps import Step, Steps
@@ -51,11 +51,13 @@ class PartialGoal(Struct, frozen=True):
         wanted: Names of the outputs.
         parts: The steps that are needed, in order.
         needed: The selection of each tensor that they read or compute.
+        steps: All steps of the goal.
     """
 
     wanted: tuple[str, ...]
     parts: tuple[Part, ...]
     needed: Mapping[str, Selection]
+    steps: Steps
 
     @staticmethod
     def of(steps: Steps, wanted: Mapping[str, Selection]) -> PartialGoal:
@@ -63,6 +65,17 @@ class PartialGoal(Struct, frozen=True):
         needed = dict(wanted)
         parts: list[Part] = []
         for step in reversed(steps.steps):
+            own = steps.parts.get(step.output)
+            if own is not None and own.whole is not None and own.whole.name in needed:
+                # All that reads the whole comes after all of its parts.
+                here = [
+                    wanted[(wanted >= low) & (wanted < low + size)] - low
+                    for wanted, low, size in zip(
+                        needed[own.whole.name], own.lows, own.box, strict=True
+                    )
+                ]
+                if all(indices.size for indices in here):
+                    needed[own.name] = tuple(here[axis] for axis in own.axes)
             if step.output not in needed:
                 continue
             part = Part(step, _dims(step, needed[step.output]))
@@ -70,7 +83,7 @@ class PartialGoal(Struct, frozen=True):
             needed[step.output] = part.needed(len(step.tensors) - 1)
             for position, name in enumerate(step.tensors[:-1]):
                 needed[name] = _union(needed.get(name), part.needed(position))
-        return PartialGoal(tuple(wanted), tuple(reversed(parts)), needed)
+        return PartialGoal(tuple(wanted), tuple(reversed(parts)), needed, steps)
 
     @property
     def work(self) -> float:
@@ -84,13 +97,16 @@ class PartialGoal(Struct, frozen=True):
             inputs: Inputs and weights by name, whole.
             flushes: Subnormal numbers may have been taken for 0.
         """
-        known: dict[str, Tensor] = {
-            name: taken(inputs[name], selection)
+        given = {**inputs, **self.steps.positions}
+        known = {
+            name: taken(given[name], selection)
             for name, selection in self.needed.items()
-            if name in inputs
+            if name in given
         }
         for part in self.parts:
             step = part.step
+            for name in step.tensors[:-1]:
+                self._join(name, known)
             operands = [
                 self._operand(known[name], name, part.needed(position))
                 for position, name in enumerate(step.tensors[:-1])
@@ -98,7 +114,33 @@ class PartialGoal(Struct, frozen=True):
             meaning = Meaning(step.operation, step.dtype, Errors(step.dtype, flushes=flushes))
             sizes = [part.dims[d].size for d in step.operation.dims]
             known[step.output] = meaning.execute(sizes, operands)
-        return {p.step.output: known[p.step.output] for p in self.parts}  # type: ignore[misc]
+        for name in self.wanted:
+            self._join(name, known)
+        computed = {*self.wanted, *(p.step.output for p in self.parts)}
+        return {name: known[name] for name in computed}  # type: ignore[misc]
+
+    def _join(self, name: str, known: dict[str, Tensor]) -> None:
+        """Put together what is needed of a tensor that is computed in parts."""
+        if name in known:
+            return
+        selected = self.needed[name]
+        found: list[tuple[Selection, Bounded]] = []
+        for part in self.steps.parts_of(name):
+            if part.name not in known:
+                continue
+            result, own = known[part.name], [np.zeros(1, np.int64) for _ in selected]
+            for axis, indices in zip(part.axes, self.needed[part.name], strict=True):
+                own[axis] = indices
+            inside, places = [], []
+            for wanted, indices, low in zip(selected, own, part.lows, strict=True):
+                here = np.isin(wanted, indices + low)
+                places.append(np.flatnonzero(here))
+                inside.append(np.searchsorted(indices, wanted[here] - low))
+            piece = taken(result, tuple(inside[axis] for axis in part.axes))
+            assert isinstance(piece, Bounded)
+            shape = tuple(indices.size for indices in inside)
+            found.append((tuple(places), piece.map(bind(np.reshape, shape=shape))))
+        known[name] = joined([indices.size for indices in selected], found)
 
     def _operand(self, tensor: Tensor, name: str, wanted: Selection) -> Tensor:
         """What one step reads of what is selected for all."""

@@ -7,18 +7,22 @@ statement is one. So a step can be executed for some elements of its output alon
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
+import numpy as np
+
 from morello.ir.dtypes import DType
-from morello.ir.goal import Computation, Goal
+from morello.ir.goal import Computation, Goal, GoalTensor
 from morello.ir.graphs.composition import composition_of
+from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.ir.sizes import sizes_from, with_hidden
 from morello.language import ast
 from morello.language.traverse import subexpressions
 from morello.reference.expressions import factors
+from morello.reference.interpreter import positions
 
 Shape = tuple[int, ...]
 
@@ -64,25 +68,50 @@ class Step:
 
 @dataclass(frozen=True)
 class Steps:
-    """All steps of a goal, in order, and the shapes of all tensors."""
+    """All steps of a goal, in order.
+
+    Attributes:
+        steps: The steps.
+        shapes: Those of all tensors, by name.
+        parts: The tensors that are parts of others, by name.
+        positions: The rows of whole numbers, by name.
+    """
 
     steps: tuple[Step, ...]
     shapes: Mapping[str, Shape]
+    parts: Mapping[str, GoalTensor] = field(default_factory=dict)
+    positions: Mapping[str, Array] = field(default_factory=dict)
+
+    def parts_of(self, name: str) -> list[GoalTensor]:
+        """What computes parts of a tensor; none where one step computes all of it."""
+        return [part for part in self.parts.values() if part.whole and part.whole.name == name]
 
     @staticmethod
     def of(goal: Goal) -> Steps:
         """What computes the outputs of a goal."""
         shapes = {tensor.name: tensor.shape for tensor in goal.tensors}
         found: list[Step] = []
+        results = (computation.output for computation in goal.computations)
+        parts = {tensor.name: tensor for tensor in results if tensor.whole is not None}
         for computation in goal.computations:
             shapes.setdefault(computation.output.name, computation.output.shape)
             found += _steps(computation, shapes)
-        return Steps(tuple(found), shapes)
+        return Steps(tuple(found), shapes, parts, positions_in(goal))
 
     @property
     def work(self) -> float:
         """Operations of all steps."""
         return sum(step.work(step.size) for step in self.steps)
+
+
+def positions_in(goal: Goal) -> dict[str, Array]:
+    """The rows of whole numbers that a goal reads, and nobody passes, by name."""
+    return {t.name: positions(t.shape, t.dtype) for t in goal.tensors if t.role == "positions"}
+
+
+def place_of(part: GoalTensor) -> tuple[Array, ...]:
+    """The indices along each axis that a part has in its whole."""
+    return tuple(low + np.arange(n) for low, n in zip(part.lows, part.box, strict=True))
 
 
 def _steps(computation: Computation, shapes: dict[str, Shape]) -> Iterator[Step]:

@@ -19,7 +19,7 @@ from morello.ir.numeric import Array
 from morello.ir.programs.tree import Loop, Node, ParallelLoop, walk
 from morello.reference.bounded import Bounded
 from morello.reference.compare import check_close
-from morello.reference.goals import goal_reference, positions_in
+from morello.reference.goals import goal_reference
 from morello.reference.inputs import KINDS, make_all
 from morello.reference.partial import Selection, taken, whole
 from morello.reference.steps import Steps
@@ -92,7 +92,6 @@ def verify_function(
     for number, kind in enumerate(KINDS):
         values = make_all(kind, [(a.shape, a.dtype) for a in signature.inputs], SEED)
         given = dict(zip((a.name for a in signature.inputs), values, strict=True))
-        given |= positions_in(goal)
         passed = [a.pack(v) for a, v in zip(signature.inputs, values, strict=True)]
         results = _run(signature, function, passed, twice=number == 0)
         for name, selection, right in _expected(goal, sample, given, flushes=flushes):

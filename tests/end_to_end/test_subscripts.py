@@ -151,6 +151,47 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
             np.where(np.tri(9).T > 0, x, -9).max(axis=1),
         ),
     ),
+    "two matrices, side by side": (
+        "input x: f32[5, 9] input z: f32[5, 20] output y: f32[5, 29] "
+        "y[i, j] = x[i, j] y[i, j + 9] = max(z[i, j], 0)",
+        lambda x, z: np.hstack([x, np.maximum(z, 0)]),
+    ),
+    "products that two parts of a tensor are, and what reads both": (
+        "input x: f32[5, 9] input w: f32[9, 20] input v: f32[9, 20] local h: f32[5, 40] "
+        "output y: f32[5, 20] h[m, n] += x[m, k] * w[k, n] h[m, n + 20] += x[m, k] * v[k, n] "
+        "y[m, n] = max(h[m, n + 0], 0) * h[m, n + 20]",
+        lambda x, w, v: np.maximum(x @ w, 0) * (x @ v),
+    ),
+    "halves that turn": (
+        "input x: f32[7, 2, 8] input c: f32[7, 4] input s: f32[7, 4] output y: f32[2, 7, 8] "
+        "y[h, t, j] = x[t, h, j + 0] * c[t, j] - x[t, h, j + 4] * s[t, j] "
+        "y[h, t, j + 4] = x[t, h, j + 4] * c[t, j] + x[t, h, j + 0] * s[t, j]",
+        lambda x, c, s: np.moveaxis(
+            np.concatenate(
+                [
+                    x[..., :4] * c[:, None] - x[..., 4:] * s[:, None],
+                    x[..., 4:] * c[:, None] + x[..., :4] * s[:, None],
+                ],
+                axis=2,
+            ),
+            1,
+            0,
+        ),
+    ),
+    "matrices and columns in a stack": (
+        "input x: f32[6, 17] output y: f32[2, 6, 17] output z: f32[6, 3] "
+        "z[i, 1] max= x[i, j] z[i, 0] += x[i, j] z[i, 2] min= x[i, j] "
+        "y[1, i, j] = x[i, j] * z[i, 1] y[0, i, j] = x[i, j] + 1",
+        lambda x: (
+            np.stack([x + 1, x * x.max(axis=1, keepdims=True)]),
+            np.stack([x.sum(axis=1), x.max(axis=1), x.min(axis=1)], axis=1),
+        ),
+    ),
+    "parts of a tensor whose first dimension is the fastest": (
+        "input x: f32[5, 9] output y: f32[11, 9] layout (1, 0) "
+        "y[i, j] = x[i, j] y[i + 5, j] = max(x[i, j], 0) y[10, j] += x[i, j]",
+        lambda x: np.concatenate([x, np.maximum(x, 0), x.sum(axis=0, keepdims=True)]),
+    ),
     "heads, side by side in a part of a matrix": (
         "input x: f32[6, 14] output y: f32[2, 6, 3] y[h, s, d] = x[s, 4 + 3 * h + d]",
         lambda x: np.moveaxis(x[:, 4:10].reshape(6, 2, 3), 1, 0),

@@ -39,6 +39,12 @@ SPECS = {
     "two readers": """spec s() { input x: f32[16, 20] output y: f32[16, 20] output m: f32[16]
       m = row_mean(x)
       y = relu(scale_rows(x, m)) }""",
+    "parts": """spec s() { input x: f32[12, 9] input w: f32[9, 7] local h: f32[12, 11]
+      output y: f32[2, 4, 11] output z: f32[11]
+      h[i, j + 4] += x[i, k] * w[k, j]  h[i, j + 1] = x[i, 3 * j]  h[i, 0] max= x[i, j]
+      y[1, i, j] += h[i + r, j] * w[r, 0]  y[0, i, j] = h[3 * i, j]  z[j] += h[i, j] }""",
+    "positions": """spec s() { input x: f32[12, 12] output y: f32[12, 12] output m: f32[12]
+      y[i, j] = x[i, j] if j <= i else -9  m[i] += i * x[i, j] }""",
     "integers": """spec s() { input a: s8[9, 33] input b: s8[33, 17] output c: s32[9, 17]
       c = matmul(a, b) }""",
 }

@@ -89,6 +89,25 @@ spec positions(N = 300, M = 100000) {
   w[i] = x[i] * k #! K001 17 unknown name 'k'
 }
 
+spec parts(N = 4) {
+  input  x: f32[N]
+  output y: f32[2 * N]
+  output z: f32[N]
+  output u: f32[2 * N]
+  output v: f32[2, N] panels 2
+  output w: f32[N + 1]
+  y[i] = x[i]
+  y[i + N - 1] = x[i] #! S025 3 'y[3:7]' and 'y[0:4]' have elements in common
+  z[i] = x[i]
+  z[i + 1] = x[i] #! S036 5 this reaches 5 elements where dimension 1 of 'z' has 4
+  u[i] = x[i]
+  u[i + N + 1] = x[i + 1] #! S036 3 not all of 'u' gets a value
+  v[0, i] = x[i] #! S025 3 'v' has panels, so one statement computes all of it
+  v[1, i] = x[i] #! S025 3 'v' has panels, so one statement computes all of it
+  w[i] = x[i]
+  w[N] = x[0] elsewhere 1 #! S025 3 several statements compute 'w', and 'elsewhere' all of it
+}
+
 spec frames(N = 4) {
   input  x: s8[N]
   output a: s8[N]
