@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morello.checking.batches import as_batches
 from morello.checking.computations import computations
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
+from morello.checking.seen import with_views
 from morello.checking.sizes import Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
@@ -116,8 +118,10 @@ class _SpecChecker:
         # What is computed in parts is read when all of them are there.
         results = dict.fromkeys(call.tensors[-1] for call in statements)
         parts = {tensor.name: tensor.whole for tensor in results if tensor.whole is not None}
+        in_parts = {whole.name for whole in parts.values()}
+        calls = as_batches(with_views(statements, in_parts), self.operators, in_parts)
         outputs = [t.name for t in arguments if t.role == "output" and t not in parts.values()]
-        found = computations(statements, [*parts, *outputs])
+        found = computations(calls, [*parts, *outputs])
         computed = dict.fromkeys(c.output.whole or c.output for c in found)
         shared = [tensor for tensor in computed if tensor.role == "local"]
         read = (tensor for computation in found for tensor in computation.inputs)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from hashlib import blake2b
 
 import numpy as np
 
@@ -28,18 +27,16 @@ from morello.checking.accesses import (
     margin,
     sizes_to_state,
 )
-from morello.checking.operators import check_operator
 from morello.checking.recognition import recognized, seen_as
 from morello.checking.sizes import Sizes
+from morello.checking.statement_operators import statement_operator
 from morello.checking.use import Checked, common_dtype
 from morello.ir.conversion import convert, holds
 from morello.ir.dtypes import DType
 from morello.ir.goal import GoalTensor
-from morello.ir.layout import Layout, row_major
+from morello.ir.layout import Axis, Layout, order_of, row_major
 from morello.ir.operators import Operation, Operator, size_name
 from morello.language import ast, spec_ast
-from morello.language.diagnostics import Collector
-from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import children, names, subexpressions, with_children
 from morello.language.unparse import unparse
@@ -49,9 +46,6 @@ _Key = tuple[str, tuple[Sum, ...]]
 
 MOST_POSITIONS = 2**16
 """Values of a dimension that is used as a number: each stands in the text of the program."""
-
-DIGEST = 6
-"""Bytes of the digest that an operator's name has."""
 
 
 class SubscriptsChecker:
@@ -87,9 +81,9 @@ class SubscriptsChecker:
     def check(self) -> list[Checked]:
         """The calls, the statement's own last; none after errors, which are reported."""
         before = len(self.collector.diagnostics)
-        shape = None if isinstance(self.result, str) else self.result.shape
         if self.in_parts and not self._may_have_parts():
             return []
+        shape = None if isinstance(self.result, str) else self.result.shape
         target = access_of(
             self.node.target, shape, self.sizes, written=True, in_parts=self.in_parts
         )
@@ -98,45 +92,49 @@ class SubscriptsChecker:
             for e in subexpressions(self.node.value)
             if isinstance(e, ast.Subscripted)
         }
-        value = self._constants(self.node.value)
-        elsewhere = self._elsewhere()
+        said = self._constants(self.node.value), self._elsewhere()
         if len(self.collector.diagnostics) > before or self.sizes.unknown & _names(self.node):
             return []
-        found = [access for access in reads.values() if access is not None]
         assert target is not None
+        found = [access for access in reads.values() if access is not None]
         extents = extents_of([*found, target], self.collector, in_parts=self.in_parts)
         if extents is None:
             return []
-        partial = elsewhere is not None or self.in_parts
+        partial = said[1] is not None or self.in_parts
         check_reach([*found, target], target, extents, self.collector, partial=partial)
-        if len(self.collector.diagnostics) > before:
-            return []
         dtype = self._dtype([self.tensors[access.tensor] for access in found])
-        if dtype is None:
+        if dtype is None or len(self.collector.diagnostics) > before:
             return []
         if self.in_parts:
             target, extents = self._as_part(target, extents)
-        if isinstance(self.result, str):
-            own = tuple(each.extent(extents) for each in target.sums)
-            place = self.node.target.span
-            if self.role == "output" and not self.sizes.few_elements(self.result, own, place):
-                return []
-            self.result = GoalTensor(self.result, self.role, dtype, own, row_major(len(own)))
-        value, found = self._positions(value, extents, reads, found)
+        elif isinstance(self.result, str):
+            self.result = self._inferred(self.result, target, dtype, extents)
+        value, found = self._positions(said[0], extents, reads, found)
+        said = value, said[1]
+        assert isinstance(self.result, GoalTensor)
+        if len(self.collector.diagnostics) == before:
+            self._declare(target, reads, said, {d: d for d in extents}, extents)
+        for expr in said:
+            if expr is not None:
+                self._held(expr, self.result.dtype)
         if len(self.collector.diagnostics) > before:
             return []
-        said = value, elsewhere
-        self._declare(target, reads, said, {d: d for d in extents}, extents)
-        self._held(value, self.result.dtype)
-        if elsewhere is not None:
-            self._held(elsewhere, self.result.dtype)
-        if len(self.collector.diagnostics) > before:
-            return []
-        part = isinstance(self.node.value, ast.Subscripted) and elsewhere is None
-        if part and self._is_part(target, *found):
+        element = isinstance(self.node.value, ast.Subscripted)
+        if element and said[1] is None and self._is_part(target, *found):
             whole, [read] = self.tensors[found[0].tensor], found
             return [self._cut(whole, self.result, [each.constant for each in read.sums])]
+        if shape is not None and not element and said[1] is None:
+            target = self._along_rows(target, extents)
         return self._calls(target, reads, said, extents)
+
+    def _inferred(
+        self, name: str, target: Access, dtype: DType, extents: Mapping[str, int]
+    ) -> GoalTensor:
+        """The result, which nothing declares."""
+        shape = tuple(each.extent(extents) for each in target.sums)
+        if self.role == "output":
+            self.sizes.few_elements(name, shape, self.node.target.span)
+        return GoalTensor(name, self.role, dtype, shape, row_major(len(shape)))
 
     def _may_have_parts(self) -> bool:
         """Whether several statements can compute the result; else that is reported."""
@@ -177,7 +175,7 @@ class SubscriptsChecker:
             Layout(tuple(axes.index(d) for d in order)),
             whole,
             lows,
-            axes,
+            tuple(map(Axis, axes)),
         )
         sums = []
         for each in (target.sums[d] for d in axes):
@@ -187,6 +185,44 @@ class SubscriptsChecker:
                 terms = (("1", 1),)
             sums.append(replace(each, terms=terms, constant=0))
         return replace(target, sums=tuple(sums), shape=self.result.shape), sizes
+
+    def _along_rows(self, target: Access, extents: Mapping[str, int]) -> Access:
+        """The target with a dimension for each that goes through rows of an output.
+
+        So ``o[s, h * D + d] += p[h, s, t] * v[h, t, d]`` is a product, whose result is seen in the
+        output.
+        """
+        result = self.result
+        assert isinstance(result, GoalTensor)
+        whole = result.whole or result
+        if result.role not in ("output", "part") or whole.layout.panel:
+            return target
+        if all(len(each.terms) == 1 for each in target.sums):
+            return target
+        own = result.axes or tuple(map(Axis, range(len(result.shape))))
+        axes, sums = list[Axis](), list[Sum]()
+        for axis, each in zip(own, target.sums, strict=True):
+            reach = 1
+            for dim, factor in sorted(each.terms, key=lambda term: (term[1], extents[term[0]])):
+                if factor != reach:
+                    return target
+                reach *= extents[dim]
+            for dim, factor in each.terms:
+                axes.append(Axis(axis.dimension, axis.step * factor))
+                sums.append(Sum(((dim, 1),), 0, each.span))
+        shape = tuple(extents[each.terms[0][0]] for each in sums)
+        order = order_of(axes, whole.layout.order)
+        self.result = GoalTensor(
+            result.name if result.whole else f"{whole.name}[{', '.join(':' for _ in whole.shape)}]",
+            "part",
+            whole.dtype,
+            shape,
+            Layout(order),
+            whole,
+            result.lows or (0,) * len(whole.shape),
+            tuple(axes),
+        )
+        return replace(target, sums=tuple(sums), shape=shape)
 
     def _calls(
         self,
@@ -376,8 +412,8 @@ class SubscriptsChecker:
         statement = ast.Statement(result, update, meaning(value), elsewhere, span=span)
         stated = {dims[d]: sizes[d] for d in sizes_to_state([*order.values()], target)}
         if canonical:
-            return _operator(inputs, output, statement, stated)
-        return _operator(inputs, output, statement, stated, target.tensor, self.collector)
+            return statement_operator(inputs, output, statement, stated)
+        return statement_operator(inputs, output, statement, stated, target.tensor, self.collector)
 
     def _slices(
         self, reads: Sequence[Access], sizes: Mapping[str, int]
@@ -458,53 +494,8 @@ class SubscriptsChecker:
         output = ast.TensorParameter("Y", "A", tuple(result), span=span)
         target, value = (ast.Element(p.name, p.indices, span=span) for p in (output, taken))
         statement = ast.Statement(target, "=", value, elsewhere, span=span)
-        operator = _operator([taken], output, statement, stated)
+        operator = statement_operator([taken], output, statement, stated)
         return self._call(operator, [whole, part], sizes)
-
-
-def _operator(
-    inputs: Sequence[ast.TensorParameter],
-    output: ast.TensorParameter,
-    statement: ast.Statement,
-    stated: Mapping[str, int],
-    name: str = "",
-    collector: Collector | None = None,
-) -> Operator:
-    """A statement as an operator; without a name it has one that follows from all else.
-
-    Args:
-        inputs: What it reads.
-        output: What it computes.
-        statement: The statement, in names of these.
-        stated: Sizes of dimensions that nothing else tells.
-        name: A name for errors.
-        collector: Takes the errors, where there may be any.
-    """
-    span = statement.span
-
-    def size(dim: str) -> ast.Expr:
-        asked = ast.Call("size", (ast.Name(dim, span=span),), span=span)
-        return ast.Binary("==", asked, ast.Number(stated[dim], span=span), span=span)
-
-    text = f"{unparse(statement.target)} {statement.update} {unparse(statement.value)}"
-    if statement.elsewhere is not None:
-        text += f" elsewhere {unparse(statement.elsewhere)}"
-    heads = [f"{p.name}: {p.dtype}[{written(p.indices)}]" for p in (*inputs, output)]
-    sizes = [*map(size, stated)]
-    exact = "; ".join([text, *heads, *map(unparse, sizes)])
-    digest = blake2b(exact.encode(), digest_size=DIGEST).hexdigest()
-    declaration = ast.OperatorDecl(
-        name=name or f"statement_{digest}",
-        name_span=statement.target.span,
-        doc=text,
-        inputs=tuple(inputs),
-        scalars=(),
-        output=output,
-        statements=(statement,),
-        sizes=tuple(sizes),
-        span=span,
-    )
-    return replace(check_operator(declaration, collector or Collector()), text=text)
 
 
 def _numbers(value: ast.Expr) -> Iterator[ast.Number]:

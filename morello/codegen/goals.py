@@ -9,7 +9,7 @@ from morello.codegen.lower import Names, in_sequence, lower_plan, whole
 from morello.definitions import Definitions
 from morello.ir.goal import Computation, Goal, GoalTensor
 from morello.ir.graphs.composition import composition_of
-from morello.ir.layout import Axis
+from morello.ir.layout import Axis, packing_by_strides
 from morello.ir.passes import GAP_PANELS
 from morello.ir.programs.tree import Affine, Node, Origin, Tensor, View
 from morello.ir.spec import Family, Operand, Spec
@@ -48,11 +48,10 @@ def _spec(target: Target, goal: Goal, computation: Computation) -> Spec:
 
 
 def _packing(target: Target, tensor: GoalTensor) -> int:
-    whole_tensor = tensor.whole
-    if whole_tensor is None:
+    if tensor.whole is None:
         return tensor.layout.packing(tensor.shape)
     page = target.page // tensor.dtype.bytes
-    return whole_tensor.layout.packing_of_part(whole_tensor.shape, tensor.box, tensor.axes, page)
+    return packing_by_strides(tensor.layout.order, tensor.shape, tensor.strides, page)
 
 
 def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
@@ -103,7 +102,8 @@ def _view(tensors: Mapping[GoalTensor, Tensor], tensor: GoalTensor) -> View:
     if tensor.whole is None:
         return whole(tensors[tensor])
     every, offsets = tensors[tensor.whole], tuple(map(Affine, tensor.lows))
-    axes = None if len(tensor.axes) == len(every.shape) else tuple(map(Axis, tensor.axes))
+    same = tensor.axes == tuple(map(Axis, range(len(every.shape))))
+    axes = None if same else tensor.axes
     return replace(whole(every), offsets=offsets, sizes=tensor.shape, axes=axes)
 
 

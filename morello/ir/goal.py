@@ -8,7 +8,7 @@ from math import prod
 from msgspec import Struct
 
 from morello.ir.dtypes import DType
-from morello.ir.layout import Layout
+from morello.ir.layout import Axis, Layout
 from morello.ir.operators import Operation
 from morello.language.source import Span
 
@@ -19,8 +19,9 @@ class GoalTensor(Struct, frozen=True):
     ``role`` is ``input``, ``weight``, ``output``, ``local`` or ``positions``; ``shape`` is in
     elements by logical dimension; ``layout`` is how its elements lie in memory. Of role
     ``positions`` is a row of the whole numbers from 0 on, which nobody passes. Of role ``part`` is
-    what one of several statements computes of ``whole``: the elements from ``lows`` on. Its
-    dimensions are those of ``axes``; along all others it has one element.
+    what one of several statements computes of ``whole``, and of role ``view`` what is read of it:
+    elements from ``lows`` on, along ``axes``, one for each dimension; along all other dimensions
+    of the whole there is one element.
     """
 
     name: str
@@ -30,14 +31,24 @@ class GoalTensor(Struct, frozen=True):
     layout: Layout
     whole: GoalTensor | None = None
     lows: tuple[int, ...] = ()
-    axes: tuple[int, ...] = ()
+    axes: tuple[Axis, ...] = ()
 
     @property
     def box(self) -> tuple[int, ...]:
-        """Of a part: its sizes along all dimensions of the whole."""
+        """How far it reaches along each dimension of the whole, from its first element on."""
         assert self.whole is not None
-        sizes = dict(zip(self.axes, self.shape, strict=True))
-        return tuple(sizes.get(d, 1) for d in range(len(self.whole.shape)))
+        sizes = [1] * len(self.whole.shape)
+        for axis, size in zip(self.axes, self.shape, strict=True):
+            sizes[axis.dimension] += axis.step * (size - 1)
+        return tuple(sizes)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours along each dimension."""
+        if self.whole is None:
+            return self.layout.strides(self.shape)
+        strides = self.whole.layout.strides(self.whole.shape)
+        return tuple(axis.step * strides[axis.dimension] for axis in self.axes)
 
     @property
     def elements(self) -> int:

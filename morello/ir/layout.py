@@ -172,26 +172,6 @@ class Layout(Struct, frozen=True, order=True):
         extents = [shape[d] for d in self.order]
         return int(narrowed(packed(len(extents), self.panel), extents))
 
-    def packing_of_part(
-        self, shape: Sequence[int], part: Sequence[int], axes: Sequence[int], page: int
-    ) -> int:
-        """Packing of a part of a whole tensor that has no panels.
-
-        Args:
-            shape: Of the whole.
-            part: How much of each of its dimensions the part has.
-            axes: Those that are the part's dimensions; the fastest is one of them.
-            page: In elements.
-        """
-        extents = [(shape[d], part[d]) for d in reversed(self.order)]
-        cut = [place for place, (whole, own) in enumerate(extents, start=1) if own < whole]
-        inner = cut[0] if cut else len(extents)
-        while inner < len(extents) and extents[inner][1] == 1:
-            inner += 1
-        apart = prod(whole for whole, _ in extents[:inner])
-        own = sum(d in axes for d in self.order[::-1][:inner])
-        return packed(own) if own == len(axes) else int(pack(own, apart % page == 0))
-
     def __str__(self) -> str:
         order = f"({', '.join(map(str, self.order))})"
         gap = f" gap {self.gap}" if self.gap else ""
@@ -202,6 +182,7 @@ class Layout(Struct, frozen=True, order=True):
 class Axis:
     """A dimension of a view: every ``step``-th element along a logical dimension of a tensor.
 
+    Where the step is 0, one element is every one.
     ``runs_on``: rows follow each other in memory, and it goes from the end of one to the next.
     """
 
@@ -215,10 +196,15 @@ class Axis:
 
 
 def order_of(axes: Sequence[Axis], order: Order) -> Order:
-    """Memory order of a view's dimensions, by that of the tensor that they run along."""
+    """Memory order of a view's dimensions, by that of the tensor that they run along.
+
+    Along what repeats its elements nothing lies in memory: that is as slow as can be.
+    """
     places = {dimension: place for place, dimension in enumerate(order)}
-    by_place = ((places[axis.dimension], -axis.step, p) for p, axis in enumerate(axes))
-    return tuple(p for _, _, p in sorted(by_place))
+    by_place = (
+        (axis.step > 0, places[axis.dimension], -axis.step, p) for p, axis in enumerate(axes)
+    )
+    return tuple(p for *_, p in sorted(by_place))
 
 
 def row_major(rank: int) -> Layout:
@@ -234,6 +220,21 @@ def packed(rank: int, panel: int = 0) -> int:
 def packed_whole(rank: int, panel: Panel) -> Packing:
     """Packing of a whole tensor in panels."""
     return pack(rank + _layers(panel), panel=panel)
+
+
+def packing_by_strides(
+    order: Order, shape: Sequence[int], strides: Sequence[int], page: int
+) -> int:
+    """Packing of what lies in memory with so many elements between neighbours, in no panels.
+
+    ``page``: in elements.
+    """
+    inner, reach = 0, 1
+    for d in reversed(order):
+        if shape[d] > 1 and strides[d] != reach:
+            return int(pack(inner, strides[d] > 0 and strides[d] % page == 0))
+        inner, reach = inner + 1, reach * shape[d]
+    return packed(inner)
 
 
 def pack(contiguity: AnySize, paged: AnySize = 0, panel: AnySize = 0) -> AnySize:

@@ -122,12 +122,11 @@ def framed(
 
 
 def joined(shape: Sequence[int], parts: Sequence[tuple[tuple[Array, ...], Bounded]]) -> Bounded:
-    """The tensor of this shape with these parts: the indices of each along all axes."""
+    """The tensor of this shape with these parts: where the elements of each are."""
     dtype = parts[0][1].dtype
     values = np.empty(shape, parts[0][1].values.dtype)
     error, specials = np.zeros(shape), np.zeros(shape, np.uint8)
-    for indices, part in parts:
-        place = np.ix_(*indices)
+    for place, part in parts:
         values[place], error[place], specials[place] = part.values, part.error, part.specials
     exact = all(part.exact for _, part in parts)
     return Bounded(values, EXACT if exact else error, NONE if exact else specials, dtype)

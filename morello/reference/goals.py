@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from operator import itemgetter
 
 from morello.ir.goal import Goal
-from morello.ir.numeric import Array
-from morello.reference.bounded import Bounded, joined
+from morello.reference.bounded import Bounded, joined, mapped
 from morello.reference.compare import reference
 from morello.reference.meaning import Tensor
 from morello.reference.partial import Selection
 from morello.reference.steps import place_of, positions_in
-
-
-def _shaped(shape: tuple[int, ...], array: Array) -> Array:
-    return array.reshape(shape)
 
 
 def goal_reference(
@@ -38,13 +33,19 @@ def goal_reference(
     results: dict[str, Bounded] = {}
     parts: dict[str, list[tuple[Selection, Bounded]]] = {}
     for computation in goal.computations:
-        output, operands = computation.output, [known[t.name] for t in computation.inputs]
+        output = computation.output
+        operands = [
+            known[t.name]
+            if t.whole is None
+            else mapped(itemgetter(place_of(t)), known[t.whole.name])
+            for t in computation.inputs
+        ]
         result = reference(
             computation.operation, computation.sizes, operands, output.dtype, flushes=flushes
         )
         if output.whole is not None:
             found = parts.setdefault(output.whole.name, [])
-            found.append((place_of(output), result.map(partial(_shaped, output.box))))
+            found.append((place_of(output), result))
             output = output.whole
             if sum(part.size for _, part in found) < output.elements:
                 continue

@@ -257,9 +257,13 @@ def _sight_of(view: tree.View) -> _ViewMap:
 
 
 def _is_gathered(view: tree.View) -> bool:
-    """Whether it is no part with steps: two of its dimensions run along one, or one along two."""
+    """Whether it is no part with steps: two of its dimensions run along one, or one along two.
+
+    Or none, where elements are repeated.
+    """
     axes = view.every_axis
-    return len({axis.dimension for axis in axes}) < len(axes) or any(a.runs_on for a in axes)
+    several = len({axis.dimension for axis in axes}) < len(axes)
+    return several or any(axis.runs_on or not axis.step for axis in axes)
 
 
 def _out_of_bounds(view: tree.View, starts: Sequence[int]) -> MorelloError:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial as bind
+from operator import itemgetter
 
 import numpy as np
 from msgspec import Struct
 
+from morello.ir.goal import GoalTensor
 from morello.ir.numeric import Array
 from morello.ir.operators import OperandIndex
 from morello.reference.bounded import Bounded, joined, mapped
 from morello.reference.errors import Errors
 from morello.reference.meaning import Meaning, Tensor
-from morello.reference.steps import Step, Steps
+from morello.reference.steps import Step, Steps, place_of
 
 Indices = Array
 """Indices along an axis, or of a dimension: int64, they rise."""
@@ -68,14 +70,11 @@ class PartialGoal(Struct, frozen=True):
             own = steps.parts.get(step.output)
             if own is not None and own.whole is not None and own.whole.name in needed:
                 # All that reads the whole comes after all of its parts.
-                here = [
-                    wanted[(wanted >= low) & (wanted < low + size)] - low
-                    for wanted, low, size in zip(
-                        needed[own.whole.name], own.lows, own.box, strict=True
-                    )
-                ]
-                if all(indices.size for indices in here):
-                    needed[own.name] = tuple(here[axis] for axis in own.axes)
+                widened = _widened(own, needed[own.whole.name])
+                needed[own.whole.name] = widened
+                inside = _inside(own, widened)
+                if inside is not None:
+                    needed[own.name] = inside
             if step.output not in needed:
                 continue
             part = Part(step, _dims(step, needed[step.output]))
@@ -83,6 +82,10 @@ class PartialGoal(Struct, frozen=True):
             needed[step.output] = part.needed(len(step.tensors) - 1)
             for position, name in enumerate(step.tensors[:-1]):
                 needed[name] = _union(needed.get(name), part.needed(position))
+                view = steps.views.get(name)
+                if view is not None and view.whole is not None:
+                    places = tuple(map(np.unique, place_of(view, needed[name])))
+                    needed[view.whole.name] = _union(needed.get(view.whole.name), places)
         return PartialGoal(tuple(wanted), tuple(reversed(parts)), needed, steps)
 
     @property
@@ -106,7 +109,7 @@ class PartialGoal(Struct, frozen=True):
         for part in self.parts:
             step = part.step
             for name in step.tensors[:-1]:
-                self._join(name, known)
+                self._find(name, known)
             operands = [
                 self._operand(known[name], name, part.needed(position))
                 for position, name in enumerate(step.tensors[:-1])
@@ -115,31 +118,32 @@ class PartialGoal(Struct, frozen=True):
             sizes = [part.dims[d].size for d in step.operation.dims]
             known[step.output] = meaning.execute(sizes, operands)
         for name in self.wanted:
-            self._join(name, known)
+            self._find(name, known)
         computed = {*self.wanted, *(p.step.output for p in self.parts)}
         return {name: known[name] for name in computed}  # type: ignore[misc]
 
-    def _join(self, name: str, known: dict[str, Tensor]) -> None:
-        """Put together what is needed of a tensor that is computed in parts."""
+    def _find(self, name: str, known: dict[str, Tensor]) -> None:
+        """Add a view, or what is computed in parts, if that is what a name stands for."""
         if name in known:
             return
+        view = self.steps.views.get(name)
+        if view is not None and view.whole is not None:
+            self._find(view.whole.name, known)
+            places = place_of(view, self.needed[name])
+            own = tuple(map(np.searchsorted, self.needed[view.whole.name], places))
+            known[name] = mapped(itemgetter(own), known[view.whole.name])
+            return
         selected = self.needed[name]
-        found: list[tuple[Selection, Bounded]] = []
+        found: list[tuple[tuple[Array, ...], Bounded]] = []
         for part in self.steps.parts_of(name):
-            if part.name not in known:
+            inside = _inside(part, selected)
+            if inside is None:
                 continue
-            result, own = known[part.name], [np.zeros(1, np.int64) for _ in selected]
-            for axis, indices in zip(part.axes, self.needed[part.name], strict=True):
-                own[axis] = indices
-            inside, places = [], []
-            for wanted, indices, low in zip(selected, own, part.lows, strict=True):
-                here = np.isin(wanted, indices + low)
-                places.append(np.flatnonzero(here))
-                inside.append(np.searchsorted(indices, wanted[here] - low))
-            piece = taken(result, tuple(inside[axis] for axis in part.axes))
+            places = tuple(map(np.searchsorted, selected, place_of(part, inside)))
+            own = tuple(map(np.searchsorted, self.needed[part.name], inside))
+            piece = taken(known[part.name], own)
             assert isinstance(piece, Bounded)
-            shape = tuple(indices.size for indices in inside)
-            found.append((tuple(places), piece.map(bind(np.reshape, shape=shape))))
+            found.append((places, piece))
         known[name] = joined([indices.size for indices in selected], found)
 
     def _operand(self, tensor: Tensor, name: str, wanted: Selection) -> Tensor:
@@ -148,6 +152,34 @@ class PartialGoal(Struct, frozen=True):
         if all(map(np.array_equal, selected, wanted)):
             return tensor
         return taken(tensor, tuple(map(np.searchsorted, selected, wanted)))
+
+
+def _inside(part: GoalTensor, selected: Selection) -> Selection | None:
+    """What a part has of a selection of its whole; none if that is nothing."""
+    spans = zip(selected, part.lows, part.box, strict=True)
+    here = [wanted[(wanted >= low) & (wanted < low + size)] - low for wanted, low, size in spans]
+    if not all(indices.size for indices in here):
+        return None
+    several = _through_rows(part)
+    return tuple(
+        np.arange(size) if axis.dimension in several else here[axis.dimension]
+        for axis, size in zip(part.axes, part.shape, strict=True)
+    )
+
+
+def _through_rows(part: GoalTensor) -> set[int]:
+    """The dimensions of a whole along which several of a part's dimensions run."""
+    dimensions = [axis.dimension for axis in part.axes]
+    return {d for d in dimensions if dimensions.count(d) > 1}
+
+
+def _widened(part: GoalTensor, selected: Selection) -> Selection:
+    """A selection of a whole with all that a part reaches along what it goes through in rows."""
+    several = _through_rows(part)
+    return tuple(
+        np.union1d(wanted, low + np.arange(size)) if d in several else wanted
+        for d, (wanted, low, size) in enumerate(zip(selected, part.lows, part.box, strict=True))
+    )
 
 
 def taken(tensor: Tensor, selection: Selection) -> Tensor:

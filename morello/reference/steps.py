@@ -6,7 +6,7 @@ statement is one. So a step can be executed for some elements of its output alon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -74,12 +74,14 @@ class Steps:
         steps: The steps.
         shapes: Those of all tensors, by name.
         parts: The tensors that are parts of others, by name.
+        views: What is read of others, by name.
         positions: The rows of whole numbers, by name.
     """
 
     steps: tuple[Step, ...]
     shapes: Mapping[str, Shape]
     parts: Mapping[str, GoalTensor] = field(default_factory=dict)
+    views: Mapping[str, GoalTensor] = field(default_factory=dict)
     positions: Mapping[str, Array] = field(default_factory=dict)
 
     def parts_of(self, name: str) -> list[GoalTensor]:
@@ -93,10 +95,13 @@ class Steps:
         found: list[Step] = []
         results = (computation.output for computation in goal.computations)
         parts = {tensor.name: tensor for tensor in results if tensor.whole is not None}
+        read = (tensor for computation in goal.computations for tensor in computation.inputs)
+        views = {tensor.name: tensor for tensor in read if tensor.whole is not None}
+        shapes |= {tensor.name: tensor.shape for tensor in views.values()}
         for computation in goal.computations:
             shapes.setdefault(computation.output.name, computation.output.shape)
             found += _steps(computation, shapes)
-        return Steps(tuple(found), shapes, parts, positions_in(goal))
+        return Steps(tuple(found), shapes, parts, views, positions_in(goal))
 
     @property
     def work(self) -> float:
@@ -109,9 +114,24 @@ def positions_in(goal: Goal) -> dict[str, Array]:
     return {t.name: positions(t.shape, t.dtype) for t in goal.tensors if t.role == "positions"}
 
 
-def place_of(part: GoalTensor) -> tuple[Array, ...]:
-    """The indices along each axis that a part has in its whole."""
-    return tuple(low + np.arange(n) for low, n in zip(part.lows, part.box, strict=True))
+def place_of(tensor: GoalTensor, chosen: Sequence[Array] | None = None) -> tuple[Array, ...]:
+    """Where elements of a part or a view are in its whole.
+
+    Args:
+        tensor: The part or view.
+        chosen: The indices of elements along each of its dimensions; by default all.
+
+    Returns:
+        Indices along each dimension of the whole, which together have the shape of what is chosen.
+    """
+    assert tensor.whole is not None
+    rank = len(tensor.shape)
+    own = chosen or tuple(map(np.arange, tensor.shape))
+    places: list[Array] = [np.full((1,) * rank, low) for low in tensor.lows]
+    for position, (axis, indices) in enumerate(zip(tensor.axes, own, strict=True)):
+        along = indices.reshape(tuple(-1 if p == position else 1 for p in range(rank)))
+        places[axis.dimension] = places[axis.dimension] + axis.step * along
+    return tuple(places)
 
 
 def _steps(computation: Computation, shapes: dict[str, Shape]) -> Iterator[Step]:

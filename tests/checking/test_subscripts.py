@@ -7,7 +7,6 @@ import pytest
 from morello.checking.rules import check_rules
 from morello.checking.specs import check_spec
 from morello.ir.goal import Goal
-from morello.ir.graphs.composition import composition_of
 from morello.language.ast import RulesFile
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_spec
@@ -170,16 +169,13 @@ def test_types_decide_what_is_the_same() -> None:
     assert other.operation.operator.name.startswith("statement_")
 
 
-def test_parts_are_cut_out_first() -> None:
+def test_parts_are_seen_where_they_lie() -> None:
     """Each once; and what leaves a rest at the end is a part, too."""
     [computation] = _goal(
         "x[9] w[3] y[3]", "y[i] += (x[i + 6] + x[i + 6] * x[2 * i + r]) * w[r]"
     ).computations
-    composition = composition_of(computation.operation.operator)
-    assert composition is not None
-    slices = [node for node in composition.graph.nodes if node.operation.operator.slices]
-    margins = [tuple(node.operation.values.values()) for node in slices]
-    assert margins == [(6, 0), (0, 2)]
+    views = [tensor for tensor in computation.inputs if tensor.role == "view"]
+    assert [(view.lows, view.shape) for view in views] == [((6,), (3,)), ((0,), (7,))]
 
 
 def test_shapes_of_results_follow() -> None:

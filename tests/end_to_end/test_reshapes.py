@@ -124,7 +124,9 @@ def test_they_are_what_numpy_says(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", ["flattened", "transposed product", "product of a transpose"])
 def test_nothing_is_copied_that_can_be_seen(name: str) -> None:
     """What lies in one piece is one row; a transpose is another order."""
-    assert "_rearranged(" in _compiled(name, "x86.avx2").plan.render()
+    kernel = _compiled(name, "x86.avx2")
+    seen = any(t.role == "view" for t in kernel.goal.computations[0].inputs)
+    assert seen or "_rearranged(" in kernel.plan.render()
 
 
 HEADS = """spec heads(S, E, D) {

@@ -11,6 +11,15 @@ import morello
 
 from .kernels import Array, small_machines, to_run
 
+
+def _causal(q: Array, k: Array, v: Array) -> Array:
+    """Attention to what is not later; each of shape (heads, positions, width)."""
+    scores = np.where(np.tri(q.shape[1]) > 0, q @ np.swapaxes(k, 1, 2), -np.inf)
+    shares = np.exp(scores - scores.max(axis=2, keepdims=True))
+    heads = shares / shares.sum(axis=2, keepdims=True) @ v
+    return np.asarray(np.moveaxis(heads, 0, 1).reshape(q.shape[1], -1))
+
+
 CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
     "a product, transposed": (
         "input x: f32[5, 9] input w: f32[7, 9] output y: f32[5, 7] y[m, n] += w[n, k] * x[m, k]",
@@ -192,6 +201,49 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "y[i, j] = x[i, j] y[i + 5, j] = max(x[i, j], 0) y[10, j] += x[i, j]",
         lambda x: np.concatenate([x, np.maximum(x, 0), x.sum(axis=0, keepdims=True)]),
     ),
+    "heads, side by side, that attend to what comes before them": (
+        "input x: f32[7, 24] local q: f32[2, 7, 4] local k: f32[2, 7, 4] local v: f32[2, 7, 4] "
+        "output o: f32[7, 8] q[h, s, d] = x[s, 4 * h + d] k[h, s, d] = x[s, 8 + 4 * h + d] "
+        "v[h, s, d] = x[s, 16 + 4 * h + d] z[h, s, t] += q[h, s, d] * k[h, t, d] "
+        "m[h, s, t] = z[h, s, t] if t <= s else -1e30 p = softmax(m) "
+        "o[s, 4 * h + d] += p[h, s, t] * v[h, t, d]",
+        lambda x: _causal(*np.moveaxis(x.reshape(7, 3, 2, 4), 2, 1).transpose(2, 1, 0, 3)),
+    ),
+    "queries of several heads with keys that these share": (
+        "input q: f32[2, 3, 7, 9] input k: f32[2, 11, 9] output y: f32[2, 3, 7, 11] "
+        "y[g, h, s, t] += q[g, h, s, d] * k[g, t, d]",
+        lambda q, k: np.einsum("ghsd,gtd->ghst", q, k),
+    ),
+    "products of one matrix for several heads": (
+        "input x: f32[7, 9] input w: f32[9, 3, 20] output y: f32[3, 7, 20] "
+        "y[h, s, d] += x[s, k] * w[k, h, d]",
+        lambda x, w: np.einsum("sk,khd->hsd", x, w),
+    ),
+    "a column of products of one row": (
+        "input x: f32[9] input w: f32[3, 9, 5, 4] output y: f32[3, 5, 4] "
+        "y[a, b, c] += x[k] * w[a, k, b, c]",
+        lambda x, w: np.einsum("k,akbc->abc", x, w),
+    ),
+    "what lies in a transposed input": (
+        "input x: f32[9, 4, 6] layout (2, 0, 1) input w: f32[5, 4] local a: f32[3, 9, 4] "
+        "output y: f32[3, 9, 5] a[h, i, k] = x[i, k, h + 2] "
+        "y[h, i, j] += a[h, i, k] * w[j, k]",
+        lambda x, w: np.moveaxis(x[:, :, 2:5], 2, 0) @ w.T,
+    ),
+    "a piece of rows that one row goes through": (
+        "input x: f32[40] local a: f32[3, 4] input w: f32[4, 5] output y: f32[3, 5] "
+        "a[i, j] = x[7 + 8 * i + j] y[i, k] += a[i, j] * w[j, k]",
+        lambda x, w: np.stack([x[7 + 8 * i :][:4] for i in range(3)]) @ w,
+    ),
+    "windows that overlap": (
+        "input x: f32[20] local a: f32[16, 5] output y: f32[16] "
+        "a[i, j] = x[i + j] y[i] max= a[i, j]",
+        lambda x: np.lib.stride_tricks.sliding_window_view(x, 5).max(axis=1),
+    ),
+    "a diagonal that is read": (
+        "input x: f32[9, 9] local a: f32[9] output y: f32[9] a[i] = x[i, i] y[i] = max(a[i], 0)",
+        lambda x: np.maximum(np.diagonal(x), 0),
+    ),
     "heads, side by side in a part of a matrix": (
         "input x: f32[6, 14] output y: f32[2, 6, 3] y[h, s, d] = x[s, 4 + 3 * h + d]",
         lambda x: np.moveaxis(x[:, 4:10].reshape(6, 2, 3), 1, 0),
@@ -213,6 +265,7 @@ def test_they_are_what_numpy_says(case: str, target: str) -> None:
         np.asarray(2 * values(a.shape) + 4 * (not a.dtype.floating)).astype(a.dtype.numpy)
         for a in kernel.signature.inputs
     ]
+    inputs = [a.pack(x) for a, x in zip(kernel.signature.inputs, inputs, strict=True)]
     found, right = kernel(*inputs), expected(*inputs)
     pairs = zip(found, right, strict=True) if isinstance(found, tuple) else [(found, right)]
     for result, value in pairs:

@@ -1,0 +1,103 @@
+"""Tensors on the way that lie in memory already: parts of other tensors, in another order.
+
+What only moves elements of an argument, of an output, or of what is computed in parts is not
+computed where each of its dimensions goes through that memory in equal steps: what reads it sees it
+there. So heads that lie side by side in a matrix are operands of products as any others, in a
+layout of their own. Where a copy is better, the search finds it.
+
+The fastest dimension has to lie in one piece. Weights are left as they are: they may be packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from morello.checking.use import Checked
+from morello.ir.goal import GoalTensor
+from morello.ir.layout import Axis, Layout, order_of
+from morello.ir.operators import OperandIndex
+from morello.ir.sizes import sizes_from
+from morello.records import replace
+
+
+def with_views(calls: Sequence[Checked], in_parts: Collection[str]) -> list[Checked]:
+    """The calls that are left, with what the others move as it is seen in memory.
+
+    Args:
+        calls: Each after those whose results it reads.
+        in_parts: Tensors that are computed in parts.
+    """
+    kept: list[Checked] = []
+    seen: dict[str, GoalTensor] = {}
+    for given in calls:
+        call = replace(given, tensors=tuple(seen.get(t.name, t) for t in given.tensors))
+        view = _view(call, in_parts)
+        if view is None:
+            kept.append(call)
+        else:
+            seen[view.name] = view
+    return kept
+
+
+def lies_in_memory(tensor: GoalTensor, in_parts: Collection[str]) -> bool:
+    """Whether it certainly does, as it is, in no panels."""
+    lies = tensor.role in ("input", "output", "view") or tensor.name in in_parts
+    return lies and not (tensor.whole or tensor).layout.panel
+
+
+def _view(call: Checked, in_parts: Collection[str]) -> GoalTensor | None:
+    """The result of a call as it is seen in memory; none where it has to be computed."""
+    source, result = call.tensors[0], call.tensors[-1]
+    if not call.operation.operator.moves or result.role != "local" or result.name in in_parts:
+        return None
+    memory = source.whole or source
+    if not lies_in_memory(source, in_parts) or source.dtype != result.dtype:
+        return None
+    own = source.axes or tuple(map(Axis, range(len(source.shape))))
+    read, written = call.operation.operands
+    sizes = sizes_from(call.operation, [source.shape, result.shape])
+    along = {d: Axis(p, f).of(own[p]) for p, index in enumerate(read) for d, f in index.terms}
+    if len(along) < sum(len(index.terms) for index in read):
+        return None  # a diagonal
+    axes = [_axis(index, along, sizes) for index in written]
+    if None in axes or not _apart(along, sizes):
+        return None
+    known = tuple(axis for axis in axes if axis is not None)
+    lows = list(source.lows or (0 for _ in memory.shape))
+    for axis, index in zip(own, read, strict=True):
+        lows[axis.dimension] += axis.step * index.low
+    order = order_of(known, memory.layout.order)
+    if order:
+        last, fastest = order[-1], Axis(memory.layout.order[-1])
+        if known[last] != fastest and result.shape[last] > 1:
+            return None
+    layout = Layout(order)
+    return GoalTensor(
+        result.name, "view", result.dtype, result.shape, layout, memory, tuple(lows), known
+    )
+
+
+def _axis(index: OperandIndex, along: Mapping[str, Axis], sizes: Mapping[str, int]) -> Axis | None:
+    """What a dimension of the result runs along; none if that is not in equal steps."""
+    if index.margins or not along.keys() >= {*index.dims}:
+        return None
+    # From the innermost dimension on: each goes on where what is inside of it ends.
+    ordered = sorted(index.terms, key=lambda term: (sizes[term[0]] > 1, term[1]))
+    long = [(dim, factor) for dim, factor in ordered if sizes[dim] > 1] or ordered[:1]
+    axis, reach = along[long[0][0]], 1
+    for dim, factor in long:
+        if factor != reach or along[dim] != Axis(axis.dimension, axis.step * reach):
+            return None
+        reach *= sizes[dim]
+    return axis
+
+
+def _apart(along: Mapping[str, Axis], sizes: Mapping[str, int]) -> bool:
+    """Whether no element is seen twice, as in windows that overlap."""
+    reach: dict[int, int] = {}
+    for dim, axis in sorted(along.items(), key=lambda item: item[1].step):
+        if sizes[dim] > 1:
+            if axis.step < reach.get(axis.dimension, 1):
+                return False
+            reach[axis.dimension] = axis.step * sizes[dim]
+    return True
