@@ -1,9 +1,9 @@
-"""Statements that are batches of a declared operation, with an operand that is repeated.
+"""Statements that are batches of a declared operation, with operands that are seen so.
 
-``score[g, h, s, t] += q[g, h, s, d] * k[g, t, d]`` is a product for each g and h, where the heads h
-of a group share their keys. No declared operator says that: all operands of a batch have its
-dimensions. So an operand that lies in memory is seen with the dimensions that it lacks, along which
-its elements are the same ones.
+``score[g, h, s, t] += q[s, g * H + h, d] * k[g, t, d]`` is a product for each g and h, where the
+heads h of a group share their keys. No declared operator says that: all operands of a batch have
+its dimensions, each by itself. So an operand that lies in memory is seen with a dimension for each
+that goes through its rows, and with those that it lacks, along which its elements are the same.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
-from morello.checking.recognition import recognized, seen_as
-from morello.checking.seen import lies_in_memory
+from morello.checking.recognition import MOST_DIMENSIONS, recognized, seen_as
+from morello.checking.seen import lies_in_memory, seen_along
 from morello.checking.statement_operators import statement_operator
 from morello.checking.use import Checked
 from morello.ir.goal import GoalTensor
-from morello.ir.layout import Axis, Layout
 from morello.ir.operators import Operation, Operator, size_name
 from morello.ir.sizes import sizes_from
 from morello.language import ast
@@ -46,73 +45,81 @@ def _batch(
     if operator.stated or len(operator.inputs) < 2 or operator.statement.elsewhere is not None:
         return None
     sizes = sizes_from(call.operation, [tensor.shape for tensor in call.tensors])
-    for added in _additions(call, sizes, in_parts):
-        inputs = [
-            replace(parameter, indices=(*_indices(dims, parameter), *parameter.indices))
-            for parameter, dims in zip(operator.inputs, added, strict=True)
-        ]
-        elements = {p.name: ast.Element(p.name, p.indices, span=p.span) for p in inputs}
-        value = _with_elements(operator.statement.value, elements)
-        wider = statement_operator(
-            inputs, operator.output, replace(operator.statement, value=value), {}
-        )
-        dtypes = [tensor.dtype.name for tensor in call.tensors]
-        tensors = [
-            _repeated(tensor, [sizes[d] for d in dims])
-            for tensor, dims in zip(call.tensors[:-1], added, strict=True)
-        ]
-        output = call.tensors[-1]
-        same = recognized(wider, sizes, dtypes, operators.values())
-        if same is not None:
-            return Checked(same.operation, (*(tensors[p] for p in same.order), output))
-        rule = seen_as(wider, operators.values())
-        if rule is not None:
-            asked = tuple((size_name(d), float(sizes[d])) for d in wider.sizes)
-            wider = replace(wider, seen_as=rule)
-            return Checked(Operation(wider, 0, scalars=asked), (*tensors, output))
+    for inputs in product(*_views(call, sizes, in_parts)):
+        found = _declared(call, operators, sizes, inputs)
+        if found is not None:
+            return found
     return None
 
 
-def _additions(
-    call: Checked, sizes: Mapping[str, int], in_parts: Collection[str]
-) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Dimensions that each input could be seen with, likely ones first.
+_Seen = tuple[GoalTensor, tuple[str, ...] | None]
+"""An operand, and the dimensions that it is seen with; none where it is as it was."""
 
-    Of the dimensions of the result that an operand lacks one stays, the longest if that will do.
+
+def _views(
+    call: Checked, sizes: Mapping[str, int], in_parts: Collection[str]
+) -> Iterator[list[_Seen]]:
+    """How each input could be seen, likely ways first.
+
+    Of the dimensions of the result that an operand lacks one may stay, the longest if that will do.
     """
     *inputs, output = call.operation.operands
     wanted = [d for index in output for d in index.dims]
-    options: list[list[tuple[str, ...]]] = []
-    for tensor, indices in zip(call.tensors, inputs, strict=False):
-        own = {d for index in indices for d in index.dims}
+    for tensor, read in zip(call.tensors, inputs, strict=False):
+        options: list[_Seen] = [(tensor, None)]
+        own = [d for index in read for d in index.dims]
         lacking = [d for d in wanted if d not in own]
-        options.append([()])
-        if len(lacking) > 1 and lies_in_memory(tensor, in_parts):
+        if lies_in_memory(tensor, in_parts):
             kept = sorted(lacking, key=lambda d: -sizes[d])
-            options[-1] += [tuple(d for d in lacking if d != one) for one in kept]
-    return (added for added in product(*options) if any(added))
+            added = [[d for d in lacking if d != one] for one in kept] or [[]]
+            for more in added:
+                dims = tuple(sorted({*own, *more}, key=(wanted + own).index))
+                plain = not more and len(own) == len(read)
+                if plain or len(dims) > MOST_DIMENSIONS:
+                    continue
+                stars = ", ".join("*" if d in more else ":" for d in dims)
+                view = seen_along(tensor, read, sizes, dims, f"{tensor.name}[{stars}]")
+                options += [(view, dims)] if view is not None else []
+        yield options
 
 
-def _indices(dims: Sequence[str], like: ast.TensorParameter) -> tuple[ast.Index, ...]:
-    return tuple(ast.Index(((dim, 1),), span=like.span) for dim in dims)
+def _declared(
+    call: Checked,
+    operators: Mapping[str, Operator],
+    sizes: Mapping[str, int],
+    inputs: Sequence[_Seen],
+) -> Checked | None:
+    """The call of a declared operator, its operands seen so; none if that is none."""
+    if all(dims is None for _, dims in inputs):
+        return None
+    operator = call.operation.operator
+    parameters = [
+        parameter
+        if dims is None
+        else replace(
+            parameter,
+            indices=tuple(ast.Index(((dim, 1),), span=parameter.span) for dim in dims),
+        )
+        for parameter, (_, dims) in zip(operator.inputs, inputs, strict=True)
+    ]
+    elements = {p.name: ast.Element(p.name, p.indices, span=p.span) for p in parameters}
+    value = _with_elements(operator.statement.value, elements)
+    statement = replace(operator.statement, value=value)
+    seen = statement_operator(parameters, operator.output, statement, {})
+    tensors, output = [tensor for tensor, _ in inputs], call.tensors[-1]
+    dtypes = [tensor.dtype.name for tensor in call.tensors]
+    same = recognized(seen, sizes, dtypes, operators.values())
+    if same is not None:
+        return Checked(same.operation, (*(tensors[place] for place in same.order), output))
+    rule = seen_as(seen, operators.values())
+    if rule is None:
+        return None
+    asked = tuple((size_name(d), float(sizes[d])) for d in seen.sizes)
+    operation = Operation(replace(seen, seen_as=rule), 0, scalars=asked)
+    return Checked(operation, (*tensors, output))
 
 
 def _with_elements(value: ast.Expr, elements: Mapping[str, ast.Element]) -> ast.Expr:
     if isinstance(value, ast.Element):
         return elements[value.tensor]
     return with_children(value, [_with_elements(child, elements) for child in children(value)])
-
-
-def _repeated(tensor: GoalTensor, counts: Sequence[int]) -> GoalTensor:
-    """A tensor in memory, seen with more dimensions of these sizes before its own."""
-    if not counts:
-        return tensor
-    memory = tensor.whole or tensor
-    own = tensor.axes or tuple(map(Axis, range(len(tensor.shape))))
-    axes = (*(Axis(memory.layout.order[0], 0) for _ in counts), *own)
-    before = range(len(counts))
-    order = (*before, *(len(counts) + d for d in tensor.layout.order))
-    lows = tensor.lows or (0,) * len(memory.shape)
-    shape = (*counts, *tensor.shape)
-    name = f"{tensor.name}[{', '.join('*' for _ in counts)}]"
-    return GoalTensor(name, "view", tensor.dtype, shape, Layout(order), memory, lows, axes)

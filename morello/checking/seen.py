@@ -45,36 +45,94 @@ def lies_in_memory(tensor: GoalTensor, in_parts: Collection[str]) -> bool:
     return lies and not (tensor.whole or tensor).layout.panel
 
 
+def seen_along(
+    tensor: GoalTensor,
+    read: Sequence[OperandIndex],
+    sizes: Mapping[str, int],
+    dims: Sequence[str],
+    name: str,
+) -> GoalTensor | None:
+    """A tensor in memory with one dimension for each of these; none if it cannot be seen so.
+
+    Args:
+        tensor: What is read.
+        read: Its indices.
+        sizes: Of dimensions.
+        dims: All dimensions of the indices, and others, along which elements are repeated.
+        name: What the view is called.
+    """
+    found = _places(tensor, read, sizes)
+    if found is None:
+        return None
+    memory = tensor.whole or tensor
+    along, lows = found
+    # What is repeated lies nowhere.
+    repeated = Axis(memory.layout.order[0] if memory.shape else 0, 0)
+    axes = tuple(along.get(dim, repeated) for dim in dims)
+    return _of_memory(tensor, axes, tuple(sizes[d] for d in dims), lows, name)
+
+
 def _view(call: Checked, in_parts: Collection[str]) -> GoalTensor | None:
     """The result of a call as it is seen in memory; none where it has to be computed."""
     source, result = call.tensors[0], call.tensors[-1]
     if not call.operation.operator.moves or result.role != "local" or result.name in in_parts:
         return None
-    memory = source.whole or source
     if not lies_in_memory(source, in_parts) or source.dtype != result.dtype:
         return None
-    own = source.axes or tuple(map(Axis, range(len(source.shape))))
     read, written = call.operation.operands
     sizes = sizes_from(call.operation, [source.shape, result.shape])
+    found = _places(source, read, sizes)
+    if found is None:
+        return None
+    along, lows = found
+    axes = [_axis(index, along, sizes) for index in written]
+    known = tuple(axis for axis in axes if axis is not None)
+    if len(known) < len(axes):
+        return None
+    return _of_memory(source, known, result.shape, lows, result.name)
+
+
+def _places(
+    source: GoalTensor, read: Sequence[OperandIndex], sizes: Mapping[str, int]
+) -> tuple[dict[str, Axis], tuple[int, ...]] | None:
+    """What each dimension runs along in memory, and where it begins there.
+
+    None where a dimension runs along several, as in a diagonal, or where elements are met twice, as
+    in windows that overlap.
+    """
+    memory = source.whole or source
+    own = source.axes or tuple(map(Axis, range(len(source.shape))))
     along = {d: Axis(p, f).of(own[p]) for p, index in enumerate(read) for d, f in index.terms}
     if len(along) < sum(len(index.terms) for index in read):
-        return None  # a diagonal
-    axes = [_axis(index, along, sizes) for index in written]
-    if None in axes or not _apart(along, sizes):
         return None
-    known = tuple(axis for axis in axes if axis is not None)
+    reach: dict[int, int] = {}
+    for dim, axis in sorted(along.items(), key=lambda item: item[1].step):
+        if sizes[dim] > 1 and axis.step:
+            if axis.step < reach.get(axis.dimension, 1):
+                return None
+            reach[axis.dimension] = axis.step * sizes[dim]
     lows = list(source.lows or (0 for _ in memory.shape))
     for axis, index in zip(own, read, strict=True):
         lows[axis.dimension] += axis.step * index.low
-    order = order_of(known, memory.layout.order)
+    return along, tuple(lows)
+
+
+def _of_memory(
+    source: GoalTensor,
+    axes: tuple[Axis, ...],
+    shape: tuple[int, ...],
+    lows: tuple[int, ...],
+    name: str,
+) -> GoalTensor | None:
+    """A view along these axes; none where its fastest dimension does not lie in one piece."""
+    memory = source.whole or source
+    order = order_of(axes, memory.layout.order)
     if order:
         last, fastest = order[-1], Axis(memory.layout.order[-1])
-        if known[last] != fastest and result.shape[last] > 1:
+        if axes[last] != fastest and shape[last] > 1:
             return None
     layout = Layout(order)
-    return GoalTensor(
-        result.name, "view", result.dtype, result.shape, layout, memory, tuple(lows), known
-    )
+    return GoalTensor(name, "view", source.dtype, shape, layout, memory, lows, axes)
 
 
 def _axis(index: OperandIndex, along: Mapping[str, Axis], sizes: Mapping[str, int]) -> Axis | None:
@@ -90,14 +148,3 @@ def _axis(index: OperandIndex, along: Mapping[str, Axis], sizes: Mapping[str, in
             return None
         reach *= sizes[dim]
     return axis
-
-
-def _apart(along: Mapping[str, Axis], sizes: Mapping[str, int]) -> bool:
-    """Whether no element is seen twice, as in windows that overlap."""
-    reach: dict[int, int] = {}
-    for dim, axis in sorted(along.items(), key=lambda item: item[1].step):
-        if sizes[dim] > 1:
-            if axis.step < reach.get(axis.dimension, 1):
-                return False
-            reach[axis.dimension] = axis.step * sizes[dim]
-    return True
