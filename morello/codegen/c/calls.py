@@ -113,16 +113,19 @@ def _operands(target: Target, call: KernelCall, scope: CScope) -> tuple[COperand
     named = len(patterns) == len(call.operands) and all(p.name for p in patterns)
     names = tuple(p.name for p in patterns) if named else call.operation.names
 
-    def cache(view: View) -> int:
-        return target.cache_number(target.level_by_name[view.level])
+    def caches(view: View) -> dict[str, int]:
+        levels = {"cache": view.level, "home": view.tensor.level}
+        return {
+            key: target.cache_number(target.level_by_name[name]) for key, name in levels.items()
+        }
 
     operands = [
-        COperand(n, v, scope, reads=call.operation.reads(p), cache=cache(v))
+        COperand(n, v, scope, reads=call.operation.reads(p), **caches(v))
         for p, (n, v) in enumerate(zip(names, call.operands, strict=True))
     ]
     if call.kept is not None:
         own, place = operands[call.kept.position], call.kept.source
-        kept = COperand(own.name, place, scope, reads=True, cache=cache(place), kept=own.view)
+        kept = COperand(own.name, place, scope, reads=True, **caches(place), kept=own.view)
         operands[call.kept.position] = kept
     return tuple(operands)
 

@@ -23,6 +23,7 @@ class COperand:
         *,
         reads: bool,
         cache: int = 0,
+        home: int = 0,
         kept: View | None = None,
     ) -> None:
         self.name = name
@@ -31,6 +32,8 @@ class COperand:
         """Whether the kernel needs what it holds: false of an output that is not accumulated to."""
         self.cache = cache
         """Which cache the kernel finds it in, 1 being the nearest; 0 is no cache."""
+        self.home = home
+        """Which cache its tensor is in when a call begins, or is made in."""
         self.copied = None if kept is None else COperand(name, kept, scope, reads=False)
         """Where the kernel has to store what it reads of it, if anywhere."""
         self._scope = scope
