@@ -6,37 +6,66 @@ there. So heads that lie side by side in a matrix are operands of products as an
 layout of their own. Where a copy is better, the search finds it.
 
 The fastest dimension has to lie in one piece. Weights are left as they are: they may be packed.
+
+What is computed with a sum, and is then taken apart, such as a product in heads, is put in memory:
+as one graph, the sum would have all tiles of the pieces, which are no tiles of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from msgspec import Struct
+
 from morello.checking.use import Checked
 from morello.ir.goal import GoalTensor
 from morello.ir.layout import Axis, Layout, order_of
 from morello.ir.operators import OperandIndex
+from morello.ir.pruning import prunes
 from morello.ir.sizes import sizes_from
 from morello.records import replace
 
 
-def with_views(calls: Sequence[Checked], in_parts: Collection[str]) -> list[Checked]:
-    """The calls that are left, with what the others move as it is seen in memory.
+class Seen(Struct, frozen=True):
+    """The calls that are left, and the tensors that are put in memory for what is seen of them."""
+
+    calls: tuple[Checked, ...]
+    kept: tuple[str, ...]
+
+
+def with_views(calls: Sequence[Checked], in_parts: Collection[str]) -> Seen:
+    """What only moves elements of memory, as it is seen there.
 
     Args:
         calls: Each after those whose results it reads.
         in_parts: Tensors that are computed in parts.
     """
-    kept: list[Checked] = []
+    left: list[Checked] = []
     seen: dict[str, GoalTensor] = {}
+    kept: dict[str, None] = {}
+    summed: set[str] = set()  # what is computed with a sum
     for given in calls:
         call = replace(given, tensors=tuple(seen.get(t.name, t) for t in given.tensors))
-        view = _view(call, in_parts)
-        if view is None:
-            kept.append(call)
-        else:
+        *inputs, result = call.tensors
+        apart = _takes_apart(call) and inputs[0].name in summed and prunes("taken_apart")
+        kept |= dict.fromkeys([inputs[0].name] if apart else [])
+        view = _view(call, {*in_parts, *kept})
+        if view is not None:
             seen[view.name] = view
-    return kept
+            continue
+        left.append(call)
+        if result.role == "local" and result.name not in in_parts:
+            operator = call.operation.operator
+            sums = any(part.reduction for part in operator.parts or (operator,))
+            if sums or any(tensor.name in summed for tensor in inputs):
+                summed.add(result.name)
+    return Seen(tuple(left), tuple(kept))
+
+
+def _takes_apart(call: Checked) -> bool:
+    """Whether rows become several dimensions."""
+    read = call.operation.operands[0]
+    return call.operation.operator.moves and any(len(index.terms) > 1 for index in read)
 
 
 def lies_in_memory(tensor: GoalTensor, in_parts: Collection[str]) -> bool:

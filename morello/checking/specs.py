@@ -119,9 +119,10 @@ class _SpecChecker:
         results = dict.fromkeys(call.tensors[-1] for call in statements)
         parts = {tensor.name: tensor.whole for tensor in results if tensor.whole is not None}
         in_parts = {whole.name for whole in parts.values()}
-        calls = as_batches(with_views(statements, in_parts), self.operators, in_parts)
+        seen = with_views(statements, in_parts)
+        calls = as_batches(seen.calls, self.operators, {*in_parts, *seen.kept})
         outputs = [t.name for t in arguments if t.role == "output" and t not in parts.values()]
-        found = computations(calls, [*parts, *outputs])
+        found = computations(calls, [*parts, *seen.kept, *outputs])
         computed = dict.fromkeys(c.output.whole or c.output for c in found)
         shared = [tensor for tensor in computed if tensor.role == "local"]
         read = (tensor for computation in found for tensor in computation.inputs)

@@ -36,6 +36,7 @@ PRUNINGS: Mapping[str, str] = {
     "statistics_near": "A statistic of rows is kept in the nearest cache or in memory.",
     "sums_bring": "Of several sums, each brings to the nearest cache what it alone reads.",
     "sums_once": "No sum is computed twice.",
+    "taken_apart": "What a sum gives is kept before its rows are taken apart.",
     "tall_panels": "Panels with a height take the place of those as wide without one.",
     "visible": "What parts can see as it lies is not copied into another order first.",
 }

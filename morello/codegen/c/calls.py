@@ -113,19 +113,20 @@ def _operands(target: Target, call: KernelCall, scope: CScope) -> tuple[COperand
     named = len(patterns) == len(call.operands) and all(p.name for p in patterns)
     names = tuple(p.name for p in patterns) if named else call.operation.names
 
-    def caches(view: View) -> dict[str, int]:
-        levels = {"cache": view.level, "home": view.tensor.level}
-        return {
-            key: target.cache_number(target.level_by_name[name]) for key, name in levels.items()
-        }
+    def cache(level: str) -> int:
+        return target.cache_number(target.level_by_name[level])
+
+    def operand(name: str, view: View, *, reads: bool, kept: View | None = None) -> COperand:
+        here, home = cache(view.level), cache(view.tensor.level)
+        return COperand(name, view, scope, reads=reads, cache=here, home=home, kept=kept)
 
     operands = [
-        COperand(n, v, scope, reads=call.operation.reads(p), **caches(v))
+        operand(n, v, reads=call.operation.reads(p))
         for p, (n, v) in enumerate(zip(names, call.operands, strict=True))
     ]
     if call.kept is not None:
         own, place = operands[call.kept.position], call.kept.source
-        kept = COperand(own.name, place, scope, reads=True, **caches(place), kept=own.view)
+        kept = operand(own.name, place, reads=True, kept=own.view)
         operands[call.kept.position] = kept
     return tuple(operands)
 
