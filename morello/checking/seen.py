@@ -25,6 +25,10 @@ from morello.ir.pruning import prunes
 from morello.ir.sizes import sizes_from
 from morello.records import replace
 
+LEAST_KEPT = 4096
+"""Elements of what is put in memory to be taken apart. With fewer the search is small, and a copy
+counts."""
+
 
 class Seen(Struct, frozen=True):
     """The calls that are left, and the tensors that are put in memory for what is seen of them."""
@@ -63,9 +67,10 @@ def with_views(calls: Sequence[Checked], in_parts: Collection[str]) -> Seen:
 
 
 def _takes_apart(call: Checked) -> bool:
-    """Whether rows become several dimensions."""
-    read = call.operation.operands[0]
-    return call.operation.operator.moves and any(len(index.terms) > 1 for index in read)
+    """Whether the rows of a large tensor become several dimensions."""
+    read, source = call.operation.operands[0], call.tensors[0]
+    rows = call.operation.operator.moves and any(len(index.terms) > 1 for index in read)
+    return rows and source.elements >= LEAST_KEPT
 
 
 def lies_in_memory(tensor: GoalTensor, in_parts: Collection[str]) -> bool:

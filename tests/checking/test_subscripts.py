@@ -189,18 +189,20 @@ def test_shapes_of_results_follow() -> None:
 def test_what_is_taken_apart_behind_a_sum_is_kept() -> None:
     """So the sum has its own tiles; what is computed from an input alone is one graph."""
     goal = _goal(
-        "x[6, 8] w[8, 12] y[3, 6, 4]", "h[m, n] += x[m, k] * w[k, n]  y[i, m, d] = h[m, 4 * i + d]"
+        "x[512, 8] w[8, 12] y[3, 512, 4]",
+        "h[m, n] += x[m, k] * w[k, n]  y[i, m, d] = h[m, 4 * i + d]",
     )
-    assert [str(c.output) for c in goal.computations] == ["h: f32[6, 12]", "y: f32[3, 6, 4]"]
+    assert [str(c.output) for c in goal.computations] == ["h: f32[512, 12]", "y: f32[3, 512, 4]"]
     assert goal.tensors[-1].role == "local"
-    goal = _goal("x[6, 12] y[3, 6, 4]", "h[m, n] = max(x[m, n], 0)  y[i, m, d] = h[m, 4 * i + d]")
-    assert len(goal.computations) == 1
+    for body in ("h[m, n] = max(x[m, n], 0)", "h[m, n] += x[m, n] * x[m, k]"):
+        goal = _goal("x[6, 12] y[3, 6, 4]", f"{body}  y[i, m, d] = h[m, 4 * i + d]")
+        assert len(goal.computations) == 1
 
 
 def test_heads_of_a_product_are_seen_where_they_lie() -> None:
     goal = _goal(
-        "x[6, 8] w[8, 12] y[3, 6, 6]",
-        "local q: f32[3, 6, 4]  h[m, n] += x[m, k] * w[k, n]  q[i, m, d] = h[m, 4 * i + d]  "
+        "x[512, 8] w[8, 12] y[3, 512, 512]",
+        "local q: f32[3, 512, 4]  h[m, n] += x[m, k] * w[k, n]  q[i, m, d] = h[m, 4 * i + d]  "
         "y[i, s, t] += q[i, s, d] * q[i, t, d]",
     )
     product, scores = goal.computations
