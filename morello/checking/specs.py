@@ -119,7 +119,7 @@ class _SpecChecker:
         results = dict.fromkeys(call.tensors[-1] for call in statements)
         parts = {tensor.name: tensor.whole for tensor in results if tensor.whole is not None}
         in_parts = {whole.name for whole in parts.values()}
-        seen = with_views(statements, in_parts)
+        seen = with_views(statements, in_parts, self.operators)
         calls = as_batches(seen.calls, self.operators, {*in_parts, *seen.kept})
         outputs = [t.name for t in arguments if t.role == "output" and t not in parts.values()]
         found = computations(calls, [*parts, *seen.kept, *outputs])

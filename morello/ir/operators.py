@@ -6,7 +6,7 @@ An `Operator` is a checked declaration. An `Operation` is an operator at a concr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -256,16 +256,17 @@ class OperandIndex:
         (dim, factor), *more = self.terms
         return dim if factor == 1 and not more and not self.margins else None
 
-    @cached_property
-    def inner(self) -> tuple[str, ...]:
+    def inner(self, single: Collection[str]) -> tuple[str, ...]:
         """Of a sum that goes through rows one after the other: all dimensions but the outermost.
 
-        A tile along one of them is no piece of what is indexed.
+        A tile along one of them is no piece of what is indexed. ``single``: dimensions of size 1,
+        which go through nothing.
         """
         if len(self.terms) == 1:
             return ()
-        outermost = max(factor for _, factor in self.terms)
-        outer = [dim for dim, factor in self.terms if factor == outermost]
+        terms = [(dim, factor) for dim, factor in self.terms if dim not in single]
+        outermost = max((factor for _, factor in terms), default=0)
+        outer = [dim for dim, factor in terms if factor == outermost]
         return tuple(d for d in self.dims if [d] != outer)
 
     def written(self, span: Span) -> ast.Index:
@@ -418,7 +419,14 @@ class Operation:
         composition = self.operator.composition
         pinned = frozenset[str]() if composition is None else composition.pinned
         output = self.operands[-1]
-        return pinned.union(d for i in output for d in (i.dims if i.margins else i.inner))
+        return pinned.union(
+            d for i in output for d in (i.dims if i.margins else i.inner(self.single_dims))
+        )
+
+    @cached_property
+    def single_dims(self) -> frozenset[str]:
+        """Dimensions that the declaration says are of size 1."""
+        return frozenset(dim for dim, size in self.stated if size == 1)
 
     @cached_property
     def divisible_dims(self) -> tuple[str, ...]:

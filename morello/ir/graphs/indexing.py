@@ -200,7 +200,8 @@ class Indexing:
                         yield f"{tensor}_{place}"
         yield from self._recomputing()
         for position, node in enumerate(self.graph.nodes):
-            whole = {dim for index in node.operation.operands[-1] for dim in index.inner}
+            single = node.operation.single_dims
+            whole = {dim for index in node.operation.operands[-1] for dim in index.inner(single)}
             if node.operation.operator.partly_tileable:
                 whole |= set(node.operation.dims).difference(node.operation.divisible_dims)
             for dim in whole:
