@@ -145,7 +145,8 @@ class Way(Struct, frozen=True):
         )
         dims, one = LETTERS[: len(self.shape)], LETTERS[len(self.shape)]
         sizes = dict(zip(dims, self.shape, strict=True))
-        source, target = [], [((dim, 1),) for dim in dims]
+        source: list[tuple[tuple[str, int], ...]] = []
+        target: list[tuple[tuple[str, int], ...]] = [((dim, 1),) for dim in dims]
         for m in kept:
             steps = zip(dims, self.steps[m], self.shape, strict=True)
             source.append(tuple((dim, step) for dim, step, n in steps if step and n > 1))
