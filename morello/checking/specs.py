@@ -107,9 +107,10 @@ class _SpecChecker:
         threads = self._threads()
         for node in self.spec.tensors:
             self._tensor(node)
-        statements = StatementsChecker(
+        checker = StatementsChecker(
             self.spec, self.declared, self.tensors, self.operators, self.sizes
-        ).check()
+        )
+        statements = checker.check()
         self._unused_parameters()
         if not statements or threads is None or self.collector.diagnostics:
             return None  # parameters without a value are errors, too
@@ -118,12 +119,15 @@ class _SpecChecker:
         # What is computed in parts is read when all of them are there.
         results = dict.fromkeys(call.tensors[-1] for call in statements)
         parts = {tensor.name: tensor.whole for tensor in results if tensor.whole is not None}
-        in_parts = {whole.name for whole in parts.values()}
+        in_parts = {*(whole.name for whole in parts.values()), *checker.lookups}
         seen = with_views(statements, in_parts, self.operators)
         calls = as_batches(seen.calls, self.operators, {*in_parts, *seen.kept})
         outputs = [t.name for t in arguments if t.role == "output" and t not in parts.values()]
         found = computations(calls, [*parts, *seen.kept, *outputs])
-        computed = dict.fromkeys(c.output.whole or c.output for c in found)
+        lookups = tuple(checker.lookups.values())
+        computed = dict.fromkeys(
+            [*(lookup.output for lookup in lookups), *(c.output.whole or c.output for c in found)]
+        )
         shared = [tensor for tensor in computed if tensor.role == "local"]
         read = (tensor for computation in found for tensor in computation.inputs)
         positions = dict.fromkeys(tensor for tensor in read if tensor.role == "positions")
@@ -134,6 +138,7 @@ class _SpecChecker:
             threads=threads,
             target=target,
             declaration=self.spec.span,
+            lookups=lookups,
         )
 
     def _threads(self) -> int | None:

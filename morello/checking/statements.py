@@ -12,7 +12,7 @@ from itertools import chain
 from morello.checking.sizes import Sizes
 from morello.checking.subscripts import SubscriptsChecker
 from morello.checking.use import CallChecker, Checked
-from morello.ir.goal import GoalTensor
+from morello.ir.goal import GoalTensor, Lookup
 from morello.ir.operators import Operator
 from morello.language import ast, spec_ast
 from morello.language.places import within
@@ -44,6 +44,7 @@ class StatementsChecker:
         self.parts: dict[str, list[GoalTensor]] = {name: [] for name in self.in_parts}
         self.nested = 0
         self.checked: list[Checked] = []
+        self.lookups: dict[str, Lookup] = {}
 
     def check(self) -> list[Checked]:
         """Report everything that is wrong; the calls, each after those whose results it reads."""
@@ -134,6 +135,7 @@ class StatementsChecker:
         )
         found = checker.check()
         self.checked += found
+        self.lookups |= checker.lookups
         if found and name in self.in_parts:
             self.parts[name].append(found[-1].tensors[-1])
         elif found:

@@ -33,7 +33,7 @@ from morello.checking.statement_operators import statement_operator
 from morello.checking.use import Checked, common_dtype
 from morello.ir.conversion import convert, holds
 from morello.ir.dtypes import DType
-from morello.ir.goal import GoalTensor
+from morello.ir.goal import GoalTensor, Lookup
 from morello.ir.layout import Axis, Layout, order_of, row_major
 from morello.ir.operators import Operation, Operator, size_name
 from morello.language import ast, spec_ast
@@ -76,12 +76,16 @@ class SubscriptsChecker:
         self.operators = operators
         self.sizes = sizes
         self.in_parts = in_parts
+        self.lookups: dict[str, Lookup] = {}
         self.collector = sizes.collector
 
     def check(self) -> list[Checked]:
         """The calls, the statement's own last; none after errors, which are reported."""
         before = len(self.collector.diagnostics)
-        if self.in_parts and not self._may_have_parts():
+        self.node = replace(self.node, value=self._looked_up(self.node.value))
+        if self.in_parts:
+            self._check_parts()
+        if len(self.collector.diagnostics) > before:
             return []
         shape = None if isinstance(self.result, str) else self.result.shape
         target = access_of(
@@ -114,9 +118,7 @@ class SubscriptsChecker:
         assert isinstance(self.result, GoalTensor)
         if len(self.collector.diagnostics) == before:
             self._declare(target, reads, said, {d: d for d in extents}, extents)
-        for expr in said:
-            if expr is not None:
-                self._held(expr, self.result.dtype)
+        self._held(said, self.result.dtype)
         if len(self.collector.diagnostics) > before:
             return []
         element = isinstance(self.node.value, ast.Subscripted)
@@ -127,6 +129,47 @@ class SubscriptsChecker:
             target = self._along_rows(target, extents)
         return self._calls(target, reads, said, extents)
 
+    def _looked_up(self, value: ast.Expr) -> ast.Expr:
+        """The value with tensors in the place of what is looked up; each is noted in `lookups`."""
+        if not isinstance(value, ast.Subscripted):
+            return with_children(value, tuple(map(self._looked_up, children(value))))
+        inner = [
+            (axis, each)
+            for axis, each in enumerate(value.subscripts)
+            if isinstance(each, ast.Subscripted)
+        ]
+        if not inner:
+            return value
+        (axis, rows), *more = inner
+        table, indices = self.tensors[value.tensor], self.tensors[rows.tensor]
+        others = (*value.subscripts[:axis], *value.subscripts[axis + 1 :])
+        names = [e.id for e in (*rows.subscripts, *others) if isinstance(e, ast.Name)]
+        plain = len(names) == len({*names}) == len(rows.subscripts) + len(others)
+        wrong, place = "", value.span
+        if more or not plain or self.sizes.values.keys() & {*names}:
+            wrong = f"'{unparse(value)}' is no lookup: all but one subscript are dimensions"
+        elif any(t.role not in ("input", "weight") or t.layout.panel for t in (table, indices)):
+            wrong = f"'{unparse(value)}' looks up what is no argument, or has panels"
+        elif indices.dtype.floating:
+            wrong, place = f"'{indices.name}' is of {indices.dtype}, and is an index", rows.span
+        elif (len(table.shape), len(indices.shape)) != (
+            len(value.subscripts),
+            len(rows.subscripts),
+        ):
+            wrong = f"'{table.name}' and '{indices.name}' have other numbers of dimensions"
+        if wrong:
+            help = "look up rows of an input by whole numbers: x[t, d] = E[I[t], d]"
+            self.collector.error("S042", wrong, place, "no lookup", help)
+            return value
+        shape = (*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
+        name = f"{table.name}.at.{indices.name}.{axis}"
+        self.sizes.few_elements(name, shape, value.span)
+        found = GoalTensor(name, "local", table.dtype, shape, row_major(len(shape)))
+        self.tensors = {**self.tensors, name: found}
+        self.lookups[name] = Lookup(found, table, indices, axis)
+        subscripts = (*value.subscripts[:axis], *rows.subscripts, *value.subscripts[axis + 1 :])
+        return ast.Subscripted(name, subscripts, span=value.span)
+
     def _inferred(
         self, name: str, target: Access, dtype: DType, extents: Mapping[str, int]
     ) -> GoalTensor:
@@ -136,8 +179,8 @@ class SubscriptsChecker:
             self.sizes.few_elements(name, shape, self.node.target.span)
         return GoalTensor(name, self.role, dtype, shape, row_major(len(shape)))
 
-    def _may_have_parts(self) -> bool:
-        """Whether several statements can compute the result; else that is reported."""
+    def _check_parts(self) -> None:
+        """Report where several statements cannot compute the result."""
         place = within(self.node.span, self.node.result)
         message = help = ""
         if isinstance(self.result, str):
@@ -149,7 +192,6 @@ class SubscriptsChecker:
             message = f"several statements compute '{self.result.name}', and 'elsewhere' all of it"
         if message:
             self.collector.error("S025", message, place, help=help)
-        return not message
 
     def _as_part(self, target: Access, extents: Mapping[str, int]) -> tuple[Access, dict[str, int]]:
         """The target in the part that is the result from here on, and sizes of dimensions.
@@ -345,9 +387,10 @@ class SubscriptsChecker:
         self.collector.error("S037", message, place, "which type?", help)
         return None
 
-    def _held(self, value: ast.Expr, dtype: DType) -> None:
+    def _held(self, said: Sequence[ast.Expr | None], dtype: DType) -> None:
         """All numbers are of the type that is computed in, the result's."""
-        for expr in _numbers(value):
+        numbers = (number for expr in said if expr is not None for number in _numbers(expr))
+        for expr in numbers:
             if not holds(dtype, expr.value):
                 message = f"{unparse(expr)} is no number of {dtype}, which is computed in"
                 help = f"for others compute in a local of f32, and copy it to {dtype}"

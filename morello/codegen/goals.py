@@ -11,7 +11,7 @@ from morello.ir.goal import Computation, Goal, GoalTensor
 from morello.ir.graphs.composition import composition_of
 from morello.ir.layout import Axis, packing_by_strides
 from morello.ir.passes import GAP_PANELS
-from morello.ir.programs.tree import Affine, Node, Origin, Tensor, View
+from morello.ir.programs.tree import Affine, Lookup, Node, Origin, Tensor, View
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Target
 from morello.records import replace
@@ -61,7 +61,8 @@ def _packed_ahead(goal: Goal, tensor: GoalTensor) -> bool:
     are searched for themselves would want as many.
     """
     operands = [operand for computation in goal.computations for operand in computation.operands]
-    return tensor.role == "weight" and operands.count(tensor) == 1
+    looked_up = any(lookup.table == tensor for lookup in goal.lookups)
+    return tensor.role == "weight" and operands.count(tensor) == 1 and not looked_up
 
 
 def arguments_of(target: Target, goal: Goal) -> tuple[Tensor, ...]:
@@ -89,7 +90,12 @@ def lower_goal(target: Target, goal: Goal, plans: tuple[PlanNode, ...]) -> Node:
     tensors = {tensor: _in_memory(target, tensor) for tensor in goal.tensors}
     names = Names({tensor.name: 1 for tensor in goal.tensors})
     page = target.page if GAP_PANELS in target.passes else None
-    steps = []
+    steps: list[tuple[Tensor, Node]] = []
+    for lookup in goal.lookups:
+        table, indices, output = (
+            whole(tensors[t]) for t in (lookup.table, lookup.indices, lookup.output)
+        )
+        steps.append((output.tensor, Lookup(output, table, indices, lookup.axis)))
     for computation, plan in zip(goal.computations, plans, strict=True):
         operands = tuple(_view(tensors, tensor) for tensor in computation.operands)
         lowered = lower_plan(plan, operands, names, page)
@@ -110,7 +116,10 @@ def _view(tensors: Mapping[GoalTensor, Tensor], tensor: GoalTensor) -> View:
 def title(goal: Goal) -> str:
     """One line that says what is computed."""
     known: set[GoalTensor] = set()
-    return "; ".join(_formula(computation, known) for computation in goal.computations)
+    rows = [f"{x.output} = {x.table} at {x.indices}" for x in goal.lookups]
+    for lookup in goal.lookups:
+        known.update((lookup.output, lookup.table, lookup.indices))
+    return "; ".join([*rows, *(_formula(c, known) for c in goal.computations)])
 
 
 def _formula(computation: Computation, known: set[GoalTensor]) -> str:

@@ -18,6 +18,7 @@ from morello.ir.programs.tree import (
     Apply,
     Block,
     KernelCall,
+    Lookup,
     Loop,
     Node,
     Ordered,
@@ -120,3 +121,6 @@ def _changed(node: Node, change: Callable[[View], View]) -> Node:
             return replace(node, view=change(view), body=_changed(body, change))
         case KernelCall(operands=operands) | Apply(operands=operands):
             return replace(node, operands=tuple(map(change, operands)))
+        case Lookup():
+            table, indices, output = map(change, node.operands)
+            return replace(node, table=table, indices=indices, output=output)

@@ -64,6 +64,19 @@ class GoalTensor(Struct, frozen=True):
         return f"{self.name}: {self.dtype}{list(self.shape)}"
 
 
+class Lookup(Struct, frozen=True):
+    """Parts of a table, each by an index that is data.
+
+    One that lies outside of the table is the nearest one inside. ``output`` has the dimensions of
+    ``table``, and in the place of ``axis`` those of ``indices``. Both are arguments.
+    """
+
+    output: GoalTensor
+    table: GoalTensor
+    indices: GoalTensor
+    axis: int
+
+
 class Computation(Struct, frozen=True):
     """One operation of a goal, on whole tensors.
 
@@ -98,7 +111,8 @@ class Goal:
         computations: What computes the outputs, and the locals that several of these computations
             read, in an order in which each tensor is computed before it is read.
         tensors: Inputs, weights and outputs in the order of their declaration, then positions, and
-            such locals; of parts, that of which they are parts.
+            such locals; of parts, that of which they are parts; and what is looked up.
+        lookups: What is looked up before all that is computed.
         threads: How many threads may share the work, 1 or more.
         target: Name of the target, if the file says one.
         declaration: Where the spec is declared.
@@ -110,6 +124,7 @@ class Goal:
     threads: int
     target: str | None
     declaration: Span = field(compare=False, repr=False)
+    lookups: tuple[Lookup, ...] = ()
 
     @property
     def outputs(self) -> tuple[GoalTensor, ...]:

@@ -190,4 +190,5 @@ CODES: Mapping[str, str] = {
     "S039": "A scalar is no number of the element type that is computed in.",
     "S040": "A subscript is no sum of dimensions, or a tensor stands without its subscripts.",
     "S041": "A dimension is used as a number, and has too many values.",
+    "S042": "What is looked up is no part of an argument by an index of whole numbers.",
 }

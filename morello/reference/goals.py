@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from operator import itemgetter
 
 from morello.ir.goal import Goal
+from morello.ir.numeric import Array
 from morello.reference.bounded import Bounded, joined, mapped
 from morello.reference.compare import reference
 from morello.reference.meaning import Tensor
 from morello.reference.partial import Selection
-from morello.reference.steps import place_of, positions_in
+from morello.reference.steps import lookups_in, place_of, positions_in
 
 
 def goal_reference(
-    goal: Goal, inputs: Mapping[str, Tensor], *, flushes: bool = False
+    goal: Goal, inputs: Mapping[str, Array], *, flushes: bool = False
 ) -> tuple[Bounded, ...]:
     """The outputs in the order of their declaration.
 
@@ -29,7 +30,7 @@ def goal_reference(
     Raises:
         MorelloError: See `morello.reference.meaning.execute`.
     """
-    known: dict[str, Tensor] = {**inputs, **positions_in(goal)}
+    known: dict[str, Tensor] = {**inputs, **positions_in(goal), **lookups_in(goal, inputs)}
     results: dict[str, Bounded] = {}
     parts: dict[str, list[tuple[Selection, Bounded]]] = {}
     for computation in goal.computations:

@@ -90,6 +90,11 @@ def positions(shape: Sequence[int], dtype: DType) -> Array:
     return np.arange(prod(shape)).astype(dtype.numpy)
 
 
+def looked_up(table: Array, indices: Array, axis: int) -> Array:
+    """Parts of a table along an axis; an index outside is the nearest one inside."""
+    return np.take(table, indices.astype(np.int64), axis, mode="clip")
+
+
 class _Machine:
     """The state of a run: arrays in scope, values of loop variables."""
 
@@ -121,6 +126,9 @@ class _Machine:
                 if kept is not None and not any(self._variables[name] for name in kept.first):
                     self._part(operands[kept.position])[...] = self._part(kept.source)
                 self._apply(operation, sizes, operands)
+            case tree.Lookup(output=output, table=table, indices=indices, axis=axis):
+                rows = self._part(indices)
+                self._part(output)[...] = looked_up(self._part(table), rows, axis)
             case tree.Apply(operation=operation, sizes=sizes, operands=operands):
                 self._apply(operation, sizes, operands)
 

@@ -93,15 +93,15 @@ class PartialGoal(Struct, frozen=True):
         """Operations of all parts."""
         return sum(part.work for part in self.parts)
 
-    def run(self, inputs: Mapping[str, Tensor], *, flushes: bool = False) -> dict[str, Bounded]:
+    def run(self, inputs: Mapping[str, Array], *, flushes: bool = False) -> dict[str, Bounded]:
         """What is computed, by name: as `graph_reference`, but of what is needed alone.
 
         Args:
             inputs: Inputs and weights by name, whole.
             flushes: Subnormal numbers may have been taken for 0.
         """
-        given = {**inputs, **self.steps.positions}
-        known = {
+        given = self.steps.given(inputs)
+        known: dict[str, Tensor] = {
             name: taken(given[name], selection)
             for name, selection in self.needed.items()
             if name in given

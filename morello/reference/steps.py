@@ -22,7 +22,7 @@ from morello.ir.sizes import sizes_from, with_hidden
 from morello.language import ast
 from morello.language.traverse import subexpressions
 from morello.reference.expressions import factors
-from morello.reference.interpreter import positions
+from morello.reference.interpreter import looked_up, positions
 
 Shape = tuple[int, ...]
 
@@ -75,14 +75,14 @@ class Steps:
         shapes: Those of all tensors, by name.
         parts: The tensors that are parts of others, by name.
         views: What is read of others, by name.
-        positions: The rows of whole numbers, by name.
+        goal: What is computed; positions and lookups are in it.
     """
 
     steps: tuple[Step, ...]
     shapes: Mapping[str, Shape]
     parts: Mapping[str, GoalTensor] = field(default_factory=dict)
     views: Mapping[str, GoalTensor] = field(default_factory=dict)
-    positions: Mapping[str, Array] = field(default_factory=dict)
+    goal: Goal | None = None
 
     def parts_of(self, name: str) -> list[GoalTensor]:
         """What computes parts of a tensor; none where one step computes all of it."""
@@ -101,7 +101,12 @@ class Steps:
         for computation in goal.computations:
             shapes.setdefault(computation.output.name, computation.output.shape)
             found += _steps(computation, shapes)
-        return Steps(tuple(found), shapes, parts, views, positions_in(goal))
+        return Steps(tuple(found), shapes, parts, views, goal)
+
+    def given(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Inputs, and what is there before anything is computed."""
+        assert self.goal is not None
+        return {**inputs, **positions_in(self.goal), **lookups_in(self.goal, inputs)}
 
     @property
     def work(self) -> float:
@@ -112,6 +117,16 @@ class Steps:
 def positions_in(goal: Goal) -> dict[str, Array]:
     """The rows of whole numbers that a goal reads, and nobody passes, by name."""
     return {t.name: positions(t.shape, t.dtype) for t in goal.tensors if t.role == "positions"}
+
+
+def lookups_in(goal: Goal, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """What a goal looks up in inputs, by name."""
+    return {
+        lookup.output.name: looked_up(
+            inputs[lookup.table.name], inputs[lookup.indices.name], lookup.axis
+        )
+        for lookup in goal.lookups
+    }
 
 
 def place_of(tensor: GoalTensor, chosen: Sequence[Array] | None = None) -> tuple[Array, ...]:

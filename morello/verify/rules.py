@@ -21,7 +21,16 @@ from morello.errors import MorelloError
 from morello.ir.layout import Layout, contiguity, panel, panel_of
 from morello.ir.numeric import Array
 from morello.ir.operators import Operation
-from morello.ir.programs.tree import Apply, Block, KernelCall, Loop, Node, ParallelLoop, View
+from morello.ir.programs.tree import (
+    Apply,
+    Block,
+    KernelCall,
+    Lookup,
+    Loop,
+    Node,
+    ParallelLoop,
+    View,
+)
 from morello.ir.rule import Rule
 from morello.ir.spec import Spec
 from morello.reference.compare import check_close, reference
@@ -187,7 +196,7 @@ def _steps(node: Node) -> int:
             return count * _steps(body) + (0 if tail is None else _steps(tail))
         case Loop(count=count, body=body):
             return count * _steps(body)
-        case KernelCall() | Apply():
+        case KernelCall() | Lookup() | Apply():
             return 1
         case _:
             return _steps(node.body)

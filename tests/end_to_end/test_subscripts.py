@@ -201,6 +201,24 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "y[i, j] = x[i, j] y[i + 5, j] = max(x[i, j], 0) y[10, j] += x[i, j]",
         lambda x: np.concatenate([x, np.maximum(x, 0), x.sum(axis=0, keepdims=True)]),
     ),
+    "rows that are looked up": (
+        "input i: s32[7] input e: f32[9, 5] input p: f32[7, 5] output y: f32[7, 5] "
+        "y[t, d] = e[i[t], d] + p[t, d]",
+        lambda i, e, p: e[np.clip(i, 0, 8)] + p,
+    ),
+    "rows of a weight that a product reads, too": (
+        "input i: s32[2, 3] weight e: f32[9, 20] output y: f32[2, 3, 9] "
+        "x[b, t, d] = e[i[b, t], d] h = relu(x) y[b, t, v] += h[b, t, d] * e[v, d]",
+        lambda i, e: np.maximum(e[np.clip(i, 0, 8)], 0) @ e.T,
+    ),
+    "columns that are looked up, in another layout, and seen otherwise": (
+        "input i: u8[6] input e: f32[5, 4] layout (1, 0) output y: f32[6, 5] output z: f32[6, 5] "
+        "y[t, d] = e[d, i[t]] * t z[t, d] = max(e[d, i[t]], 0)",
+        lambda i, e: (
+            e.T[np.minimum(i, 3)] * np.arange(6)[:, None],
+            np.maximum(e.T[np.minimum(i, 3)], 0),
+        ),
+    ),
     "heads, side by side, that attend to what comes before them": (
         "input x: f32[7, 24] local q: f32[2, 7, 4] local k: f32[2, 7, 4] local v: f32[2, 7, 4] "
         "output o: f32[7, 8] q[h, s, d] = x[s, 4 * h + d] k[h, s, d] = x[s, 8 + 4 * h + d] "

@@ -43,6 +43,8 @@ SPECS = {
       output y: f32[2, 4, 11] output z: f32[11]
       h[i, j + 4] += x[i, k] * w[k, j]  h[i, j + 1] = x[i, 3 * j]  h[i, 0] max= x[i, j]
       y[1, i, j] += h[i + r, j] * w[r, 0]  y[0, i, j] = h[3 * i, j]  z[j] += h[i, j] }""",
+    "lookups": """spec s() { input i: s32[12] input x: f32[9, 8] input w: f32[8, 7]
+      output y: f32[12, 7]  h[t, k] = x[i[t], k]  y[t, n] += h[t, k] * w[k, n] }""",
     "positions": """spec s() { input x: f32[12, 12] output y: f32[12, 12] output m: f32[12]
       y[i, j] = x[i, j] if j <= i else -9  m[i] += i * x[i, j] }""",
     "integers": """spec s() { input a: s8[9, 33] input b: s8[33, 17] output c: s32[9, 17]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from morello.codegen.c.calls import kernel_lines, writer_of_rows
 from morello.codegen.c.fused_rows import FusedRows, beside
 from morello.codegen.c.prefetch import fetching, next_tiles
-from morello.codegen.c.scope import ALIGNMENT, CScope, Registers, size_in_bytes
+from morello.codegen.c.scope import ALIGNMENT, CScope, Memory, Registers, size_in_bytes
 from morello.codegen.c.semantics import PrimitiveTable
 from morello.codegen.c.streamed import StreamedWriter, fence
 from morello.codegen.c.vector_rows import RowWriter
@@ -23,6 +23,7 @@ from morello.ir.programs.tree import (
     Apply,
     Block,
     KernelCall,
+    Lookup,
     Loop,
     Node,
     Ordered,
@@ -84,6 +85,8 @@ class StatementWriter:
                 return self._resident(node, scope)
             case KernelCall():
                 return self._kernel(node, scope)
+            case Lookup():
+                return self._lookup(node, scope)
             case Prepack(weight=weight):
                 raise MorelloError(
                     f"the program packs '{weight.name}' in the middle",
@@ -174,6 +177,41 @@ class StatementWriter:
         wait, done = f"depend(sink: {scope.previous})", "depend(source)"
         return [*_openmp(f"ordered {wait}"), *lines, *_openmp(f"ordered {done}")]
 
+    # ------------------------------------------------------------------- lookups
+
+    def _lookup(self, node: Lookup, scope: CScope) -> list[str]:
+        """Loops over indices, and in each one over all else of the table."""
+        table, indices, output = (scope.storage(view.tensor) for view in node.operands)
+        assert isinstance(table, Memory)
+        assert isinstance(indices, Memory)
+        assert isinstance(output, Memory)
+        sizes, axis, count = node.output.sizes, node.axis, len(node.indices.sizes)
+        last = node.table.sizes[axis] - 1
+        inner = range(axis, axis + count)
+        # Dimensions of the output that are the table's own, by their number there.
+        others = {p: p if p < axis else p - count + 1 for p in range(len(sizes)) if p not in inner}
+        read = [(f"i{p}_", indices.strides[p - axis]) for p in inner]
+        source = [(f"i{p}_", table.strides[own]) for p, own in others.items()]
+        target = [(f"i{p}_", stride) for p, stride in enumerate(output.strides)]
+
+        def loops(dimensions: Iterable[int], body: list[str]) -> list[str]:
+            for p in dimensions:
+                head = f"for (ptrdiff_t i{p}_ = 0; i{p}_ < {sizes[p]}; i{p}_++) {{"
+                body = [head, *_indented(body), "}"]
+            return body
+
+        move = (
+            f"{output.name}[{_linear(target)}] = "
+            f"{table.name}[{_linear([('row_', table.strides[axis]), *source])}];"
+        )
+        rows = [
+            f"ptrdiff_t row_ = {indices.name}[{_linear(read)}];",
+            f"row_ = row_ < 0 ? 0 : row_ > {last} ? {last} : row_;",
+            *loops(sorted(others, key=lambda p: output.strides[p]), [move]),
+        ]
+        body = loops(reversed(inner), rows) if count else ["{", *_indented(rows), "}"]
+        return [f"/* lookup in {table.name} */", *body]
+
     # ------------------------------------------------------------------- buffers
 
     def _registers(self, node: Allocate, scope: CScope) -> list[str]:
@@ -236,6 +274,11 @@ class StatementWriter:
             return []
         span = call.kernel.declaration.span
         return [comment(f"{call.kernel.name} ({span.source.name}:{span.line})")]
+
+
+def _linear(terms: Iterable[tuple[str, int]]) -> str:
+    """A sum of variables, each times a number, in C."""
+    return " + ".join(v if n == 1 else f"{v} * {n}" for v, n in terms) or "0"
 
 
 def workspace_extent(node: Node, options: EmitOptions, stack: int) -> int:

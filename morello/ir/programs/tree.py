@@ -256,6 +256,20 @@ class KernelCall(Struct, frozen=True):
     kept: FirstUseCopy | None = None
 
 
+class Lookup(Struct, frozen=True):
+    """Parts of a table, each by an index that is data: see `morello.ir.goal.Lookup`."""
+
+    output: View
+    table: View
+    indices: View
+    axis: int
+
+    @property
+    def operands(self) -> tuple[View, ...]:
+        """What it reads, and then what it writes."""
+        return self.table, self.indices, self.output
+
+
 class Apply(Struct, frozen=True):
     """An operation that is not yet implemented, on views. Only in partial programs."""
 
@@ -264,7 +278,18 @@ class Apply(Struct, frozen=True):
     operands: tuple[View, ...]
 
 
-Node = Loop | ParallelLoop | Ordered | Allocate | Resident | Prepack | Block | KernelCall | Apply
+Node = (
+    Loop
+    | ParallelLoop
+    | Ordered
+    | Allocate
+    | Resident
+    | Prepack
+    | Block
+    | KernelCall
+    | Lookup
+    | Apply
+)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -279,7 +304,7 @@ def walk(node: Node) -> Iterator[Node]:
             inner = (body,)
         case Resident(body=body) | Prepack(body=body):
             inner = (body,)
-        case KernelCall() | Apply():
+        case KernelCall() | Lookup() | Apply():
             inner = ()
     for each in inner:
         yield from walk(each)

@@ -46,6 +46,7 @@ from morello.ir.programs.tree import (
     Apply,
     Block,
     KernelCall,
+    Lookup,
     Loop,
     Node,
     Ordered,
@@ -65,11 +66,13 @@ from morello.records import replace
 class Statement(Struct, frozen=True):
     """A call, and the rule that made the loop or buffer around it."""
 
-    call: KernelCall | Apply
+    call: KernelCall | Lookup | Apply
     origin: Origin | None
 
     def __str__(self) -> str:
         call = self.call
+        if isinstance(call, Lookup):
+            return f"the lookup in {call.table.tensor.name}"
         name = call.kernel.name if isinstance(call, KernelCall) else "an operation"
         operands = ", ".join(view.tensor.name for view in call.operands)
         rule = "" if self.origin is None else f" in '{self.origin.name}'"
@@ -164,7 +167,7 @@ def _is_written(tensor: Tensor, writes: Sequence[Access], followed: frozenset[st
 
 def _followed(node: Node) -> tuple[frozenset[str], frozenset[str]]:
     """Tensors of which all views are rectangular, and those of them that are written in steps."""
-    calls = [n for n in walk(node) if isinstance(n, KernelCall | Apply)]
+    calls = [n for n in walk(node) if isinstance(n, KernelCall | Lookup | Apply)]
     views = [view for call in calls for view in call.operands]
     crooked = {v.tensor.name for v in views if any(axis.runs_on for axis in v.every_axis)}
     followed = frozenset(v.tensor.name for v in views) - crooked
@@ -212,6 +215,8 @@ class _Verifier:
                 return found
             case KernelCall() | Apply():
                 return self._call(node)
+            case Lookup():
+                return self._lookup(node)
 
     def _within(
         self, origin: Origin, body: Node, loop: Loop | ParallelLoop | None = None
@@ -244,6 +249,13 @@ class _Verifier:
         )
         return done
 
+    def _lookup(self, node: Lookup) -> Effects:
+        statement = Statement(node, None)
+        *inputs, output = node.operands
+        for view in node.operands:
+            self._stays_inside(view, statement)
+        return Effects(self._accesses(inputs, statement), self._accesses([output], statement))
+
     def _accesses(self, views: Iterable[View], statement: Statement) -> list[Access]:
         return [
             Access(v.tensor.name, region_of(v), v.version, statement, self.ordered)
@@ -254,6 +266,7 @@ class _Verifier:
     def _element_for_element(self, statement: Statement) -> None:
         """An input that has elements in common with the output is read as that is written."""
         call = statement.call
+        assert not isinstance(call, Lookup)
         *inputs, output = call.operands
         operation, written = call.operation, region_of(output)
         for name, access, view in zip(operation.names, operation.operands, inputs, strict=False):

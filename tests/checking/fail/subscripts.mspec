@@ -10,7 +10,7 @@ spec no_sums(N = 4, M = 2) {
   y[i] = x[M, 1] + x[i * i, i] #! S040 12 'x[M, 1]' is one element, and there is no dimension for it #! S040 22 'i * i' is no sum of dimensions
   z[i] = x[i // 2, N - 1 - i] #! S040 12 'i // 2' is no sum of dimensions #! S040 20 'N - 1 - i' is no subscript: the factor of 'i' is -1
   v[i] = x[i - 1, i] + b #! S040 12 'i - 1' is no subscript: it begins before the first element #! S040 24 'b' is a tensor: say which element
-  w[i] = x[i, 0 * i] * b[b[i]] #! S040 15 '0 * i' is no subscript: the factor of 'i' is 0 #! S040 26 'b[i]' is no sum of dimensions
+  w[i] = x[i, 0 * i] * b[i * i] #! S040 15 '0 * i' is no subscript: the factor of 'i' is 0 #! S040 26 'i * i' is no sum of dimensions
 }
 
 spec single(N = 4) {
@@ -87,6 +87,22 @@ spec positions(N = 300, M = 100000) {
   y[i] = x[i] if i < 5 else 0 #! S041 18 'i' goes to 299, and bf16 does not have all these numbers
   v[i] = z[i] * i #! S041 17 'i' is used as a number, and has 100000 values
   w[i] = x[i] * k #! K001 17 unknown name 'k'
+}
+
+spec lookups(N = 4) {
+  input  i: f32[N]
+  input  j: s32[N]
+  input  e: f32[N, N]
+  local  h: f32[N, N]
+  output y: f32[N, N]
+  output z: f32[N, N]
+  output v: f32[N, N]
+  output w: f32[N, N]
+  h[a, b] = e[a, b] * e[a, b]
+  y[t, d] = e[i[t], d] #! S042 15 'i' is of f32, and is an index
+  z[t, d] = e[j[t], t] #! S042 13 'e[j[t], t]' is no lookup: all but one subscript are dimensions
+  v[t, d] = h[j[t], d] #! S042 13 'h[j[t], d]' looks up what is no argument, or has panels
+  w[t, d] = e[j[t], d, d] #! S042 13 'e[j[t], d, d]' is no lookup: all but one subscript are dimensions
 }
 
 spec parts(N = 4) {
