@@ -120,7 +120,8 @@ def renamed(node: spec_ast.Statement, result: str, names: Mapping[str, str]) -> 
 
     def of(expr: ast.Expr) -> ast.Expr:
         if isinstance(expr, ast.Subscripted):
-            return replace(expr, tensor=names[expr.tensor])
+            inner = tuple(map(of, expr.subscripts))
+            return replace(expr, tensor=names[expr.tensor], subscripts=inner)
         return with_children(expr, tuple(map(of, children(expr))))
 
     target = replace(node.target, tensor=result)

@@ -69,7 +69,8 @@ def _views(
         options: list[_Seen] = [(tensor, None)]
         own = [d for index in read for d in index.dims]
         lacking = [d for d in wanted if d not in own]
-        if lies_in_memory(tensor, in_parts):
+        # A weight of which elements are repeated is taken as it is.
+        if lies_in_memory(tensor, in_parts) or (tensor.role == "weight" and len(lacking) > 1):
             kept = sorted(lacking, key=lambda d: -sizes[d])
             added = [[d for d in lacking if d != one] for one in kept] or [[]]
             for more in added:
@@ -105,17 +106,17 @@ def _declared(
     elements = {p.name: ast.Element(p.name, p.indices, span=p.span) for p in parameters}
     value = _with_elements(operator.statement.value, elements)
     statement = replace(operator.statement, value=value)
-    seen = statement_operator(parameters, operator.output, statement, {})
+    own = statement_operator(parameters, operator.output, statement, {})
     tensors, output = [tensor for tensor, _ in inputs], call.tensors[-1]
     dtypes = [tensor.dtype.name for tensor in call.tensors]
-    same = recognized(seen, sizes, dtypes, operators.values())
+    same = recognized(own, sizes, dtypes, operators.values())
     if same is not None:
         return Checked(same.operation, (*(tensors[place] for place in same.order), output))
-    rule = seen_as(seen, operators.values())
+    rule = seen_as(own, operators.values())
     if rule is None:
         return None
-    asked = tuple((size_name(d), float(sizes[d])) for d in seen.sizes)
-    operation = Operation(replace(seen, seen_as=rule), 0, scalars=asked)
+    asked = tuple((size_name(d), float(sizes[d])) for d in own.sizes)
+    operation = Operation(replace(own, seen_as=rule), 0, scalars=asked)
     return Checked(operation, (*tensors, output))
 
 
