@@ -4,15 +4,18 @@
 heads h of a group share their keys. No declared operator says that: all operands of a batch have
 its dimensions, each by itself. So an operand that lies in memory is seen with a dimension for each
 that goes through its rows, and with those that it lacks, along which its elements are the same.
+
+``y[b, s, n] += x[b, s, k] * w[n, k]`` is no batch: all rows of x meet the same w. Where b and s lie
+together in memory they are seen as one dimension, and it is one product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 
 from morello.checking.recognition import MOST_DIMENSIONS, recognized, seen_as
-from morello.checking.seen import lies_in_memory, seen_along
+from morello.checking.seen import goes_on, lies_in_memory, seen_along, seen_as_rows
 from morello.checking.statement_operators import statement_operator
 from morello.checking.use import Checked
 from morello.ir.goal import GoalTensor
@@ -45,8 +48,14 @@ def _batch(
     if operator.stated or len(operator.inputs) < 2 or operator.statement.elsewhere is not None:
         return None
     sizes = sizes_from(call.operation, [tensor.shape for tensor in call.tensors])
+    joined = _joined(call, sizes, in_parts)
+    if joined is not None:
+        found = _declared(call, operators, *joined)
+        if found is not None:
+            return found
+    own = call.tensors[-1], None
     for inputs in product(*_views(call, sizes, in_parts)):
-        found = _declared(call, operators, sizes, inputs)
+        found = _declared(call, operators, sizes, (*inputs, own))
         if found is not None:
             return found
     return None
@@ -54,6 +63,43 @@ def _batch(
 
 _Seen = tuple[GoalTensor, tuple[str, ...] | None]
 """An operand, and the dimensions that it is seen with; none where it is as it was."""
+
+
+def _joined(
+    call: Checked, sizes: Mapping[str, int], in_parts: Collection[str]
+) -> tuple[dict[str, int], tuple[_Seen, ...]] | None:
+    """Sizes, and all operands, where dimensions that lie together in each are one; none if none do.
+
+    Such a dimension has the name of the innermost.
+    """
+    accesses = call.operation.operands
+    if any(index.alone is None for access in accesses for index in access):
+        return None
+    named = [[index.dims[0] for index in access] for access in accesses]
+    # Of each dimension that is one with the next one of the result, that one.
+    inner = {
+        first: second
+        for first, second in pairwise(named[-1])
+        if all((first, second) in pairwise(d) for d in named if {first, second} & {*d})
+    }
+    if not inner:
+        return None
+    joined = dict(sizes)
+    for first, second in inner.items():  # from the outermost on
+        joined[second] *= joined[first]
+    found: list[_Seen] = []
+    for tensor, dims in zip(call.tensors, named, strict=True):
+        kept = tuple(dim for dim in dims if dim not in inner)
+        if len(kept) == len(dims):
+            found.append((tensor, None))
+            continue
+        shape = tuple(joined[dim] for dim in kept)
+        places = {dims.index(first) for first in inner if first in dims}
+        if not lies_in_memory(tensor, in_parts) or not goes_on(tensor, places):
+            return None
+        found.append((seen_as_rows(tensor, places, shape), kept))
+    output, own = found[-1]
+    return joined, (*found[:-1], (replace(output, role="part"), own))
 
 
 def _views(
@@ -70,7 +116,8 @@ def _views(
         own = [d for index in read for d in index.dims]
         lacking = [d for d in wanted if d not in own]
         # A weight of which elements are repeated is taken as it is.
-        if lies_in_memory(tensor, in_parts) or (tensor.role == "weight" and len(lacking) > 1):
+        repeated = tensor.role == "weight" and len(lacking) > 1 and not tensor.layout.panel
+        if lies_in_memory(tensor, in_parts) or repeated:
             kept = sorted(lacking, key=lambda d: -sizes[d])
             added = [[d for d in lacking if d != one] for one in kept] or [[]]
             for more in added:
@@ -88,26 +135,27 @@ def _declared(
     call: Checked,
     operators: Mapping[str, Operator],
     sizes: Mapping[str, int],
-    inputs: Sequence[_Seen],
+    seen: Sequence[_Seen],
 ) -> Checked | None:
     """The call of a declared operator, its operands seen so; none if that is none."""
-    if all(dims is None for _, dims in inputs):
+    if all(dims is None for _, dims in seen):
         return None
     operator = call.operation.operator
-    parameters = [
+    *parameters, result = [
         parameter
         if dims is None
         else replace(
             parameter,
             indices=tuple(ast.Index(((dim, 1),), span=parameter.span) for dim in dims),
         )
-        for parameter, (_, dims) in zip(operator.inputs, inputs, strict=True)
+        for parameter, (_, dims) in zip(operator.parameters, seen, strict=True)
     ]
     elements = {p.name: ast.Element(p.name, p.indices, span=p.span) for p in parameters}
     value = _with_elements(operator.statement.value, elements)
-    statement = replace(operator.statement, value=value)
-    own = statement_operator(parameters, operator.output, statement, {})
-    tensors, output = [tensor for tensor, _ in inputs], call.tensors[-1]
+    target = ast.Element(result.name, result.indices, span=result.span)
+    statement = replace(operator.statement, target=target, value=value)
+    own = statement_operator(parameters, result, statement, {})
+    *tensors, output = [tensor for tensor, _ in seen]
     dtypes = [tensor.dtype.name for tensor in call.tensors]
     same = recognized(own, sizes, dtypes, operators.values())
     if same is not None:

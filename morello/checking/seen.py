@@ -22,6 +22,7 @@ from morello.checking.moves import Way
 from morello.checking.recognition import recognized
 from morello.checking.use import Checked
 from morello.ir.goal import GoalTensor
+from morello.ir.layout import Axis, Layout
 from morello.ir.operators import OperandIndex, Operation, Operator, size_name
 from morello.ir.pruning import prunes
 from morello.ir.sizes import sizes_from
@@ -108,6 +109,28 @@ def seen_along(
         name: What the view is called.
     """
     return Way.of(tensor).read(read, sizes, dims).view(name, repeats=True)
+
+
+def goes_on(tensor: GoalTensor, places: Collection[int]) -> bool:
+    """Whether, in memory, each of these dimensions goes on where the next one ends."""
+    strides, shape = tensor.strides, tensor.shape
+    return all(strides[p] == strides[p + 1] * shape[p + 1] for p in places)
+
+
+def seen_as_rows(tensor: GoalTensor, places: Collection[int], shape: tuple[int, ...]) -> GoalTensor:
+    """A tensor in memory, each of these dimensions as one with the next one, which goes on.
+
+    ``shape``: that of what is seen.
+    """
+    memory = tensor.whole or tensor
+    own = tensor.axes or tuple(map(Axis, range(len(tensor.shape))))
+    kept = [p for p in range(len(own)) if p not in places]
+    axes = tuple(Axis(own[p].dimension, own[p].step, p - 1 in places) for p in kept)
+    layout = Layout(tuple(kept.index(p) for p in tensor.layout.order if p in kept))
+    lows = tensor.lows or (0,) * len(memory.shape)
+    stars = ", ".join("+" if p - 1 in places else ":" for p in kept)
+    name = f"{tensor.name}[{stars}]"
+    return GoalTensor(name, "view", tensor.dtype, shape, layout, memory, lows, axes)
 
 
 def _way(call: Checked, moved: Mapping[str, Way], lying: Collection[str]) -> Way | None:

@@ -116,12 +116,13 @@ class _SpecChecker:
             return None  # parameters without a value are errors, too
         known = [self.tensors[name] for name in self.declared]
         arguments = [t for t in known if t.role != "local"]
-        # What is computed in parts is read when all of them are there.
-        results = dict.fromkeys(call.tensors[-1] for call in statements)
-        parts = {tensor.name: tensor.whole for tensor in results if tensor.whole is not None}
-        in_parts = {*(whole.name for whole in parts.values()), *checker.lookups}
+        wholes = (call.tensors[-1].whole for call in statements)
+        in_parts = {*(whole.name for whole in wholes if whole is not None), *checker.lookups}
         seen = with_views(statements, in_parts, self.operators)
         calls = as_batches(seen.calls, self.operators, {*in_parts, *seen.kept})
+        # What is computed in parts is read when all of them are there.
+        results = dict.fromkeys(call.tensors[-1] for call in calls)
+        parts = {tensor.name: tensor.whole for tensor in results if tensor.whole is not None}
         outputs = [t.name for t in arguments if t.role == "output" and t not in parts.values()]
         found = computations(calls, [*parts, *seen.kept, *outputs])
         lookups = tuple(checker.lookups.values())

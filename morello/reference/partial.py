@@ -156,15 +156,23 @@ class PartialGoal(Struct, frozen=True):
 
 def _inside(part: GoalTensor, selected: Selection) -> Selection | None:
     """What a part has of a selection of its whole; none if that is nothing."""
-    spans = zip(selected, part.lows, part.box, strict=True)
-    here = [wanted[(wanted >= low) & (wanted < low + size)] - low for wanted, low, size in spans]
-    if not all(indices.size for indices in here):
-        return None
-    several = _through_rows(part)
-    return tuple(
-        np.arange(size) if axis.dimension in several else here[axis.dimension]
-        for axis, size in zip(part.axes, part.shape, strict=True)
-    )
+    assert part.whole is not None
+    shape, several, found = part.whole.shape, _through_rows(part), list[Indices]()
+    along = {axis.dimension for axis in part.axes}
+    for axis, size in zip(part.axes, part.shape, strict=True):
+        d, low = axis.dimension, part.lows[axis.dimension]
+        here, reach = selected[d] - low, shape[d]
+        if axis.runs_on:  # through the rows of dimensions outside of it, too
+            order = part.whole.layout.order
+            for outer in order[: order.index(d)][::-1]:
+                if reach < size:
+                    rows = reach * (selected[outer] - part.lows[outer])
+                    here, reach = np.add.outer(rows, here).ravel(), reach * shape[outer]
+                    along.add(outer)
+        here = np.unique(here[(here >= 0) & (here < size)])
+        found.append(np.arange(size) if d in several else here)
+    fixed = all(low in selected[d] for d, low in enumerate(part.lows) if d not in along)
+    return tuple(found) if fixed and all(indices.size for indices in found) else None
 
 
 def _through_rows(part: GoalTensor) -> set[int]:

@@ -146,7 +146,14 @@ def place_of(tensor: GoalTensor, chosen: Sequence[Array] | None = None) -> tuple
     for position, (axis, indices) in enumerate(zip(tensor.axes, own, strict=True)):
         along = indices.reshape(tuple(-1 if p == position else 1 for p in range(rank)))
         places[axis.dimension] = places[axis.dimension] + axis.step * along
-    return tuple(places)
+    if not any(axis.runs_on for axis in tensor.axes):
+        return tuple(places)
+    # What runs on goes from the end of a row to the row that follows it in memory.
+    order, shape = tensor.whole.layout.order, tensor.whole.shape
+    strides = tensor.whole.layout.strides(shape)
+    linear = sum(place * stride for place, stride in zip(places, strides, strict=True))
+    within = dict(zip(order, np.unravel_index(linear, [shape[d] for d in order]), strict=True))
+    return tuple(within[d] for d in range(len(shape)))
 
 
 def _steps(computation: Computation, shapes: dict[str, Shape]) -> Iterator[Step]:

@@ -201,6 +201,27 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "y[i, j] = x[i, j] y[i + 5, j] = max(x[i, j], 0) y[10, j] += x[i, j]",
         lambda x: np.concatenate([x, np.maximum(x, 0), x.sum(axis=0, keepdims=True)]),
     ),
+    "a layer of several matrices, in one": (
+        "input x: f32[3, 5, 9] weight w: f32[20, 9] output y: f32[3, 5, 20] "
+        "y[a, b, n] += x[a, b, k] * w[n, k]",
+        lambda x, w: x @ w.T,
+    ),
+    "a layer of parts of several matrices, with a bias": (
+        "input x: f32[4, 2, 5, 9] weight w: f32[9, 20] input c: f32[20] output y: f32[3, 2, 5, 20] "
+        "local p: f32[3, 2, 5, 9] p[a, b, d, k] = x[a + 1, b, d, k] "
+        "h[a, b, d, n] += p[a, b, d, k] * w[k, n] y[a, b, d, n] = h[a, b, d, n] + c[n]",
+        lambda x, w, c: x[1:] @ w + c,
+    ),
+    "a layer of what does not lie together": (
+        "input x: f32[4, 6, 9] weight w: f32[9, 20] output y: f32[4, 5, 20] "
+        "local p: f32[4, 5, 9] p[a, b, k] = x[a, b + 1, k] y[a, b, n] += p[a, b, k] * w[k, n]",
+        lambda x, w: x[:, 1:] @ w,
+    ),
+    "a layer of matrices whose first dimension is the fastest": (
+        "input x: f32[4, 6, 9] layout (2, 1, 0) weight w: f32[9, 20] output y: f32[4, 6, 20] "
+        "y[a, b, n] += x[a, b, k] * w[k, n]",
+        lambda x, w: x @ w,
+    ),
     "rows that are looked up": (
         "input i: s32[7] input e: f32[9, 5] input p: f32[7, 5] output y: f32[7, 5] "
         "y[t, d] = e[i[t], d] + p[t, d]",

@@ -43,6 +43,9 @@ SPECS = {
       output y: f32[2, 4, 11] output z: f32[11]
       h[i, j + 4] += x[i, k] * w[k, j]  h[i, j + 1] = x[i, 3 * j]  h[i, 0] max= x[i, j]
       y[1, i, j] += h[i + r, j] * w[r, 0]  y[0, i, j] = h[3 * i, j]  z[j] += h[i, j] }""",
+    "joined": """spec s() { input x: f32[4, 5, 9] weight w: f32[7, 9] output y: f32[4, 5, 7]
+      output z: f32[3, 5, 7] y[a, b, n] += x[a, b, k] * w[n, k]
+      h[a, b, k] = x[a + 1, b, k]  z[a, b, n] += h[a, b, k] * w[n, k] }""",
     "lookups": """spec s() { input i: s32[12] input x: f32[9, 8] input w: f32[8, 7]
       output y: f32[12, 7]  h[t, k] = x[i[t], k]  y[t, n] += h[t, k] * w[k, n] }""",
     "positions": """spec s() { input x: f32[12, 12] output y: f32[12, 12] output m: f32[12]
