@@ -162,12 +162,23 @@ class _FirstUse:
             return None
         pattern, view = call.kernel.match.operands[position], call.operands[position]
         source = self.source.under(view)
-        fits = source.level in pattern.levels and source.order == view.order
+        fits = source.level in pattern.levels and source.order == view.order and _in_rows(source)
         panels = source.tensor.layout.panel or any(axis.runs_on for axis in source.every_axis)
         if pattern.name != call.kernel.clauses.copied or panels or not fits:
             return None
         staying = (v for v in self.loops if not any(_moves(o, v) for o in view.offsets))
         return FirstUseCopy(position, source, tuple(staying))
+
+
+def _in_rows(view: View) -> bool:
+    """Whether neighbours along its fastest dimension are neighbours in memory.
+
+    They are not where another dimension of the tensor is faster, such as that of a batch.
+    """
+    if not view.order:
+        return True
+    axis = view.axis(view.order[-1])
+    return axis.dimension == view.tensor.layout.fastest and axis.step == 1
 
 
 def _moves(offset: Affine, variable: str) -> bool:

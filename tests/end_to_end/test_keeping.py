@@ -21,3 +21,17 @@ def test_a_product_keeps_b() -> None:
     kernel = to_run(morello.compile, PRODUCT, target="x86.zen5", memo=memo())
     assert "kept_ = " in kernel.c_source.source
     kernel.verify()
+
+
+BATCH = """spec batch() {
+  input  a: f32[5, 8, 3]
+  input  b: f32[5, 17, 3] layout (2, 1, 0)
+  output c: f32[5, 8, 17]
+  c = matmul_nt(a, b)
+}"""
+
+
+def test_nothing_is_kept_whose_rows_have_gaps() -> None:
+    """The batch is the fastest dimension of B: neighbours of a row are five elements apart."""
+    kernel = to_run(morello.compile, BATCH, target="x86.avx512", memo=memo())
+    kernel.verify()
