@@ -29,8 +29,22 @@ def computations(calls: Sequence[Checked], outputs: Sequence[str]) -> tuple[Comp
                 tensors[node.output] = _inside(call, node, [tensors[name] for name in node.inputs])
     dtypes = {name: tensor.dtype for name, tensor in tensors.items()}
     elements = {name: tensor.elements for name, tensor in tensors.items()}
-    parts = parts_for(nodes, outputs, dtypes, elements)
+    parts = parts_for(nodes, outputs, dtypes, elements, _lying(calls))
     return tuple(_computation(part, [tensors[name] for name in part.tensors]) for part in parts)
+
+
+def _lying(calls: Sequence[Checked]) -> dict[str, list[str]]:
+    """What has to be computed before what is seen in a tensor, or computed in parts, is read."""
+    parts: dict[str, list[str]] = {}
+    for call in calls:
+        result = call.tensors[-1]
+        if result.whole is not None:
+            parts.setdefault(result.whole.name, []).append(result.name)
+    found = dict(parts)
+    for tensor in (tensor for call in calls for tensor in call.tensors[:-1]):
+        if tensor.whole is not None:
+            found[tensor.name] = parts.get(tensor.whole.name, [tensor.whole.name])
+    return found
 
 
 def _inside(call: Checked, node: Node, inputs: Sequence[GoalTensor]) -> GoalTensor:

@@ -20,6 +20,12 @@ def _causal(q: Array, k: Array, v: Array) -> Array:
     return np.asarray(np.moveaxis(heads, 0, 1).reshape(q.shape[1], -1))
 
 
+def _parts_of_parts(x: Array) -> tuple[Array, ...]:
+    y = np.hstack([(x[:, None] * x).max(axis=2), x[:, 6:]])
+    a = y[:, 40:104]
+    return a + a.T, y
+
+
 CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
     "a product, transposed": (
         "input x: f32[5, 9] input w: f32[7, 9] output y: f32[5, 7] y[m, n] += w[n, k] * x[m, k]",
@@ -221,6 +227,19 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "input x: f32[4, 6, 9] layout (2, 1, 0) weight w: f32[9, 20] output y: f32[4, 6, 20] "
         "y[a, b, n] += x[a, b, k] * w[k, n]",
         lambda x, w: x @ w,
+    ),
+    "a part of an output that is declared later": (
+        "input x: f32[6, 9] local q: f32[4, 9] output z: f32[4, 9] output y: f32[6, 9] "
+        "y[i, j] = max(x[i, j], 0) q[i, j] = y[i + 2, j] z[i, j] = -q[i, j]",
+        lambda x: (-np.maximum(x[2:], 0), np.maximum(x, 0)),
+    ),
+    "parts of parts that are computed later": (
+        "input x: f32[64, 70] local a: f32[64, 64] local p: f32[2, 64, 32] "
+        "output z: f32[64, 64] output y: f32[64, 128] "
+        "h[i, j] max= x[i, k] * x[j, k] p[a, i, b] = h[i, 32 * a + b] "
+        "y[i, 32 * a + b] = p[a, i, b] y[i, j + 64] = x[i, j + 6] a[i, j] = y[i, j + 40] "
+        "z[i, j] = a[i, j] + a[j, i]",
+        _parts_of_parts,
     ),
     "rows that are looked up": (
         "input i: s32[7] input e: f32[9, 5] input p: f32[7, 5] output y: f32[7, 5] "

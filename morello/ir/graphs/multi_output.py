@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
+from types import MappingProxyType
+
+from msgspec import Struct
 
 from morello.ir.dtypes import DType
 from morello.ir.graphs.composition import Part, operation_of
@@ -29,6 +32,7 @@ def parts_for(
     outputs: Sequence[str],
     dtypes: Mapping[str, DType],
     elements: Mapping[str, int],
+    lying: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[Part, ...]:
     """Operations that compute some tensors, and what they share, each after what it reads.
 
@@ -37,6 +41,7 @@ def parts_for(
         outputs: The tensors that are wanted. What is independent is in their order.
         dtypes: Element types of all tensors.
         elements: How many each of them has.
+        lying: Of tensors that lie in others, or are put together of others: those.
     """
     network = _Network(tuple(nodes), dtypes, elements)
     results = dict.fromkeys([*outputs, *tensors_to_keep(network.nodes, outputs)])
@@ -45,11 +50,21 @@ def parts_for(
     while more := network.shared_sums(results) or network.cut(results):
         results |= dict.fromkeys(more)
     graphs = network.graphs(results)
+    readers = {
+        name: _Reader(tuple(own for i in graph.inputs for own in (i, *lying.get(i, ()))))
+        for name, graph in graphs.items()
+    }
     ordered: dict[str, Part] = {}
     for output in outputs:
-        for name in in_order(graphs, output, ordered):
+        for name in in_order(readers, output, ordered):
             ordered[name] = operation_of(graphs[name])
     return tuple(ordered.values())
+
+
+class _Reader(Struct, frozen=True):
+    """What has to be there before something is computed."""
+
+    inputs: tuple[str, ...]
 
 
 class _Network:
