@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
-from morello.checking.recognition import MOST_DIMENSIONS, recognized, seen_as
+from morello.checking.recognition import MOST_DIMENSIONS
 from morello.checking.seen import goes_on, lies_in_memory, seen_along, seen_as_rows
-from morello.checking.statement_operators import statement_operator
+from morello.checking.statement_operators import statement_call, statement_operator
 from morello.checking.use import Checked
 from morello.ir.goal import GoalTensor
-from morello.ir.operators import Operation, Operator, size_name
+from morello.ir.operators import Operator
 from morello.ir.sizes import sizes_from
 from morello.language import ast
 from morello.language.traverse import children, with_children
@@ -155,17 +155,9 @@ def _declared(
     target = ast.Element(result.name, result.indices, span=result.span)
     statement = replace(operator.statement, target=target, value=value)
     own = statement_operator(parameters, result, statement, {})
-    *tensors, output = [tensor for tensor, _ in seen]
-    dtypes = [tensor.dtype.name for tensor in call.tensors]
-    same = recognized(own, sizes, dtypes, operators.values())
-    if same is not None:
-        return Checked(same.operation, (*(tensors[place] for place in same.order), output))
-    rule = seen_as(own, operators.values())
-    if rule is None:
-        return None
-    asked = tuple((size_name(d), float(sizes[d])) for d in own.sizes)
-    operation = Operation(replace(own, seen_as=rule), 0, scalars=asked)
-    return Checked(operation, (*tensors, output))
+    found = statement_call(own, [tensor for tensor, _ in seen], sizes, operators)
+    declared = found.operation.operator
+    return found if not declared.text or declared.seen_as is not None else None
 
 
 def _with_elements(value: ast.Expr, elements: Mapping[str, ast.Element]) -> ast.Expr:

@@ -39,12 +39,12 @@ class Way(Struct, frozen=True):
     def of(tensor: GoalTensor) -> Way:
         """Of a tensor that lies in memory, or is seen there."""
         memory = tensor.whole or tensor
-        axes = tensor.axes or tuple(map(Axis, range(len(tensor.shape))))
+        axes = tensor.along
         steps = tuple(
             tuple(axis.step if axis.dimension == d else 0 for axis in axes)
             for d in range(len(memory.shape))
         )
-        return Way(memory, tensor.shape, tensor.lows or (0,) * len(memory.shape), steps)
+        return Way(memory, tensor.shape, tensor.starts, steps)
 
     def read(
         self, indices: Sequence[OperandIndex], sizes: Mapping[str, int], dims: Sequence[str]

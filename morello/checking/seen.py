@@ -19,11 +19,11 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from morello.checking.moves import Way
-from morello.checking.recognition import recognized
+from morello.checking.statement_operators import statement_call
 from morello.checking.use import Checked
 from morello.ir.goal import GoalTensor
 from morello.ir.layout import Axis, Layout
-from morello.ir.operators import OperandIndex, Operation, Operator, size_name
+from morello.ir.operators import OperandIndex, Operator
 from morello.ir.pruning import prunes
 from morello.ir.sizes import sizes_from
 from morello.records import replace
@@ -123,14 +123,13 @@ def seen_as_rows(tensor: GoalTensor, places: Collection[int], shape: tuple[int, 
     ``shape``: that of what is seen.
     """
     memory = tensor.whole or tensor
-    own = tensor.axes or tuple(map(Axis, range(len(tensor.shape))))
+    own = tensor.along
     kept = [p for p in range(len(own)) if p not in places]
     axes = tuple(Axis(own[p].dimension, own[p].step, p - 1 in places) for p in kept)
     layout = Layout(tuple(kept.index(p) for p in tensor.layout.order if p in kept))
-    lows = tensor.lows or (0,) * len(memory.shape)
     stars = ", ".join("+" if p - 1 in places else ":" for p in kept)
     name = f"{tensor.name}[{stars}]"
-    return GoalTensor(name, "view", tensor.dtype, shape, layout, memory, lows, axes)
+    return GoalTensor(name, "view", tensor.dtype, shape, layout, memory, tensor.starts, axes)
 
 
 def _way(call: Checked, moved: Mapping[str, Way], lying: Collection[str]) -> Way | None:
@@ -157,9 +156,4 @@ def _last_move(call: Checked, way: Way, operators: Mapping[str, Operator]) -> Ch
     result = call.tensors[-1]
     span = call.operation.operator.statement.span
     view, operator, sizes = way.last_move(f"{result.name}.{way.memory.name}", span)
-    dtype = result.dtype.name
-    same = recognized(operator, sizes, [dtype, dtype], operators.values())
-    if same is not None:
-        return Checked(same.operation, (view, result))
-    asked = tuple((size_name(d), float(sizes[d])) for d in operator.sizes)
-    return Checked(Operation(operator, 0, scalars=asked), (view, result))
+    return statement_call(operator, (view, result), sizes, operators)

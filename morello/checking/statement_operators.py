@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 from morello.checking.operators import check_operator
-from morello.ir.operators import Operator
+from morello.checking.recognition import recognized, seen_as
+from morello.checking.use import Checked
+from morello.ir.goal import GoalTensor
+from morello.ir.operators import Operation, Operator, size_name
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.indices import written
@@ -60,3 +63,27 @@ def statement_operator(
         span=span,
     )
     return replace(check_operator(declaration, collector or Collector()), text=text)
+
+
+def statement_call(
+    operator: Operator,
+    tensors: Sequence[GoalTensor],
+    sizes: Mapping[str, int],
+    operators: Mapping[str, Operator],
+) -> Checked:
+    """The call of a declared operator that computes the same as a statement's, or of its own.
+
+    Args:
+        operator: The statement's.
+        tensors: Its operands, inputs first.
+        sizes: Of its dimensions.
+        operators: Those that are declared.
+    """
+    dtypes = [tensor.dtype.name for tensor in tensors]
+    same = recognized(operator, sizes, dtypes, operators.values())
+    if same is not None:
+        *inputs, output = tensors
+        return Checked(same.operation, (*(inputs[place] for place in same.order), output))
+    asked = tuple((size_name(d), float(sizes[d])) for d in operator.sizes)
+    operator = replace(operator, seen_as=seen_as(operator, operators.values()))
+    return Checked(Operation(operator, 0, scalars=asked), tuple(tensors))

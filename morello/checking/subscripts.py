@@ -27,15 +27,15 @@ from morello.checking.accesses import (
     margin,
     sizes_to_state,
 )
-from morello.checking.recognition import recognized, seen_as
+from morello.checking.lookups import without_lookups
 from morello.checking.sizes import Sizes
-from morello.checking.statement_operators import statement_operator
+from morello.checking.statement_operators import statement_call, statement_operator
 from morello.checking.use import Checked, common_dtype
 from morello.ir.conversion import convert, holds
 from morello.ir.dtypes import DType
 from morello.ir.goal import GoalTensor, Lookup
 from morello.ir.layout import Axis, Layout, order_of, row_major
-from morello.ir.operators import Operation, Operator, size_name
+from morello.ir.operators import Operator
 from morello.language import ast, spec_ast
 from morello.language.places import within
 from morello.language.traverse import children, names, subexpressions, with_children
@@ -82,7 +82,9 @@ class SubscriptsChecker:
     def check(self) -> list[Checked]:
         """The calls, the statement's own last; none after errors, which are reported."""
         before = len(self.collector.diagnostics)
-        self.node = replace(self.node, value=self._looked_up(self.node.value))
+        value, self.lookups = without_lookups(self.node.value, self.tensors, self.sizes)
+        self.node = replace(self.node, value=value)
+        self.tensors = {**self.tensors, **{n: x.output for n, x in self.lookups.items()}}
         if self.in_parts:
             self._check_parts()
         if len(self.collector.diagnostics) > before:
@@ -128,47 +130,6 @@ class SubscriptsChecker:
         if shape is not None and not element and said[1] is None:
             target = self._along_rows(target, extents)
         return self._calls(target, reads, said, extents)
-
-    def _looked_up(self, value: ast.Expr) -> ast.Expr:
-        """The value with tensors in the place of what is looked up; each is noted in `lookups`."""
-        if not isinstance(value, ast.Subscripted):
-            return with_children(value, tuple(map(self._looked_up, children(value))))
-        inner = [
-            (axis, each)
-            for axis, each in enumerate(value.subscripts)
-            if isinstance(each, ast.Subscripted)
-        ]
-        if not inner:
-            return value
-        (axis, rows), *more = inner
-        table, indices = self.tensors[value.tensor], self.tensors[rows.tensor]
-        others = (*value.subscripts[:axis], *value.subscripts[axis + 1 :])
-        names = [e.id for e in (*rows.subscripts, *others) if isinstance(e, ast.Name)]
-        plain = len(names) == len({*names}) == len(rows.subscripts) + len(others)
-        wrong, place = "", value.span
-        if more or not plain or self.sizes.values.keys() & {*names}:
-            wrong = f"'{unparse(value)}' is no lookup: all but one subscript are dimensions"
-        elif any(t.role not in ("input", "weight") or t.layout.panel for t in (table, indices)):
-            wrong = f"'{unparse(value)}' looks up what is no argument, or has panels"
-        elif indices.dtype.floating:
-            wrong, place = f"'{indices.name}' is of {indices.dtype}, and is an index", rows.span
-        elif (len(table.shape), len(indices.shape)) != (
-            len(value.subscripts),
-            len(rows.subscripts),
-        ):
-            wrong = f"'{table.name}' and '{indices.name}' have other numbers of dimensions"
-        if wrong:
-            help = "look up rows of an input by whole numbers: x[t, d] = E[I[t], d]"
-            self.collector.error("S042", wrong, place, "no lookup", help)
-            return value
-        shape = (*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
-        name = f"{table.name}.at.{indices.name}.{axis}"
-        self.sizes.few_elements(name, shape, value.span)
-        found = GoalTensor(name, "local", table.dtype, shape, row_major(len(shape)))
-        self.tensors = {**self.tensors, name: found}
-        self.lookups[name] = Lookup(found, table, indices, axis)
-        subscripts = (*value.subscripts[:axis], *rows.subscripts, *value.subscripts[axis + 1 :])
-        return ast.Subscripted(name, subscripts, span=value.span)
 
     def _inferred(
         self, name: str, target: Access, dtype: DType, extents: Mapping[str, int]
@@ -241,7 +202,7 @@ class SubscriptsChecker:
             return target
         if all(len(each.terms) == 1 for each in target.sums):
             return target
-        own = result.axes or tuple(map(Axis, range(len(result.shape))))
+        own = result.along
         axes, sums = list[Axis](), list[Sum]()
         for axis, each in zip(own, target.sums, strict=True):
             reach = 1
@@ -261,7 +222,7 @@ class SubscriptsChecker:
             shape,
             Layout(order),
             whole,
-            result.lows or (0,) * len(whole.shape),
+            result.starts,
             tuple(axes),
         )
         return replace(target, sums=tuple(sums), shape=shape)
@@ -294,20 +255,7 @@ class SubscriptsChecker:
         operator = self._declare(target, reads, said, canonical, extents, canonical=True)
         operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
-        return [*slices, self._call(operator, operands, own_sizes)]
-
-    def _call(
-        self, operator: Operator, tensors: Sequence[GoalTensor], sizes: Mapping[str, int]
-    ) -> Checked:
-        """A declared operator that computes the same, or the statement's own."""
-        dtypes = [tensor.dtype.name for tensor in tensors]
-        same = recognized(operator, sizes, dtypes, self.operators.values())
-        if same is not None:
-            *inputs, output = tensors
-            return Checked(same.operation, (*(inputs[place] for place in same.order), output))
-        asked = tuple((size_name(d), float(sizes[d])) for d in operator.sizes)
-        operator = replace(operator, seen_as=seen_as(operator, self.operators.values()))
-        return Checked(Operation(operator, 0, scalars=asked), tuple(tensors))
+        return [*slices, statement_call(operator, operands, own_sizes, self.operators)]
 
     # ------------------------------------------------------------------------- subscripts
 
@@ -486,8 +434,8 @@ class SubscriptsChecker:
 
     def _part(self, tensor: GoalTensor, shape: tuple[int, ...], number: int | str) -> GoalTensor:
         """A tensor on the way, of a name that no text can say."""
-        own = self.node.result if isinstance(self.result, str) else self.result.name
-        name = f"{own}.{number}"
+        assert isinstance(self.result, GoalTensor)
+        name = f"{self.result.name}.{number}"
         return GoalTensor(name, "local", tensor.dtype, shape, row_major(len(shape)))
 
     def _is_part(self, target: Access, read: Access) -> bool:
@@ -538,7 +486,7 @@ class SubscriptsChecker:
         target, value = (ast.Element(p.name, p.indices, span=span) for p in (output, taken))
         statement = ast.Statement(target, "=", value, elsewhere, span=span)
         operator = statement_operator([taken], output, statement, stated)
-        return self._call(operator, [whole, part], sizes)
+        return statement_call(operator, [whole, part], sizes, self.operators)
 
 
 def _numbers(value: ast.Expr) -> Iterator[ast.Number]:

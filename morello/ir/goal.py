@@ -34,6 +34,16 @@ class GoalTensor(Struct, frozen=True):
     axes: tuple[Axis, ...] = ()
 
     @property
+    def along(self) -> tuple[Axis, ...]:
+        """What each dimension runs along: of no part or view, itself."""
+        return self.axes or tuple(map(Axis, range(len(self.shape))))
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where it begins along each dimension of the whole, or of itself."""
+        return self.lows or (0,) * len((self.whole or self).shape)
+
+    @property
     def box(self) -> tuple[int, ...]:
         """How far it reaches along each dimension of the whole, from its first element on."""
         assert self.whole is not None

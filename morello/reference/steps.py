@@ -7,7 +7,7 @@ statement is one. So a step can be executed for some elements of its output alon
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -80,9 +80,9 @@ class Steps:
 
     steps: tuple[Step, ...]
     shapes: Mapping[str, Shape]
-    parts: Mapping[str, GoalTensor] = field(default_factory=dict)
-    views: Mapping[str, GoalTensor] = field(default_factory=dict)
-    goal: Goal | None = None
+    parts: Mapping[str, GoalTensor]
+    views: Mapping[str, GoalTensor]
+    goal: Goal
 
     def parts_of(self, name: str) -> list[GoalTensor]:
         """What computes parts of a tensor; none where one step computes all of it."""
@@ -105,7 +105,6 @@ class Steps:
 
     def given(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Inputs, and what is there before anything is computed."""
-        assert self.goal is not None
         return {**inputs, **positions_in(self.goal), **lookups_in(self.goal, inputs)}
 
     @property
