@@ -10,7 +10,7 @@ from morello.ir.graphs.composition import Part
 from morello.ir.graphs.graph import Node, expanded
 from morello.ir.graphs.multi_output import parts_for
 from morello.ir.layout import row_major
-from morello.ir.sizes import sizes_from
+from morello.ir.sizes import sizes_from, with_hidden
 
 
 def computations(calls: Sequence[Checked], outputs: Sequence[str]) -> tuple[Computation, ...]:
@@ -59,7 +59,8 @@ def _inside(call: Checked, node: Node, inputs: Sequence[GoalTensor]) -> GoalTens
 
 
 def _computation(part: Part, operands: Sequence[GoalTensor]) -> Computation:
-    sizes = sizes_from(part.operation, [tensor.shape for tensor in operands])
+    told = sizes_from(part.operation, [tensor.shape for tensor in operands])
+    sizes = with_hidden(part.operation, told)
     return Computation(
         part.operation, tuple(operands), tuple(sizes[d] for d in part.operation.dims)
     )

@@ -236,11 +236,12 @@ class SubscriptsChecker:
     ) -> list[Checked]:
         """What cuts out the parts that are read, and the statement's call.
 
-        What is computed and has a frame around it is computed first, and then moved there.
+        What is computed and has a frame around it is computed first, and then moved there; so is
+        what is repeated along dimensions that it has not, or read in steps or rows.
         """
         assert isinstance(self.result, GoalTensor)
         framed, (value, elsewhere) = self.result, said
-        if elsewhere is not None and not isinstance(value, ast.Subscripted):
+        if elsewhere is not None and not self._only_moves(target, reads, value):
             inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
             shape = tuple(each.extent(extents) for each in inner.sums)
             self.result = replace(self._part(framed, shape, "framed"), dtype=framed.dtype)
@@ -256,6 +257,16 @@ class SubscriptsChecker:
         operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, statement_call(operator, operands, own_sizes, self.operators)]
+
+    def _only_moves(
+        self, target: Access, reads: Mapping[int, Access | None], value: ast.Expr
+    ) -> bool:
+        """Whether a value is one tensor's, by dimensions alone, and the target has the same."""
+        terms = [each.terms for read in reads.values() if read for each in read.sums]
+        alone = all(len(own) <= 1 and all(factor == 1 for _, factor in own) for own in terms)
+        dims = {d for own in terms for d, _ in own}
+        written = {d for each in target.sums for d, _ in each.terms}
+        return isinstance(value, ast.Subscripted) and alone and dims == written
 
     # ------------------------------------------------------------------------- subscripts
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import to_builtins
 
+from morello.checking.kinds import counted
 from morello.cli.memos import open_memo
 from morello.cli.options import (
     budget_option,
@@ -31,8 +32,7 @@ from morello.cli.tables import show_table
 from morello.codegen.c.names import identifier
 from morello.compiler import Budget
 from morello.errors import MorelloError, UsageError
-from morello.networks.onnx.file import read_onnx
-from morello.networks.onnx.translate import translate
+from morello.networks.formats import read_network
 from morello.report.documents import Document
 from morello.runtime.target_choice import NATIVE
 
@@ -135,14 +135,16 @@ def import_(
 ) -> None:
     """Compile a whole network to a C library.
 
-    MODEL is an ONNX file. Sizes must be known: -D gives those of dimensions that the file names. A
-    directory is written with NAME.c and NAME.h, the weights, a CMakeLists.txt, and the kernels,
-    each with its .mspec. Nothing is written unless all went well.
+    MODEL is an ONNX file, or StableHLO (.mlir), as JAX lowers functions to it. Sizes must be known:
+    -D gives those of dimensions that an ONNX file names. A directory is written with NAME.c and
+    NAME.h, the weights, a CMakeLists.txt, and the kernels, each with its .mspec. Nothing is written
+    unless all went well.
     """
     if name is not None and identifier(name) != name:
         raise UsageError(f"'{name}' cannot be a network's name", help=f"try {identifier(name)}")
-    network = read_onnx(model, sizes=defines, shapes=shapes, name=name)
-    translate(network, callbacks=allow_callbacks)
+    network = read_network(
+        model, sizes=defines, shapes=shapes, name=name, callbacks=allow_callbacks
+    )
     directory = Path(output or network.name)
     if directory.exists():
         own = (f"{network.name}.{suffix}" for suffix in ("c", "h", "json", "weights"))
@@ -219,8 +221,8 @@ def _show(session: Session, library: Library, directory: Path) -> None:
         session.document(document)
         return
     show_table(session, "kernels", COLUMNS, rows)
-    kernels = len(library.partitions)
-    session.say(f"wrote {len(library.contents)} files to {directory}, {kernels} kernels")
+    kernels = counted(len(library.partitions), "kernel")
+    session.say(f"wrote {len(library.contents)} files to {directory}, {kernels}")
     session.say(f"predicted: {library.cycles:,.0f} cycles in kernels")
     weights, arena = (f"{size / 1024:,.0f} KiB" for size in (library.weights, library.arena))
     session.say(f"weights: {weights}; arena: {arena}")

@@ -23,6 +23,7 @@ from morello.networks.c_files import (
     constants_between,
     template,
 )
+from morello.networks.cutting import chosen_cuts
 from morello.networks.layouts import chosen_layouts
 from morello.networks.loading import library
 from morello.networks.memory import LINE, Arena, plan
@@ -132,6 +133,7 @@ def build_library(
     steps = [s for s in partition(network) if isinstance(s, Part) or s.operator not in SEEN]
     _check(network, steps)
     kernels = _Kernels(
+        len(steps),
         verify,
         progress,
         target=target,
@@ -140,18 +142,22 @@ def build_library(
         budget=budget,
         machine=machine,
     )
-    digits = len(str(len(steps) - 1))
 
-    def compiled(place: int, layouts: Mapping[str, Order], suffix: str = "") -> Compiled:
-        """The kernel of a step that is a part."""
-        part = steps[place]
-        assert isinstance(part, Part)
+    def compiled(part: Part, name: str, layouts: Mapping[str, Order]) -> Compiled:
         spec = spec_of(part, network, layouts, threads=threads)
-        name = f"{network.name}_{place:0{digits}}{suffix}"
-        return kernels.of(part, spec, name, f"step {place + 1} of {len(steps)}")
+        return kernels.of(part, spec, name)
 
-    layouts = chosen_layouts(network, steps, lambda *asked: compiled(*asked).kernel.cost)
-    own = [compiled(i, layouts) if isinstance(s, Part) else None for i, s in enumerate(steps)]
+    named = chosen_cuts(network, steps, lambda part, name: compiled(part, name, {}).kernel.cost)
+    steps = [step for step, _ in named]
+
+    def step(place: int, layouts: Mapping[str, Order], suffix: str = "") -> Compiled:
+        """The kernel of a step that is a part."""
+        part, name = named[place]
+        assert isinstance(part, Part)
+        return compiled(part, name + suffix, layouts)
+
+    layouts = chosen_layouts(network, steps, lambda *asked: step(*asked).kernel.cost)
+    own = [step(i, layouts) if isinstance(s, Part) else None for i, s in enumerate(steps)]
     return _Assembly(network, steps, own, mark).library()
 
 
@@ -169,19 +175,20 @@ def _check(network: Network, steps: Sequence[Step]) -> None:
 class _Kernels:
     """Compiles parts; those that are equal once."""
 
-    def __init__(self, verify: bool, progress: Report | None, **options: Any) -> None:
-        """``options``: those of `compile_spec`."""
+    def __init__(self, count: int, verify: bool, progress: Report | None, **options: Any) -> None:
+        """``count``: how many steps there are; ``options``: those of `compile_spec`."""
+        self._count = count
         self._verify = verify
         self._progress = progress
         self._options = options
         self._known: dict[str, Compiled] = {}
 
-    def of(self, part: Part, spec: PartSpec, name: str, label: str) -> Compiled:
+    def of(self, part: Part, spec: PartSpec, name: str) -> Compiled:
         """The kernel of a part, which has this name if no other part is equal."""
         known = self._known.get(spec.body)
         if known is None:
             started = time.monotonic()
-            shown = None if self._progress is None else self._progress(label)
+            shown = None if self._progress is None else self._progress(f"{name} of {self._count}")
             kernel = compile_spec(spec.text(name), progress=shown, **self._options)
             if self._verify:
                 kernel.verify()

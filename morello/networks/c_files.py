@@ -186,18 +186,30 @@ class Writer(Struct, frozen=True):
         )
 
     def lookup(self, node: Node) -> str:
-        """Rows of a table by indices that are data; a negative one counts from the end."""
+        """Rows of a table by indices that are data.
+
+        A negative one counts from the end, and none may be outside; or the nearest row is meant.
+        """
         table, indices = node.inputs
         rows = self.network.shape(table)[0]
         size = bytes_of(self.network, table) // rows
         count = self.network.values[indices].elements
+        if node.attributes["nearest"]:
+            found = [
+                "const int64_t from_0 = indices[i] < 0 ? 0 : indices[i];",
+                f"const int64_t row = from_0 < {rows} ? from_0 : {rows - 1};",
+            ]
+        else:
+            found = [
+                f"const int64_t row = indices[i] < 0 ? (int64_t)indices[i] + {rows} : indices[i];",
+                f"if (row < 0 || row >= {rows}) return -1;",
+            ]
         return _lines(
             self._array("indices", indices),
             f"const unsigned char *const table = (const unsigned char *){self.pointer(table)};",
             f"unsigned char *const to = (unsigned char *){self.pointer(node.output, const=False)};",
             f"for (size_t i = 0; i < {count}; i++) {{",
-            f"  const int64_t row = indices[i] < 0 ? (int64_t)indices[i] + {rows} : indices[i];",
-            f"  if (row < 0 || row >= {rows}) return -1;",
+            *(f"  {line}" for line in found),
             f"  memcpy(to + i * {size}, table + (size_t)row * {size}, {size});",
             "}",
         )

@@ -92,6 +92,11 @@ class Translation:
         """An input that may be left out: then it has no name."""
         return self.inputs[place] if place < len(self.inputs) else ""
 
+    @property
+    def operator(self) -> str:
+        """What the file calls the node's operation."""
+        return self.node.operator
+
     def attribute(self, name: str, default: Any) -> Any:
         """An attribute of the node."""
         return self.node.attributes.get(name, default)
@@ -104,6 +109,14 @@ class Translation:
         """The shape of a value."""
         return self.network.shape(name)
 
+    def type(self, name: str) -> str:
+        """The element type of a value."""
+        return self.network.values[name].dtype
+
+    def is_float(self, name: str) -> bool:
+        """Whether a value's elements are no whole numbers, and no truth."""
+        return "float" in self.type(name)
+
     def unsupported(self, reason: str) -> UnsupportedNodeError:
         """The error for what cannot be said."""
         return UnsupportedNodeError(self.node, reason)
@@ -114,7 +127,7 @@ class Translation:
         Raises:
             UnsupportedNodeError: It is computed.
         """
-        data = self.network.data(name)
+        data = self.network.repeated_data(name)
         if data is None:
             raise self.unsupported(f"its {what} is computed")
         return data
@@ -151,14 +164,27 @@ class Translation:
         self.nodes.append(added)
         return output
 
-    def _type(self, name: str) -> str:
-        return self.network.values[name].dtype
-
     def elementwise(self, value: str, *inputs: str, shape: Sequence[int] | None = None) -> str:
-        """A template, with the element type of the node's output; in a shape, or its inputs'."""
-        shape = shape or np.broadcast_shapes(*map(self.shape, inputs))
-        dtype = self._type(self.node.output)
-        return self._add("Elementwise", inputs, shape, dtype, value=value)
+        """A template, with the element type of the node's output; in a shape, or its inputs'.
+
+        What inputs repeat is read where it is. If all do, the result is computed once for all.
+        """
+        shape = tuple(np.broadcast_shapes(*map(self.shape, inputs)) if shape is None else shape)
+        dtype = self.type(self.node.output)
+        inputs = tuple(map(self.once, inputs))
+        once = np.broadcast_shapes(*map(self.shape, inputs))
+        result = self._add("Elementwise", inputs, once, dtype, value=value)
+        return self.repeat(result, shape)
+
+    def repeat(self, source: str, shape: Sequence[int]) -> str:
+        """A tensor in a shape that it is broadcast to."""
+        own = self.shape(source)
+        if prod(own) == prod(shape):
+            return self.view(source, shape)
+        source = self.view(source, (*(1,) * (len(shape) - len(own)), *own))
+        result = self._add("Elementwise", [source], shape, self.type(source), value="{0}")
+        self.network.repeated[result] = source
+        return result
 
     def reduce(self, source: str, axes: Sequence[int], update: str) -> str:
         """A reduction; dimensions that are reduced have size 1."""
@@ -166,36 +192,51 @@ class Translation:
         left = [1 if axis in axes else size for axis, size in enumerate(shape)]
         if prod(left) == prod(shape):
             return source
-        dtype = self._type(source)
+        dtype = self.type(source)
         return self._add("Reduce", [source], left, dtype, axes=tuple(axes), update=update)
 
     def along(self, kind: str, source: str, axis: int) -> str:
         """A softmax, or its logarithm."""
-        return self._add(
-            f"{kind}Along", [source], self.shape(source), self._type(source), axis=axis
-        )
+        return self._add(f"{kind}Along", [source], self.shape(source), self.type(source), axis=axis)
 
     def product(self, a: str, b: str, *, swap_a: bool = False, swap_b: bool = False) -> str:
         """A product of matrices."""
         left, right = self.shape(a), self.shape(b)
         batch = np.broadcast_shapes(left[:-2], right[:-2])
         shape = (*batch, left[-1 if swap_a else -2], right[-2 if swap_b else -1])
-        return self._add("Product", [a, b], shape, self._type(a), transposed=(swap_a, swap_b))
+        return self._add("Product", [a, b], shape, self.type(a), transposed=(swap_a, swap_b))
 
     def filter(self, image: str, filters: str, shape: Sequence[int], **attributes: Any) -> str:
         """An image with filters."""
-        return self._add("Filter", [image, filters], shape, self._type(image), **attributes)
+        return self._add("Filter", [image, filters], shape, self.type(image), **attributes)
 
     def window(self, image: str, shape: Sequence[int], **attributes: Any) -> str:
         """Windows of an image."""
-        return self._add("Window", [image], shape, self._type(image), **attributes)
+        return self._add("Window", [image], shape, self.type(image), **attributes)
+
+    def once(self, name: str) -> str:
+        """What a tensor repeats, with as many dimensions; the tensor, if it repeats nothing."""
+        return self.network.repeated.get(name, name)
+
+    def cast(self, source: str) -> str:
+        """The element type of the node's output."""
+        given, wanted = (self.type(name) for name in (source, self.node.output))
+        if wanted == "bool" and given != "bool":
+            return self.elementwise("1 if {0} != 0 else 0", source)
+        if TYPES.get(given, given) == TYPES.get(wanted, wanted):
+            return source
+        if given in TYPES and wanted in TYPES:
+            return self.elementwise("{0}", source)
+        return self.convert(source)
 
     def view(self, source: str, shape: Sequence[int]) -> str:
         """The same elements in another shape."""
+        if self.shape(source) == tuple(shape):
+            return source
         data = self.network.data(source)
         if data is not None:
             return self.constant(data.reshape(shape))
-        return self._add("View", [source], shape, self._type(source))
+        return self._add("View", [source], shape, self.type(source))
 
     def permute(self, source: str, order: Sequence[int]) -> str:
         """Dimensions in another order; a view, where elements stay."""
@@ -203,7 +244,7 @@ class Translation:
         result = [shape[axis] for axis in order]
         if keeps_order(shape, order):
             return self.view(source, result)
-        return self._add("Permute", [source], result, self._type(source), order=tuple(order))
+        return self._add("Permute", [source], result, self.type(source), order=tuple(order))
 
     def cut(
         self,
@@ -216,7 +257,7 @@ class Translation:
         whole, steps = self.shape(source), tuple(steps or (1,) * len(starts))
         if whole == tuple(shape):
             return source
-        dtype = self._type(source)
+        dtype = self.type(source)
         cuts = [axis for axis, size in enumerate(whole) if size != shape[axis]]
         if len(cuts) == 1 and steps[cuts[0]] == 1 and prod(shape[: cuts[0]]) == 1:
             start = starts[cuts[0]] * prod(shape[cuts[0] + 1 :])
@@ -227,7 +268,7 @@ class Translation:
         """A tensor in a larger one, which has one value around it."""
         if self.shape(source) == tuple(shape):
             return source
-        dtype = self._type(source)
+        dtype = self.type(source)
         return self._add("Frame", [source], shape, dtype, before=tuple(before), value=value)
 
     def concat(self, parts: Sequence[str], axis: int) -> str:
@@ -236,16 +277,17 @@ class Translation:
             return parts[0]
         shape = list(self.shape(parts[0]))
         shape[axis] = sum(self.shape(part)[axis] for part in parts)
-        return self._add("Concat", parts, shape, self._type(parts[0]), axis=axis)
+        return self._add("Concat", parts, shape, self.type(parts[0]), axis=axis)
 
-    def lookup(self, table: str, indices: str) -> str:
-        """Rows of a table."""
+    def lookup(self, table: str, indices: str, *, nearest: bool = False) -> str:
+        """Rows of a table; an index outside is an error, or means the nearest row."""
         shape = (*self.shape(indices), *self.shape(table)[1:])
-        return self._add("Lookup", [table, indices], shape, self._type(table))
+        dtype = self.type(table)
+        return self._add("Lookup", [table, indices], shape, dtype, nearest=nearest)
 
     def convert(self, source: str) -> str:
         """The element type of the node's output, where specs do not have both."""
-        return self._add("Convert", [source], self.shape(source), self._type(self.node.output))
+        return self._add("Convert", [source], self.shape(source), self.type(self.node.output))
 
     def places(self, source: str) -> Array:
         """For each element of a tensor where it lies."""
@@ -255,7 +297,7 @@ class Translation:
     def move(self, source: str, places: Array) -> str:
         """The elements at these places."""
         table = self.constant(places.astype(np.int32))
-        return self._add("Move", [source, table], places.shape, self._type(source))
+        return self._add("Move", [source, table], places.shape, self.type(source))
 
 
 Rewrite = Callable[[Translation], "str | Sequence[str]"]
@@ -274,4 +316,6 @@ def translated(network: Network, node: Node, rewrite: Rewrite) -> list[Node]:
             network.fix(output, data)
         elif output:
             translation.nodes.append(Node("View", node.name, (result,), (output,)))
+            if result in network.repeated and network.shape(result) == network.shape(output):
+                network.repeated[output] = network.repeated[result]
     return translation.nodes

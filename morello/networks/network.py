@@ -66,6 +66,8 @@ class Network:
         inputs: Names of what is given in each call.
         outputs: Names of what is wanted.
         version: Of the operators that the file uses.
+        repeated: For a value that repeats another along dimensions which that has not, or has with
+            size 1, the other.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Network:
     inputs: list[str]
     outputs: list[str]
     version: int = 0
+    repeated: dict[str, str] = field(default_factory=dict)
     _fresh: int = 0
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -83,6 +86,11 @@ class Network:
     def data(self, name: str) -> Array | None:
         """What a constant holds; none for what is computed, and for an input that is left out."""
         return self.values[name].data if name else None
+
+    def repeated_data(self, name: str) -> Array | None:
+        """The same of what may repeat a constant."""
+        data = self.data(self.repeated.get(name, name))
+        return None if data is None else np.broadcast_to(data, self.shape(name))
 
     def new(self, like: str, shape: Iterable[int], dtype: str | None = None) -> str:
         """A new value, called after another one."""

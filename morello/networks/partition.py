@@ -23,7 +23,7 @@ BETWEEN = (*SEEN, "Concat", "Lookup", "Convert", "Move", "Call")
 """What is no part of a kernel."""
 
 LIGHT = ("Elementwise", "Reduce", "SoftmaxAlong", "LogSoftmaxAlong")
-BEFORE = ("Cut",)
+BEFORE = ("Cut", "Permute")
 """What may come before a product or a filter in its part. Frames and permutations are copied ahead:
 that takes little, and what reads a view of them has a larger space to search."""
 
@@ -61,7 +61,7 @@ def partition(network: Network) -> list[Step]:
             continue
         whole = growing.with_one_output(growing.from_node(place))
         growing.taken.update(own.output for own in whole)
-        found.append(_part(whole, growing.same, network))
+        found.append(part_of(whole, network))
     return _in_order(found, growing.same)
 
 
@@ -119,11 +119,13 @@ class _Growing:
             return False
         if node.operator == "Elementwise":
             return True
+        if node.operator == "Permute":
+            return not _has_windows(grown) and any(own.operator == "Product" for own in grown)
         if node.operator in LIGHT:
             others = {self._reduced(own) for own in grown if own.operator in LIGHT} - {None}
             return not _has_windows(grown) and others <= {self._reduced(node)}
         if all(own.operator in BEFORE for own in grown):
-            return True
+            return node.operator == "Product" or _is_cut(grown)
         return node.operator == "Product" and self._is_attention(grown, node)
 
     def _reduced(self, node: Node) -> tuple[object, ...] | None:
@@ -136,11 +138,14 @@ class _Growing:
 
     def _is_attention(self, grown: Sequence[Node], node: Node) -> bool:
         """Whether a product sums along the dimension that a softmax of the part went along."""
-        left = self.same.get(node.inputs[0], node.inputs[0])
+        swapped: tuple[bool, bool] = node.attributes["transposed"]
+        # The last dimension is summed: of the first operand as it is, of the second one swapped.
+        operands = [self.same.get(name, name) for name in node.inputs]
+        summed = {operands[0]: not swapped[0], operands[1]: swapped[1]}
         for own in grown:
-            if own.operator == "SoftmaxAlong" and own.output == left:
+            if own.operator == "SoftmaxAlong" and own.output in summed:
                 last = len(self.network.shape(own.output)) - 1
-                return own.attributes["axis"] == last and not node.attributes["transposed"][0]
+                return summed[own.output] and bool(own.attributes["axis"] == last)
         return False
 
     def with_one_output(self, grown: Sequence[Node]) -> list[Node]:
@@ -153,12 +158,19 @@ class _Growing:
         return [grown[0]]
 
 
+def _is_cut(grown: Sequence[Node]) -> bool:
+    """Whether nodes only cut."""
+    return all(own.operator == "Cut" for own in grown)
+
+
 def _has_windows(grown: Sequence[Node]) -> bool:
     """Whether what is reduced would be the result of filters or windows: images are kept."""
     return any(own.operator in ("Filter", "Window") for own in grown)
 
 
-def _part(nodes: Sequence[Node], same: dict[str, str], network: Network) -> Part:
+def part_of(nodes: Sequence[Node], network: Network) -> Part:
+    """A part of these nodes; the last one has its output."""
+    same = views_of_same(network)
     own = {node.output for node in nodes}
     read = dict.fromkeys(
         name

@@ -132,6 +132,28 @@ def _reading(product: Node, place: int, name: str) -> Node:
     return replace(product, inputs=tuple(inputs), attributes={"transposed": tuple(transposed)})
 
 
+def cut_for_each(network: Network) -> None:
+    """Have each node that reads a part of a tensor cut it itself: a kernel sees it in place."""
+    same = views_of_same(network)
+    cuts = {node.output: node for node in network.nodes if node.operator == "Cut"}
+    nodes: list[Node] = []
+    seen: set[str] = set()
+    for node in network.nodes:
+        inputs = [*node.inputs]
+        for place, name in enumerate(inputs if node.output not in same else ()):
+            base = same.get(name, name)
+            if base not in cuts:
+                continue
+            if base in seen:
+                cut = cuts[base]
+                own = replace(cut, outputs=(network.new(base, network.shape(base)),))
+                inputs[place] = network.new(name, network.shape(name))
+                nodes += [own, Node("View", cut.name, (own.output,), (inputs[place],))]
+            seen.add(base)
+        nodes.append(replace(node, inputs=tuple(inputs)))
+    network.nodes = nodes
+
+
 def views_of_same(network: Network) -> dict[str, str]:
     """For each view that only differs in dimensions of size 1, the value that it is a view of."""
     found: dict[str, str] = {}

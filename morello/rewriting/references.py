@@ -183,7 +183,8 @@ def operation_sizes(
 
     Where an index is a sum, that of the operand is the same sum of the matched one's dimensions.
     A box also has sizes that do not go together: a window that is larger than what it is over. So
-    what must hold for there to be an operation is given as well.
+    what must hold for there to be an operation is given as well. There is none whose sizes cannot
+    be told.
     """
     found = sizes_from(operation, [t.extents(sizes) for t in tensors])
     for indices, tensor in zip(operation.operands, tensors, strict=True):
@@ -192,6 +193,10 @@ def operation_sizes(
                 for (dim, _), (matched, _) in zip(index.terms, own.terms, strict=True):
                     found.setdefault(dim, sizes[matched])
     possible: Truth = True
+    if not found.keys() >= {*operation.dims}:
+        found = dict(with_hidden(operation, found))
+        possible = found.keys() >= {*operation.dims}
+        found = {dim: found.get(dim, 1) for dim in operation.dims}
     for dim in (d for d in operation.dims if np.any(np.less(found[d], 1))):
         possible = possible & np.greater_equal(found[dim], 1)
         found[dim] = np.maximum(found[dim], 1)

@@ -60,10 +60,36 @@ class Drawn:
             )
             for _, (low, terms) in reads
         )  # fmt: skip
-        name = self.declare("local", shape)
-        into = ", ".join(d for d, _ in dims)
-        self.lines.append(f"{name}[{into}] = {source}[{', '.join(text for text, _ in reads)}]")
-        self.tensors[name] = np.broadcast_to(held[places], shape)
+        values, into = self._repeated(np.broadcast_to(held[places], shape), [*at])
+        name = self.declare("local", values.shape)
+        read = f"{source}[{', '.join(text for text, _ in reads)}]"
+        self.lines.append(f"{name}[{', '.join(into)}] = {read}")
+        self.tensors[name] = values
+        return self._framed(name) if self.random.random() < 0.2 else name
+
+    def _repeated(self, values: Array, into: list[str]) -> tuple[Array, list[str]]:
+        """Values, maybe repeated along a new dimension, and how they are written."""
+        if self.random.random() < 0.8 or len(into) > 3:
+            return values, into
+        place, times = self.random.randrange(len(into) + 1), self.random.randint(1, 3)
+        repeated = np.repeat(np.expand_dims(values, place), times, axis=place)
+        return repeated, [*into[:place], "r", *into[place:]]
+
+    def _framed(self, source: str) -> str:
+        """A tensor in a frame, or every second row of one, if it has as many."""
+        values = self.tensors[source]
+        margins = [(self.random.randrange(3), self.random.randrange(3)) for _ in values.shape]
+        dims = NAMES[: values.ndim]
+        read = [*dims]
+        if values.shape[0] > 2 and self.random.random() < 0.3:
+            values, read[0] = values[1::2], f"2 * {dims[0]} + 1"
+        if not any(map(sum, margins)):
+            margins[0] = (1, 0)
+        values = np.pad(values, margins, constant_values=-2)
+        name = self.declare("local", values.shape)
+        into = ", ".join(f"{d} + {low}" for d, (low, _) in zip(dims, margins, strict=True))
+        self.lines.append(f"{name}[{into}] = {source}[{', '.join(read)}] elsewhere -2")
+        self.tensors[name] = values
         return name
 
     def _subscript(self, size: int, dims: list[tuple[str, int]]) -> tuple[str, Sum]:

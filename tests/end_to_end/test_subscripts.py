@@ -114,6 +114,40 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "y[i + 2] = max(x[i] + 1, z[i]) elsewhere 1 / 4",
         lambda x, z: np.pad(np.maximum(x + 1, z), (2, 1), constant_values=0.25),
     ),
+    "rows in another order, repeated in a frame": (
+        "input x: f32[6, 5] output y: f32[3, 8, 7] y[a, i + 1, j + 0] = x[j, i] elsewhere -2",
+        lambda x: np.pad(np.stack([x.T] * 3), ((0, 0), (1, 2), (0, 1)), constant_values=-2),
+    ),
+    "one image in a frame": (
+        "input x: f32[6, 7] output y: f32[1, 8, 9] y[a, i + 1, j + 1] = x[i, j] elsewhere 0",
+        lambda x: np.pad(x[None], ((0, 0), (1, 1), (1, 1))),
+    ),
+    "a sum of what is repeated": (
+        "input x: f32[4] local t: f32[4, 3] output y: f32[4] t[i, r] = x[i] y[i] += t[i, k]",
+        lambda x: 3 * x,
+    ),
+    "a product of sums of what is repeated, seen from a part": (
+        "input x: f32[6, 2] local t: f32[2, 5, 3] local u: f32[2, 5] output y: f32[2, 5] "
+        "t[j, i, r] = x[i + 1, j] u[j, i] += t[j, i, k] y[j, i] = u[j, i] * x[i + 0, j]",
+        lambda x: 3 * x[1:].T * x[:-1].T,
+    ),
+    "a sum of two dimensions of size 1, seen in a frame": (
+        "input x: f32[8, 1] local f: f32[9, 1] local t: f32[1, 4, 1] local u: f32[1, 5, 4] "
+        "local v: f32[2, 1] output y: f32[2, 1] f[i + 1, j + 0] = x[i, j] elsewhere -2 "
+        "t[j, i, k] = f[2 * i + 1, 1 * j + k] u[i + 0, j + 0, k + 2] = t[i, j, k] elsewhere -2 "
+        "v[i, j] = u[0, 2 * i + 1, j + 0] y[i, j] = max(v[i, j], 0)",
+        lambda x: np.zeros((2, 1)),
+    ),
+    "one of what is repeated, in a frame that two read": (
+        "input x: f32[8, 2, 1] local t: f32[2, 3, 4, 1] local u: f32[2] local v: f32[4] "
+        "output y: f32[8] t[j, r, i, k] = x[2 * i + j, k + 0, 0] u[i] = t[i, 1, 0, 0] "
+        "v[i + 1] = u[i] elsewhere -2 y[i] = max(v[i], 0) y[i + 4] = max(v[i], 0)",
+        lambda x: np.maximum(np.tile(np.pad(x[:2, 0, 0], 1, constant_values=-2), 2), 0),
+    ),
+    "every second row in a frame": (
+        "input x: f32[5, 6] output y: f32[3, 7] y[i + 1, j + 1] = x[2 * i + 1, j] elsewhere 5",
+        lambda x: np.pad(x[1::2], ((1, 0), (1, 0)), constant_values=5),
+    ),
     "a padded correlation": (
         "input x: f32[20] input w: f32[3] local p: f32[22] output y: f32[20] "
         "p[i + 1] = x[i] elsewhere 0 y[i] += p[i + r] * w[r]",

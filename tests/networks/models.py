@@ -20,9 +20,10 @@ from morello.language.source import Source
 from morello.networks.memory import bytes_of, plan
 from morello.networks.network import Network, Node
 from morello.networks.onnx.file import read_onnx
-from morello.networks.onnx.translate import translate
+from morello.networks.onnx.operators import OPERATORS
 from morello.networks.partition import SEEN, Part, partition
 from morello.networks.saying import spec_of
+from morello.networks.translate import translate
 from morello.reference.goals import goal_reference
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -76,7 +77,7 @@ def expected(model: onnx.ModelProto, inputs: Arrays) -> list[np.ndarray[Any, Any
 def read(model: onnx.ModelProto, directory: Path, **options: Any) -> Network:
     """The network of a model, its nodes in few kinds."""
     network = read_onnx(saved(model, directory), **options)
-    translate(network)
+    translate(network, OPERATORS)
     return network
 
 
@@ -180,5 +181,6 @@ def _between(node: Node, inputs: Sequence[Any]) -> Any:
         case "Move":
             return inputs[0].reshape(-1)[inputs[1]]
         case "Lookup":
-            return inputs[0][inputs[1]]
+            nearest = np.clip(inputs[1], 0, len(inputs[0]) - 1)
+            return inputs[0][nearest if node.attributes["nearest"] else inputs[1]]
     raise AssertionError(node.operator)

@@ -345,7 +345,17 @@ class Indexing:
         once = last.operation.operator.reduction is None or all(
             len(node.operation.dims) == len(last.operation.dims) for node in before
         )
-        return assigned and agreed and once and not last.operation.framed
+        return assigned and agreed and once and self._is_indexed() and not last.operation.framed
+
+    def _is_indexed(self) -> bool:
+        """Whether operands have all dimensions of the last node: others would not be gone over."""
+        own = {
+            inner
+            for dim in self._last.dims
+            for inner in self._in_own(len(self.graph.nodes) - 1, OperandIndex(((dim, 1),))).dims
+        }
+        tensors = (*self.graph.inputs, self.graph.output)
+        return own <= {dim for tensor in tensors for i in self.access(tensor) for dim in i.dims}
 
 
 def _unused(wanted: str, taken: set[str]) -> str:

@@ -18,10 +18,11 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from morello.ir.dtypes import DType
-from morello.ir.graphs.composition import Part, operation_of
+from morello.ir.graphs.composition import Part, composition_of, operation_of
 from morello.ir.graphs.graph import Graph, Node, graph_of, in_order
 from morello.ir.graphs.partition import tensors_that_tell_sizes, tensors_to_keep
 from morello.ir.pruning import prunes
+from morello.ir.sizes import sizes_from, with_hidden
 
 MOST_SUMS = 4
 """Of one graph: as many as attention has. With each, ways to take a graph apart are multiplied."""
@@ -47,7 +48,7 @@ def parts_for(
     results = dict.fromkeys([*outputs, *tensors_to_keep(network.nodes, outputs)])
     results |= dict.fromkeys(tensors_that_tell_sizes(network.nodes, results))
     # Each round makes results of tensors that were none, so that this ends.
-    while more := network.shared_sums(results) or network.cut(results):
+    while more := (network.shared_sums(results) or network.cut(results) or network.untold(results)):
         results |= dict.fromkeys(more)
     graphs = network.graphs(results)
     readers = {
@@ -86,6 +87,23 @@ class _Network:
             needed = in_order(self._by_output, name, given)
             found[name] = graph_of((self._by_output[n] for n in needed), name, self.dtypes)
             given.add(name)
+        return found
+
+    def untold(self, results: Collection[str]) -> list[str]:
+        """The last tensors to keep so that the shapes of operands tell the sizes of graphs."""
+        found = []
+        for graph in self.graphs(results).values():
+            operation = operation_of(graph).operation
+            composition = composition_of(operation.operator)
+            if composition is None:
+                continue
+            shapes = [[1] * len(access) for access in operation.operands]
+            told = with_hidden(operation, sizes_from(operation, shapes))
+            missing = {*operation.dims}.difference(told)
+            own = zip(graph.nodes[:-1], composition.graph.nodes, strict=False)
+            found += [node.output for node, same in own if missing & composition.dims[same.output]][
+                -1:
+            ]
         return found
 
     def shared_sums(self, results: Collection[str]) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from morello.networks.kinds import LOWEST, TYPES, Rewrite, Translation, number
+from morello.networks.arithmetic import POWERS, SIGMOID
+from morello.networks.kinds import LOWEST, Rewrite, Translation, number
 
 TEMPLATES: Mapping[str, str] = {
     "Abs": "abs({0})",
@@ -24,7 +25,7 @@ TEMPLATES: Mapping[str, str] = {
     "Reciprocal": "1 / {0}",
     "Relu": "max({0}, 0)",
     "Round": "round({0})",
-    "Sigmoid": "exp(min(20, {0})) / (1 + exp(min(20, {0})))",
+    "Sigmoid": SIGMOID,
     "Softplus": "max({0}, 0) + log1p(exp(-abs({0})))",
     "Softsign": "{0} / (1 + abs({0}))",
     "Sqrt": "sqrt({0})",
@@ -49,15 +50,6 @@ OF_ANY_NUMBER: Mapping[str, str] = {
     "Sum": "{0} + {1}",
 }
 """Operators of any number of inputs: of two."""
-
-POWERS: Mapping[float, str] = {
-    -1.0: "1 / {0}",
-    -0.5: "1 / sqrt({0})",
-    0.5: "sqrt({0})",
-    1.0: "{0}",
-    2.0: "{0} * {0}",
-    3.0: "{0} * {0} * {0}",
-}
 
 
 def _template(t: Translation) -> str:
@@ -113,22 +105,10 @@ def _pow(t: Translation) -> str:
     return t.elementwise(POWERS[exponent], t.inputs[0])
 
 
-def _cast(t: Translation) -> str:
-    [source] = t.inputs
-    given, wanted = (t.network.values[name].dtype for name in (source, t.node.output))
-    if wanted == "bool":
-        return t.elementwise("1 if {0} != 0 else 0", source)
-    if TYPES.get(given, given) == TYPES.get(wanted, wanted):
-        return source
-    if given in TYPES and wanted in TYPES:
-        return t.elementwise("{0}", source)
-    return t.convert(source)
-
-
 REWRITES: Mapping[str, Rewrite] = {
     **dict.fromkeys(TEMPLATES, _template),
     **dict.fromkeys(OF_ANY_NUMBER, _of_any_number),
-    "Cast": _cast,
+    "Cast": lambda t: t.cast(t.inputs[0]),
     "Clip": _clip,
     "Elu": _of_attributes(_elu),
     "Gelu": _of_attributes(_gelu),

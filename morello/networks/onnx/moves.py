@@ -78,7 +78,7 @@ def _pad(t: Translation) -> str:
 
 def _expand(t: Translation) -> str:
     x = t.inputs[0]
-    return x if t.shape(x) == t.result() else t.elementwise("{0}", x, shape=t.result())
+    return t.repeat(x, t.result())
 
 
 def _resize(t: Translation) -> str:
@@ -95,7 +95,7 @@ def _resize(t: Translation) -> str:
     once = [size for small in shape for size in (small, 1)]
     times = [big // small for big, small in zip(result, shape, strict=True)]
     often = [size for pair in zip(shape, times, strict=True) for size in pair]
-    return t.elementwise("{0}", t.view(x, once), shape=often)
+    return t.repeat(t.view(x, once), often)
 
 
 def _tile(t: Translation) -> str:

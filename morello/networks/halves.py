@@ -1,28 +1,33 @@
-"""Networks of f16 in f32: what is computed is f32, what is given, wanted and weights stay f16.
+"""Networks of f16 or bf16 in f32: what is given, wanted, and weights stay narrow.
 
-Targets convert f16 and do not compute in it. A result is rounded once, where it leaves the network,
-and not after each node, as the file says: it is nearer to that of the same network in f32.
+Targets convert these types and do not compute in them. A result is rounded once, where it leaves
+the network, and not after each node, as the file says: it is nearer to that of the same network in
+f32.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from morello.networks.network import Network, Node
 from morello.records import replace
 
-HALF, WIDE = "float16", "float32"
-
-WEIGHTS = {"Gemm": 1, "MatMul": 1}
-"""Operators that read a constant of f16 where it lies: which input that is."""
+HALVES, WIDE = ("float16", "bfloat16"), "float32"
 
 
-def widen_halves(network: Network) -> None:
-    """Compute in f32 what a network has in f16."""
+def widen_halves(network: Network, cast: str, read_as_they_lie: Mapping[str, int]) -> None:
+    """Compute in f32 what a network has in f16 or bf16.
+
+    Args:
+        network: The network.
+        cast: The operator that converts elements.
+        read_as_they_lie: Operators that read a constant of these types as it is: which input that
+            is.
+    """
     values = network.values
-    halves = {name for name, value in values.items() if value.dtype == HALF}
+    halves = {name for name, value in values.items() if value.dtype in HALVES}
     if not halves:
         return
     computed = {name for node in network.nodes for name in node.results}
@@ -40,7 +45,7 @@ def widen_halves(network: Network) -> None:
         )
         for node in network.nodes
     ]
-    weights = _weights(nodes)
+    weights = _weights(nodes, read_as_they_lie)
     for name in halves - wide.keys():
         data = values[name].data
         if data is None:
@@ -48,14 +53,14 @@ def widen_halves(network: Network) -> None:
         elif name not in weights:
             values[name] = replace(values[name], dtype=WIDE, data=data.astype(np.float32))
     network.nodes = [
-        *(Node("Cast", "", (name,), (wide[name],), origin="Cast") for name in given),
+        *(Node(cast, "", (name,), (wide[name],)) for name in given),
         *nodes,
-        *(Node("Cast", "", (wide[name],), (name,), origin="Cast") for name in wanted),
+        *(Node(cast, "", (wide[name],), (name,)) for name in wanted),
     ]
 
 
-def _weights(nodes: Sequence[Node]) -> set[str]:
+def _weights(nodes: Sequence[Node], places: Mapping[str, int]) -> set[str]:
     """What nodes read as a weight only."""
     read = [(node, place, name) for node in nodes for place, name in enumerate(node.inputs)]
-    others = {name for node, place, name in read if WEIGHTS.get(node.operator) != place}
+    others = {name for node, place, name in read if places.get(node.operator) != place}
     return {name for _, _, name in read} - others

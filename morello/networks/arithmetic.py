@@ -1,0 +1,17 @@
+"""Templates that operators of several kinds of files have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SIGMOID = "exp(min(20, {0})) / (1 + exp(min(20, {0})))"
+
+POWERS: Mapping[float, str] = {
+    -1.0: "1 / {0}",
+    -0.5: "1 / sqrt({0})",
+    0.5: "sqrt({0})",
+    1.0: "{0}",
+    2.0: "{0} * {0}",
+    3.0: "{0} * {0} * {0}",
+}
+"""What is written as arithmetic: by its exponent."""

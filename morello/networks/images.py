@@ -1,0 +1,159 @@
+"""Convolutions and pools, channels first: of images, and of rows as images of one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from msgspec import Struct
+
+from morello.ir.numeric import Array
+from morello.networks.kinds import LOWEST, Translation
+
+
+class Windows(Struct, frozen=True):
+    """How windows lie in images: of each dimension the size of a window, steps, and paddings."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether each is one pixel, and none is left out."""
+        return {*self.sizes, *self.strides} == {1} and not any((*self.before, *self.after))
+
+    def reach(self, counts: Sequence[int]) -> tuple[int, ...]:
+        """How many elements so many windows go over, with padding."""
+        rows = zip(counts, self.strides, self.dilations, self.sizes, strict=True)
+        return tuple((n - 1) * s + d * (k - 1) + 1 for n, s, d, k in rows)
+
+    def inside(self, shape: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+        """How many of the elements so many windows go over that are no padding."""
+        rows = zip(shape, self.reach(counts), self.before, strict=True)
+        return tuple(min(size, reach - low) for size, reach, low in rows)
+
+    def counts(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """How many windows there are in images of a shape."""
+        one = self.reach([1] * len(shape))
+        rows = zip(shape, self.before, self.after, one, self.strides, strict=True)
+        return tuple((size + low + high - own) // step + 1 for size, low, high, own, step in rows)
+
+    def of(self, axes: Sequence[int]) -> Windows:
+        """Those of some of the dimensions."""
+        every = self.sizes, self.strides, self.dilations, self.before, self.after
+        return Windows(*(tuple(own[axis] for axis in axes) for own in every))
+
+    def in_rows(self) -> Windows:
+        """Those of rows, as windows of images."""
+        return Windows(
+            (1, *self.sizes),
+            (1, *self.strides),
+            (1, *self.dilations),
+            (0, *self.before),
+            (0, *self.after),
+        )
+
+
+def convolved(t: Translation, x: str, data: Array, windows: Windows, groups: int) -> str:
+    """Images with filters, in the shape of their windows.
+
+    Args:
+        t: Takes the nodes.
+        x: Images: one dimension for them, one for channels, one or two more.
+        data: The filters: outputs, channels of a group, and the dimensions of a window.
+        windows: How they lie.
+        groups: Parts of the channels, each with filters of its own.
+    """
+    shape = t.shape(x)
+    if len(shape) == 4 and shape[3] == data.shape[3] == 1 and windows.of([1]).single:
+        # Columns are rows: vectors lie along these.
+        shape, data, windows = shape[:3], data[..., 0], windows.of([0])
+    if len(shape) == 3:
+        shape, data, windows = _row(shape), data.reshape(_row(data.shape)), windows.in_rows()
+    if len(shape) != 4:
+        raise t.unsupported(f"it is of {len(shape) - 2} dimensions")
+    result = (shape[0], len(data), *windows.counts(shape[2:]))
+    image = t.view(x, shape)
+    if groups == shape[1] == len(data):
+        return _filtered(t, image, data, result, windows, depthwise=True)
+    if groups == 1:
+        return _correlated(t, image, data, result, windows)
+    # One group of channels after the other.
+    own, wanted = (shape[0], shape[1] // groups), (result[0], result[1] // groups)
+    parts = []
+    for number, filters in enumerate(np.split(data, groups)):
+        part = t.cut(image, (*own, *shape[2:]), (0, number * own[1], 0, 0))
+        parts.append(_correlated(t, part, filters, (*wanted, *result[2:]), windows))
+    return t.concat(parts, 1)
+
+
+def pooled(t: Translation, x: str, counts: Sequence[int], windows: Windows, update: str) -> str:
+    """All windows of images, reduced; ``counts``: how many there are along each dimension."""
+    shape = t.shape(x)
+    if len(shape) == 3:
+        shape, counts, windows = _row(shape), (1, *counts), windows.in_rows()
+    if len(shape) != 4:
+        raise t.unsupported(f"it is of {len(shape) - 2} dimensions")
+    # All that windows reach, and no more: what lies beyond is cut off or added.
+    reach, inside = windows.reach(counts), windows.inside(shape[2:], counts)
+    image = t.cut(t.view(x, shape), (*shape[:2], *inside), (0,) * 4)
+    around = LOWEST if update == "max=" else -LOWEST if update == "min=" else 0.0
+    return t.window(
+        t.frame(image, (0, 0, *windows.before), (*shape[:2], *reach), around),
+        (*shape[:2], *counts),
+        strides=windows.strides,
+        dilations=windows.dilations,
+        kernel=windows.sizes,
+        update=update,
+    )
+
+
+def _row(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of rows, as that of images of one row."""
+    return (*shape[:2], 1, shape[2])
+
+
+def _correlated(
+    t: Translation, image: str, data: Array, result: Sequence[int], windows: Windows
+) -> str:
+    """An image with filters of all of its channels."""
+    shape, channels = t.shape(image), data.shape[1]
+    pixels = prod(shape[2:])
+    if windows.single and pixels == 1:
+        matrix = t.constant(data.reshape(len(data), channels))
+        return t.view(t.product(t.view(image, shape[:2]), matrix, swap_b=True), result)
+    if windows.single and shape[0] == 1:
+        # Every pixel is a column of one matrix.
+        matrix = t.constant(data.reshape(len(data), channels))
+        return t.view(t.product(matrix, t.view(image, (channels, pixels))), result)
+    return _filtered(t, image, data, result, windows, depthwise=False)
+
+
+def _filtered(
+    t: Translation,
+    image: str,
+    data: Array,
+    result: Sequence[int],
+    windows: Windows,
+    *,
+    depthwise: bool,
+) -> str:
+    return t.filter(
+        _padded(t, image, windows, 0.0),
+        t.constant(data),
+        result,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        depthwise=depthwise,
+    )
+
+
+def _padded(t: Translation, image: str, windows: Windows, value: float) -> str:
+    shape = t.shape(image)
+    rows = zip(shape[2:], windows.before, windows.after, strict=True)
+    padded = [*shape[:2], *(size + low + high for size, low, high in rows)]
+    return t.frame(image, (0, 0, *windows.before), padded, value)

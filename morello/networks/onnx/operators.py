@@ -1,0 +1,19 @@
+"""What is known of the operators of ONNX."""
+
+from __future__ import annotations
+
+from morello.networks.onnx import elementwise, images, moves, products, reductions, sequences
+from morello.networks.translate import Operators
+
+OPERATORS = Operators(
+    {
+        **elementwise.REWRITES,
+        **images.REWRITES,
+        **moves.REWRITES,
+        **products.REWRITES,
+        **reductions.REWRITES,
+        **sequences.REWRITES,
+    },
+    cast="Cast",
+    weights={"Gemm": 1, "MatMul": 1},
+)

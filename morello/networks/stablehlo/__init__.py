@@ -1,0 +1,1 @@
+"""Networks as StableHLO, as JAX lowers functions to it."""

@@ -1,0 +1,80 @@
+"""From the operators of a model file to the few kinds of nodes that networks are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from morello.errors import MorelloError
+from morello.networks.halves import widen_halves
+from morello.networks.idioms import recognize_softmax
+from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
+from morello.networks.network import Network, Node, Value
+from morello.networks.permutes import sink_permutes
+from morello.networks.views import cut_for_each, sink_views, swap_into_products
+
+
+class Operators(Struct, frozen=True):
+    """The operators of a kind of model files.
+
+    Attributes:
+        rewrites: Says each by nodes of `morello.networks.kinds`.
+        cast: The one that converts elements.
+        weights: Those that read a constant of a narrow type where it lies: which input that is.
+    """
+
+    rewrites: Mapping[str, Rewrite]
+    cast: str
+    weights: Mapping[str, int]
+
+
+def translate(network: Network, operators: Operators, *, callbacks: bool = False) -> None:
+    """Say all nodes by those of `morello.networks.kinds`.
+
+    Args:
+        network: Its nodes are those of a model file.
+        operators: What is known of them.
+        callbacks: Whether what cannot be said is left to functions of the user.
+
+    Raises:
+        MorelloError: Nodes cannot be said: each is named, with the reason.
+    """
+    widen_halves(network, operators.cast, operators.weights)
+    _truth_as_numbers(network)
+    nodes: list[Node] = []
+    errors: list[UnsupportedNodeError] = []
+    for node in network.nodes:
+        try:
+            rewrite = operators.rewrites.get(node.operator)
+            if rewrite is None:
+                raise UnsupportedNodeError(node, "there is no translation of this operator")
+            nodes += translated(network, node, rewrite)
+        except UnsupportedNodeError as error:
+            errors.append(error)
+            nodes.append(Node("Call", node.name, node.inputs, node.outputs, origin=node.operator))
+    if errors and not callbacks:
+        raise _together(errors)
+    network.nodes = nodes
+    network.drop_unused()
+    recognize_softmax(network)
+    sink_permutes(network)
+    sink_views(network)
+    network.drop_unused()
+    swap_into_products(network)
+    cut_for_each(network)
+
+
+def _truth_as_numbers(network: Network) -> None:
+    """Have constants of truth be of f32, as all truth is that is computed."""
+    for name, value in network.values.items():
+        if value.data is not None and value.dtype == "bool":
+            network.values[name] = Value(name, "float32", value.shape, value.data.astype("f4"))
+
+
+def _together(errors: Sequence[UnsupportedNodeError]) -> MorelloError:
+    """One error that names all nodes."""
+    if len(errors) == 1:
+        return errors[0]
+    lines = [f"cannot import {len(errors)} nodes:", *(error.reason for error in errors)]
+    return MorelloError("\n  ".join(lines))
