@@ -7,6 +7,7 @@ from itertools import product
 
 from morello.networks.network import Network, Node
 from morello.networks.partition import Part, Step, part_of
+from morello.networks.views import views_of_same
 
 Cost = Callable[[Part, str], float]
 """What a part takes whose kernel has this name."""
@@ -32,21 +33,37 @@ def chosen_cuts(network: Network, steps: Sequence[Step], cost: Cost) -> list[Nam
 
 
 def _ways(part: Part, network: Network) -> Iterator[list[tuple[Part, str]]]:
-    """A part, and the same in several, each with a suffix for its name."""
+    """A part, and the same in several, each with a suffix for its name.
+
+    Permutations of what the part is given may be computed before it. Where it permutes what it
+    computes, it may end, and another part go on from there.
+    """
+    same = views_of_same(network)
     own = {node.output for node in part.nodes}
-    *others, last = part.nodes
-    before = [n for n in others if n.operator == "Permute" and not own & {*n.inputs}]
-    after = [last] if others and last.operator == "Permute" else []
-    choices = [(False, True) if nodes else (False,) for nodes in (before, after)]
-    for early, late in product(*choices):
-        apart = (*(before if early else ()), *(after if late else ()))
-        core = [node for node in part.nodes if node not in apart]
-
-        def alone(nodes: Sequence[Node], suffix: str) -> list[tuple[Part, str]]:
-            return [(part_of([n], network), f"{suffix}{i or ''}") for i, n in enumerate(nodes)]
-
+    inner = [{same.get(name, name) for name in node.inputs} & own for node in part.nodes]
+    permutes = [n.operator == "Permute" for n in part.nodes]
+    before = [place for place, sources in enumerate(inner) if permutes[place] and not sources]
+    ends = [place for place, sources in enumerate(inner) if permutes[place] and sources]
+    end = ends[-1] if ends and _is_end(part.nodes, inner, ends[-1]) else len(part.nodes)
+    for early, late in product((False, True), repeat=2):
+        if (early and not before) or (late and end == len(part.nodes)):
+            continue
+        apart = before if early else []
+        stop = end if late else len(part.nodes)
+        left = [(place, node) for place, node in enumerate(part.nodes) if place not in apart]
+        core = [node for place, node in left if place < stop]
+        after = [node for place, node in left if place >= stop]
+        if not core:
+            continue
         yield [
-            *(alone(before, "_before") if early else ()),
-            (part_of(core, network), "_core" if apart else ""),
-            *(alone(after, "_after") if late else ()),
+            *((part_of([part.nodes[p]], network), f"_before{p or ''}") for p in apart),
+            (part_of(core, network), "_core" if apart or after else ""),
+            *([(part_of(after, network), "_after")] if after else []),
         ]
+
+
+def _is_end(nodes: Sequence[Node], inner: Sequence[set[str]], place: int) -> bool:
+    """Whether all that is computed before a node is one result for it and those after it."""
+    before = {node.output for node in nodes[:place]}
+    read = set[str]().union(*(sources & before for sources in inner[place:]))
+    return read == {nodes[place - 1].output}

@@ -241,10 +241,14 @@ class Errors:
         error: Array,
         steps: Bounded,
     ) -> Bounded:
-        """A function that is computed at once, or in steps that may overflow."""
+        """A function that is computed at once, or in steps that may overflow.
+
+        At once, an infinity has no quotient that is rounded down: it is NaN. In steps it is one.
+        """
         infinite = np.isinf(operands[1].values)
         result = self._result(function, operands, error, 0, undefined=infinite)
-        specials = _union(result.specials, steps.specials & ~kinds(result.values))
+        apart = _union(steps.specials, kinds(steps.values)) & ~kinds(result.values)
+        specials = _union(result.specials, apart)
         return Bounded(result.values, result.error, specials, self.dtype)
 
     def _negation(self, operand: Value) -> Bounded:
