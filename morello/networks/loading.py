@@ -130,6 +130,8 @@ class LoadedNetwork:
             if each.name not in given:
                 raise UsageError(f"input '{each.name}' is missing", help=self._help())
             array = np.asarray(given[each.name])
+            if array.dtype == np.bool_ and each.dtype == "uint8":
+                array = array.view(np.uint8)
             if array.dtype != each.dtype or array.shape != each.shape:
                 found = f"{array.dtype}{list(array.shape)}"
                 raise UsageError(f"input '{each.name}' is {found}", help=f"expected {each}")

@@ -10,8 +10,9 @@ from morello.errors import MorelloError
 from morello.networks.halves import widen_halves
 from morello.networks.idioms import recognize_softmax
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
-from morello.networks.network import Network, Node, Value
+from morello.networks.network import Network, Node
 from morello.networks.permutes import sink_permutes
+from morello.networks.truth import truth_as_numbers
 from morello.networks.views import cut_for_each, sink_views, swap_into_products
 
 
@@ -41,7 +42,7 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
         MorelloError: Nodes cannot be said: each is named, with the reason.
     """
     widen_halves(network, operators.cast, operators.weights)
-    _truth_as_numbers(network)
+    truth_as_numbers(network, operators.cast)
     nodes: list[Node] = []
     errors: list[UnsupportedNodeError] = []
     for node in network.nodes:
@@ -63,13 +64,6 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
     network.drop_unused()
     swap_into_products(network)
     cut_for_each(network)
-
-
-def _truth_as_numbers(network: Network) -> None:
-    """Have constants of truth be of f32, as all truth is that is computed."""
-    for name, value in network.values.items():
-        if value.data is not None and value.dtype == "bool":
-            network.values[name] = Value(name, "float32", value.shape, value.data.astype("f4"))
 
 
 def _together(errors: Sequence[UnsupportedNodeError]) -> MorelloError:

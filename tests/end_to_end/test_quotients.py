@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ import morello
 from .kernels import to_run
 
 TARGETS = ("c.scalar", "x86.avx2", "x86.avx512")
-TYPES = {"f32": np.float32, "s32": np.int32, "s8": np.int8, "u8": np.uint8}
+TYPES: dict[str, Any] = {"f32": np.float32, "s32": np.int32, "s8": np.int8, "u8": np.uint8}
 
 
 def numbers(dtype: str) -> np.ndarray[tuple[int], np.dtype[np.generic]]:

@@ -410,7 +410,6 @@ def test_types_that_cannot_be_said_are_found_before_any_search(tmp_path: Path) -
     for dtype, nodes in (
         (np.uint16, [node("Add", "x x", "y")]),
         (np.float64, [node("Add", "x x", "y")]),
-        (np.bool_, [node("Not", "x", "y")]),
     ):
         model = model_of(nodes, {"x": np.zeros(4, dtype)}, ["y"])
         path = str(saved(model, tmp_path))
@@ -418,6 +417,19 @@ def test_types_that_cannot_be_said_are_found_before_any_search(tmp_path: Path) -
         assert result.exit_code == 1
         assert f"is of {np.dtype(dtype)}" in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_truth_is_passed_as_bytes(tmp_path: Path) -> None:
+    nodes = [node("Where", "t x z", "y"), node("Not", "t", "n"), node("Identity", "t", "same")]
+    given = {"t": np.arange(12) % 3 == 0, "x": random(12), "z": random(12, seed=1)}
+    model = model_of(nodes, given, ["y", "n"])
+    result = imported([str(saved(model, tmp_path)), "-o", str(tmp_path / "out"), "-t", TARGET])
+    assert result.exit_code == 0, result.output
+    network = morello.load(tmp_path / "out")
+    for own, wanted in zip(network(**given), expected(model, given), strict=True):
+        np.testing.assert_array_equal(own, wanted)
+    with pytest.raises(UsageError, match="is float32"):
+        network(**given | {"t": given["x"]})
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:

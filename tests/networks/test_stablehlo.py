@@ -135,6 +135,16 @@ OPERATIONS: dict[str, tuple[list[Array], str, str]] = {
         )
         for value in ("2.0", "-0.5", "3.0")
     },
+    "a mask that is given": (
+        [np.arange(24).reshape(2, 3, 4) % 5 > 1, X],
+        f"%n = stablehlo.negate %1 : {T}\n%y = stablehlo.select %0, %1, %n : tensor<2x3x4xi1>, {T}",
+        SAME,
+    ),
+    "truth as a result": (
+        [X, Z],
+        f"%y = stablehlo.compare LT, %0, %1 : ({T}, {T}) -> tensor<2x3x4xi1>",
+        "2x3x4xi1",
+    ),
     "clamp": (
         [X],
         "%a = stablehlo.constant dense<-0.5> : tensor<f32>\n"
@@ -393,6 +403,7 @@ def test_portable_artifacts_are_read(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[str, str]] = {
     "is no StableHLO module": ("func.func @main( {", "expected"),
     "has no function 'main'": ("func.func @other() { return }", "it has: other"),
+    "of one block": ("func.func private @main(tensor<4xf32>) -> tensor<4xf32>", "it has: main"),
     "function 'main' calls itself": (
         "func.func @main(%0: tensor<f32>) -> tensor<f32> {\n"
         "%1 = call @main(%0) : (tensor<f32>) -> tensor<f32>\nreturn %1 : tensor<f32> }",
@@ -422,6 +433,12 @@ def test_what_cannot_be_read_is_said(message: str, tmp_path: Path) -> None:
         read(text, tmp_path)
     assert message in str(caught.value)
     assert advice in f"{caught.value} {caught.value.help}"
+
+
+def test_what_is_no_artifact_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.mlirbc").write_bytes(b"ML\xefR no module")
+    with pytest.raises(MorelloError, match="is no StableHLO module"):
+        read_network(tmp_path / "a.mlirbc")
 
 
 def test_sizes_cannot_be_given(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def read_stablehlo(path: str | Path, *, name: str | None = None) -> Network:
             module = _module(dialects, contents)
             inline(module)
             passmanager.PassManager.parse(PASSES).run(module.operation)
-        except ir.MLIRError as error:
-            diagnostics = error.error_diagnostics
+        except (ir.MLIRError, ValueError) as error:
+            diagnostics = getattr(error, "error_diagnostics", ())
             text = diagnostics[0].message if diagnostics else str(error)
             raise MorelloError(f"'{path}' is no StableHLO module: {text}") from error
         return _network(main_of(module), name or identifier(path.name.split(".")[0]))
@@ -84,6 +84,7 @@ def context() -> ir.Context:
     stablehlo.register_dialect(context)
     chlo.register_dialect(context)
     context.allow_unregistered_dialects = True
+    context.attach_diagnostic_handler(lambda _: True)  # errors say it
     return context
 
 

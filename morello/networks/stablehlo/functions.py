@@ -31,10 +31,11 @@ def main_of(module: ir.Module) -> ir.Operation:
         MorelloError: There is no such function.
     """
     functions = _functions(module)
-    if "main" not in functions:
+    main = functions.get("main")
+    if main is None or len(main.regions[0].blocks) != 1:
         known = f"it has: {', '.join(functions) or 'none'}"
-        raise MorelloError("the module has no function 'main'", help=known)
-    return functions["main"]
+        raise MorelloError("the module has no function 'main' of one block", help=known)
+    return main
 
 
 def _functions(module: ir.Module) -> Mapping[str, ir.Operation]:
@@ -63,6 +64,8 @@ def _inline(
         return
     if name in callers:
         raise MorelloError(f"function '{name}' calls itself")
+    if name not in functions or len(functions[name].regions[0].blocks) != 1:
+        raise MorelloError(f"function '{name}' is not in the module, or is of several blocks")
     for block in functions[name].regions[0].blocks:
         for op in [own.operation for own in block.operations if own.operation.name in CALLS]:
             callee = op.attributes[CALLS[op.name]].value
