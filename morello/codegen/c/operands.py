@@ -72,6 +72,12 @@ class COperand:
         storage, axis = self._memory(), self.view.axis(range(len(self.view.sizes))[dimension])
         return storage.strides[axis.dimension] * axis.step
 
+    def advance(self, view: View, variable: str) -> int:
+        """Elements in memory from one value of a loop's variable to the next, in a view of it."""
+        strides = self._memory().strides
+        terms = (dict(offset.terms).get(variable, 0) for offset in view.offsets)
+        return sum(term * stride for term, stride in zip(terms, strides, strict=True))
+
     @property
     def pieces(self) -> tuple[tuple[int, int], ...]:
         """What it spans in memory: (how many, elements apart), those farthest apart first.

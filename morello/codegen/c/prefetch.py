@@ -1,12 +1,13 @@
 """Fetching ahead: the next tile of a tensor, while a loop works on the one that a cache holds.
 
 Loads of a tile that nobody has touched wait for memory, and arithmetic with them: prefetchers of
-the hardware follow rows, not tiles.
+the hardware follow rows, not tiles. What lies in one piece, and is gone through in another order,
+is fetched in order before: the first touch of each part of a row would wait for memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from morello.codegen.c.operands import COperand
@@ -69,6 +70,51 @@ def fetching(tile: NextTile, target: Target, variable: str, scope: CScope) -> li
     if iterations < tile.loop.count:
         head = f"if ({variable} < {iterations * tile.loop.step}) {{"
     return [head, *(f"  {line}" for line in lines), "}"]
+
+
+def in_order(node: Resident, target: Target, scope: CScope) -> list[str]:
+    """Statements that fetch a tile line by line, where what follows would touch it otherwise."""
+    tile, prefetch = node.view, _prefetch(target)
+    tensor, level = tile.tensor, target.level_by_name[tile.level]
+    if not prefetch or tensor.role not in ("input", "weight") or not _waited_for(tile, target):
+        return []
+    operand = COperand(tensor.name, tile, scope, reads=True)
+    pieces = operand.pieces
+    size = prod(count for count, _ in pieces) * tensor.dtype.bytes
+    room = (level.capacity or 0) * level.capacity_unit // 2
+    fetched = any(own.view.tensor == tensor for own in scope.prefetched)
+    if len(pieces) != 1 or fetched or not 2 * level.line < size <= room:
+        return []
+    if not _is_out_of_order(node.body, operand, ()):
+        return []
+    line = prefetch.format("tile_ + at_")
+    return [
+        "{",
+        f"  const uintptr_t tile_ = {operand.address()};",
+        f"  for (ptrdiff_t at_ = 0; at_ < {size}; at_ += {level.line}) {line};",
+        "}",
+    ]
+
+
+def _is_out_of_order(node: Node, tile: COperand, around: tuple[Loop, ...]) -> bool:
+    """Whether a loop that goes less far in memory is around one that goes farther."""
+    match node:
+        case Loop(body=body):
+            return _is_out_of_order(body, tile, (*around, node))
+        case Resident(body=body) | Allocate(body=body):
+            return _is_out_of_order(body, tile, around)
+        case Block(steps=steps):
+            return any(_is_out_of_order(step, tile, around) for step in steps)
+        case KernelCall(operands=operands):
+            used = [view for view in operands if view.tensor == tile.view.tensor]
+            return any(not _goes_in_order(view, tile, around) for view in used)
+    return False
+
+
+def _goes_in_order(view: View, tile: COperand, around: Sequence[Loop]) -> bool:
+    steps = [tile.advance(view, loop.variable) * loop.step for loop in around if loop.count > 1]
+    moving = [step for step in steps if step]
+    return moving == sorted(moving, reverse=True)
 
 
 def _waited_for(tile: View, target: Target) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from morello.codegen.c.calls import kernel_lines, writer_of_rows
 from morello.codegen.c.fused_rows import FusedRows, beside
-from morello.codegen.c.prefetch import fetching, next_tiles
+from morello.codegen.c.prefetch import fetching, in_order, next_tiles
 from morello.codegen.c.scope import ALIGNMENT, CScope, Memory, Registers, size_in_bytes
 from morello.codegen.c.semantics import PrimitiveTable
 from morello.codegen.c.streamed import StreamedWriter, fence
@@ -242,7 +242,9 @@ class StatementWriter:
     # ------------------------------------------------------------------- leaves
 
     def _resident(self, node: Resident, scope: CScope) -> list[str]:
-        body = self.write(node.body, scope)
+        ahead = FETCH_TILES in self._target.passes
+        fetched = in_order(node, self._target, scope) if ahead else []
+        body = [*fetched, *self.write(node.body, scope)]
         if not self._options.annotate:
             return body
         shape = " x ".join(map(str, node.view.sizes)) or "one element"

@@ -122,6 +122,42 @@ def test_what_is_not_fetched_ahead(changed: dict[str, int | str]) -> None:
     assert not _ahead(_added(**changed))  # type: ignore[arg-type]
 
 
+def _several_rows(*, inner: str, rows: int = 4, held: bool = True) -> Program:
+    """Rows are doubled, some whole ones at a time: along all of them by turns, or one by one."""
+    known = with_passes("x86.avx512", FETCH_TILES)
+    x = tensor("x", (ROWS * 64, 1024), role="input")
+    y = tensor("y", (ROWS * 64, 1024), role="output")
+    row = Affine(0, (("i", 1), ("r", 1)))
+    parts = (view(t, [row, at("n")], [1, 16]) for t in (x, x, y))
+    body: Node = call(known, "vector_x16", operation("add", 2), *map(near, parts))
+    loops = {"rows": ("r", rows, 1), "columns": ("n", 64, 16)}
+    outer = next(name for name in loops if name != inner)
+    for name in (inner, outer):
+        body = loop(*loops[name], body, unrolled=name == "rows")
+    tile = near(view(x, [at("i"), 0], [rows, 1024]))
+    body = Resident(tile, body, origin("cache")) if held else body
+    return program(known, [x, y], loop("i", ROWS * 64 // rows, rows, body))
+
+
+def test_rows_that_are_gone_through_by_turns_are_fetched_in_order() -> None:
+    made = _several_rows(inner="rows")
+    code = CEmitter().emit(made, EmitOptions())
+    assert "const uintptr_t tile_ = (uintptr_t)x + (i * 1024) * 4;" in code.source
+    assert "at_ < 16384; at_ += 64" in code.source
+    x = np.random.default_rng(6).random(made.arguments[0].shape, np.float32)
+    for (found,) in run_everywhere(made, code, [x]):
+        np.testing.assert_array_equal(found, x + x, strict=True)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"inner": "columns"}, {"inner": "rows", "rows": 8}, {"inner": "rows", "held": False}],
+    ids=("in order", "more than half of the cache", "what no cache holds"),
+)
+def test_what_is_not_fetched_in_order(changed: dict[str, str | int | bool]) -> None:
+    assert "tile_" not in CEmitter().emit(_several_rows(**changed), EmitOptions()).source  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("shape", "layout", "sizes", "pieces"),
     [
