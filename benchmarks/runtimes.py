@@ -71,7 +71,8 @@ def pytorch(model: Path, threads: int) -> Run:
                 frozen = torch.jit.freeze(torch.jit.trace(module, tensors))
                 traced.append(torch.jit.optimize_for_inference(frozen))
             results = traced[0](*tensors)
-        return [own.numpy() for own in (results if isinstance(results, tuple) else (results,))]
+        every = results if isinstance(results, tuple) else (results,)
+        return [own.contiguous().numpy() for own in every]  # a transpose is not done before
 
     return run
 

@@ -120,7 +120,8 @@ class _Growing:
         if node.operator == "Elementwise":
             return True
         if node.operator == "Permute":
-            return not _has_windows(grown) and any(own.operator == "Product" for own in grown)
+            summing = [own.operator for own in grown if own.operator in SUMS]
+            return not summing or ("Product" in summing and not _has_windows(grown))
         if node.operator in LIGHT:
             others = {self._reduced(own) for own in grown if own.operator in LIGHT} - {None}
             return not _has_windows(grown) and others <= {self._reduced(node)}
