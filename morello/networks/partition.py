@@ -24,8 +24,9 @@ BETWEEN = (*SEEN, "Concat", "Lookup", "Convert", "Move", "Call")
 
 LIGHT = ("Elementwise", "Reduce", "SoftmaxAlong", "LogSoftmaxAlong")
 BEFORE = ("Cut", "Permute")
-"""What may come before a product or a filter in its part. Frames and permutations are copied ahead:
-that takes little, and what reads a view of them has a larger space to search."""
+"""What may come before a product in its part, and cuts before a filter. Frames, and permutations of
+images, are copied ahead: that takes little, and what reads a view of them has a larger space to
+search. Whether a permutation stays in the part of a product, `morello.networks.cutting` says."""
 
 HEAVY = ("Product", "Filter", "Window")
 SUMS = {"Reduce": 1, "SoftmaxAlong": 2, "LogSoftmaxAlong": 2, **dict.fromkeys(HEAVY, 1)}

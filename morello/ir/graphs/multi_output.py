@@ -101,9 +101,8 @@ class _Network:
             told = with_hidden(operation, sizes_from(operation, shapes))
             missing = {*operation.dims}.difference(told)
             own = zip(graph.nodes[:-1], composition.graph.nodes, strict=False)
-            found += [node.output for node, same in own if missing & composition.dims[same.output]][
-                -1:
-            ]
+            about = [node.output for node, same in own if missing & composition.dims[same.output]]
+            found += about[-1:]
         return found
 
     def shared_sums(self, results: Collection[str]) -> list[str]:
