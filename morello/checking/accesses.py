@@ -61,6 +61,13 @@ class Access:
             if each.terms
         )
 
+    def has_all_of(self, reads: Iterable[Access]) -> bool:
+        """Whether what is read has its dimensions, no others, and by themselves."""
+        terms = [each.terms for read in reads for each in read.sums]
+        alone = all(len(own) <= 1 and all(factor == 1 for _, factor in own) for own in terms)
+        written = {d for each in self.sums for d, _ in each.terms}
+        return alone and {d for own in terms for d, _ in own} == written
+
     def framed(
         self, new: Mapping[str, str], sizes: Mapping[str, int], shape: Sequence[int]
     ) -> tuple[ast.Index, ...]:

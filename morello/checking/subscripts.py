@@ -12,7 +12,7 @@ elements or compute with them.
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from morello.ir.layout import Axis, Layout, order_of, row_major
 from morello.ir.operators import Operator
 from morello.language import ast, spec_ast
 from morello.language.places import within
-from morello.language.traverse import children, names, subexpressions, with_children
+from morello.language.traverse import children, names, numbers_in, subexpressions, with_children
 from morello.language.unparse import unparse
 from morello.records import replace
 
@@ -241,7 +241,9 @@ class SubscriptsChecker:
         """
         assert isinstance(self.result, GoalTensor)
         framed, (value, elsewhere) = self.result, said
-        if elsewhere is not None and not self._only_moves(target, reads, value):
+        found = [access for access in reads.values() if access is not None]
+        moves = isinstance(value, ast.Subscripted) and target.has_all_of(found)
+        if elsewhere is not None and not moves:
             inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
             shape = tuple(each.extent(extents) for each in inner.sums)
             self.result = replace(self._part(framed, shape, "framed"), dtype=framed.dtype)
@@ -250,23 +252,12 @@ class SubscriptsChecker:
             source = [ast.Index(((dim, 1),), span=self.node.span) for dim in dims]
             into = target.in_frame(source, extents, framed.shape)
             return [*calls, self._moved(self.result, source, framed, into, dims, {}, elsewhere)]
-        found = [access for access in reads.values() if access is not None]
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
         operator = self._declare(target, reads, said, canonical, extents, canonical=True)
         operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, statement_call(operator, operands, own_sizes, self.operators)]
-
-    def _only_moves(
-        self, target: Access, reads: Mapping[int, Access | None], value: ast.Expr
-    ) -> bool:
-        """Whether a value is one tensor's, by dimensions alone, and the target has the same."""
-        terms = [each.terms for read in reads.values() if read for each in read.sums]
-        alone = all(len(own) <= 1 and all(factor == 1 for _, factor in own) for own in terms)
-        dims = {d for own in terms for d, _ in own}
-        written = {d for each in target.sums for d, _ in each.terms}
-        return isinstance(value, ast.Subscripted) and alone and dims == written
 
     # ------------------------------------------------------------------------- subscripts
 
@@ -348,7 +339,7 @@ class SubscriptsChecker:
 
     def _held(self, said: Sequence[ast.Expr | None], dtype: DType) -> None:
         """All numbers are of the type that is computed in, the result's."""
-        numbers = (number for expr in said if expr is not None for number in _numbers(expr))
+        numbers = (number for expr in said if expr is not None for number in numbers_in(expr))
         for expr in numbers:
             if not holds(dtype, expr.value):
                 message = f"{unparse(expr)} is no number of {dtype}, which is computed in"
@@ -498,15 +489,6 @@ class SubscriptsChecker:
         statement = ast.Statement(target, "=", value, elsewhere, span=span)
         operator = statement_operator([taken], output, statement, stated)
         return statement_call(operator, [whole, part], sizes, self.operators)
-
-
-def _numbers(value: ast.Expr) -> Iterator[ast.Number]:
-    """The numbers in a value; those in subscripts are none of it."""
-    if isinstance(value, ast.Number):
-        yield value
-    elif not isinstance(value, ast.Subscripted):
-        for child in children(value):
-            yield from _numbers(child)
 
 
 def _names(node: spec_ast.Statement) -> set[str]:

@@ -60,6 +60,15 @@ def subexpressions(expr: ast.Expr) -> Iterator[ast.Expr]:
         yield from subexpressions(child)
 
 
+def numbers_in(value: ast.Expr) -> Iterator[ast.Number]:
+    """The numbers in a value; those in subscripts are none of it."""
+    if isinstance(value, ast.Number):
+        yield value
+    elif not isinstance(value, ast.Subscripted):
+        for child in children(value):
+            yield from numbers_in(child)
+
+
 def with_value(expr: ast.Expr, name: str, value: int) -> ast.Expr:
     """The expression with a number wherever a name stands."""
     if isinstance(expr, ast.Name) and expr.id == name:

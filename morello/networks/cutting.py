@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from morello.networks.network import Network, Node
@@ -18,27 +18,30 @@ Named = tuple[Step, str]
 
 def chosen_cuts(network: Network, steps: Sequence[Step], cost: Cost) -> list[Named]:
     """The steps, with permutations apart where that costs less."""
-    digits = len(str(len(steps) - 1))
+    digits, same = len(str(len(steps) - 1)), views_of_same(network)
     found: list[Named] = []
     for place, step in enumerate(steps):
         name = f"{network.name}_{place:0{digits}}"
         if not isinstance(step, Part):
             found.append((step, name))
             continue
-        ways = [[(part, name + suffix) for part, suffix in way] for way in _ways(step, network)]
+        ways = [
+            [(part, name + suffix) for part, suffix in way] for way in _ways(step, same, network)
+        ]
         # The first one of equal costs: with all in one.
         costs = [sum(cost(*named) for named in way) for way in ways] if len(ways) > 1 else [0.0]
         found += ways[costs.index(min(costs))]
     return found
 
 
-def _ways(part: Part, network: Network) -> Iterator[list[tuple[Part, str]]]:
+def _ways(
+    part: Part, same: Mapping[str, str], network: Network
+) -> Iterator[list[tuple[Part, str]]]:
     """A part, and the same in several, each with a suffix for its name.
 
     Permutations of what the part is given may be computed before it. Where it permutes what it
     computes, it may end, and another part go on from there.
     """
-    same = views_of_same(network)
     own = {node.output for node in part.nodes}
     inner = [{same.get(name, name) for name in node.inputs} & own for node in part.nodes]
     permutes = [n.operator == "Permute" for n in part.nodes]
@@ -56,9 +59,9 @@ def _ways(part: Part, network: Network) -> Iterator[list[tuple[Part, str]]]:
         if not core:
             continue
         yield [
-            *((part_of([part.nodes[p]], network), f"_before{p or ''}") for p in apart),
-            (part_of(core, network), "_core" if apart or after else ""),
-            *([(part_of(after, network), "_after")] if after else []),
+            *((part_of([part.nodes[p]], same, network), f"_before{p or ''}") for p in apart),
+            (part_of(core, same, network), "_core" if apart or after else ""),
+            *([(part_of(after, same, network), "_after")] if after else []),
         ]
 
 

@@ -37,26 +37,14 @@ def widen_halves(network: Network, cast: str, read_as_they_lie: Mapping[str, int
     for name in halves & {*network.outputs} - wide.keys():  # constants: who reads them has others
         if (data := values[name].data) is not None:
             wide[name] = network.constant(name, data.astype(np.float32))
-    nodes = [
-        replace(
-            node,
-            inputs=tuple(wide.get(name, name) for name in node.inputs),
-            outputs=tuple(wide.get(name, name) for name in node.outputs),
-        )
-        for node in network.nodes
-    ]
-    weights = _weights(nodes, read_as_they_lie)
+    network.convert_arguments(wide, cast)
+    weights = _weights(network.nodes, read_as_they_lie)
     for name in halves - wide.keys():
         data = values[name].data
         if data is None:
             values[name] = replace(values[name], dtype=WIDE)
         elif name not in weights:
             values[name] = replace(values[name], dtype=WIDE, data=data.astype(np.float32))
-    network.nodes = [
-        *(Node(cast, "", (name,), (wide[name],)) for name in given),
-        *nodes,
-        *(Node(cast, "", (wide[name],), (name,)) for name in wanted),
-    ]
 
 
 def _weights(nodes: Sequence[Node], places: Mapping[str, int]) -> set[str]:

@@ -110,6 +110,28 @@ class Network:
         value = self.values[name]
         self.values[name] = replace(value, data=data.reshape(value.shape))
 
+    def convert_arguments(self, inside: Mapping[str, str], cast: str) -> None:
+        """Compute with other values than the arguments, and convert: by nodes of an operator.
+
+        ``inside`` has for arguments, and constants that are wanted, what nodes read and write.
+        """
+        computed = {name for node in self.nodes for name in node.results}
+        given = [name for name in self.inputs if name in inside]
+        wanted = [name for name in self.outputs if name in inside and name in computed]
+        nodes = [
+            replace(
+                node,
+                inputs=tuple(inside.get(name, name) for name in node.inputs),
+                outputs=tuple(inside.get(name, name) for name in node.outputs),
+            )
+            for node in self.nodes
+        ]
+        self.nodes = [
+            *(Node(cast, name, (name,), (inside[name],)) for name in given),
+            *nodes,
+            *(Node(cast, name, (inside[name],), (name,)) for name in wanted),
+        ]
+
     def _name(self, like: str) -> str:
         self._fresh += 1
         return f"{like.split('~', maxsplit=1)[0]}~{self._fresh}"

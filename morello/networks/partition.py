@@ -8,7 +8,7 @@ sums, and as many sums as the search takes at once. What comes out of a part is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -62,7 +62,7 @@ def partition(network: Network) -> list[Step]:
             continue
         whole = growing.with_one_output(growing.from_node(place))
         growing.taken.update(own.output for own in whole)
-        found.append(part_of(whole, network))
+        found.append(part_of(whole, growing.same, network))
     return _in_order(found, growing.same)
 
 
@@ -170,9 +170,8 @@ def _has_windows(grown: Sequence[Node]) -> bool:
     return any(own.operator in ("Filter", "Window") for own in grown)
 
 
-def part_of(nodes: Sequence[Node], network: Network) -> Part:
-    """A part of these nodes; the last one has its output."""
-    same = views_of_same(network)
+def part_of(nodes: Sequence[Node], same: Mapping[str, str], network: Network) -> Part:
+    """A part of these nodes; the last one has its output. ``same``: what views are of."""
     own = {node.output for node in nodes}
     read = dict.fromkeys(
         name

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from morello.networks.network import Network, Node, Value
+from morello.networks.network import Network, Value
 from morello.records import replace
 
 TRUTH, BYTE = "bool", "uint8"
@@ -25,17 +23,6 @@ def truth_as_numbers(network: Network, cast: str) -> None:
             values[name] = Value(name, "float32", value.shape, value.data.astype(np.float32))
     arguments = dict.fromkeys((*network.inputs, *network.outputs))
     inside = {n: network.new(n, network.shape(n)) for n in arguments if values[n].dtype == TRUTH}
-    given, wanted = (
-        [name for name in names if name in inside] for names in (network.inputs, network.outputs)
-    )
-
-    def renamed(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(inside.get(name, name) for name in names)
-
     for name in inside:
         values[name] = replace(values[name], dtype=BYTE)
-    network.nodes = [
-        *(Node(cast, name, (name,), (inside[name],)) for name in given),
-        *(replace(n, inputs=renamed(n.inputs), outputs=renamed(n.outputs)) for n in network.nodes),
-        *(Node(cast, name, (inside[name],), (name,)) for name in wanted if name not in given),
-    ]
+    network.convert_arguments(inside, cast)
