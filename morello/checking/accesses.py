@@ -96,10 +96,11 @@ def canonical_names(accesses: Iterable[Access]) -> dict[str, str]:
     return dict(zip(dims, chain(LETTERS, more), strict=False))
 
 
-def sizes_to_state(reads: Sequence[Access], target: Access) -> list[str]:
+def sizes_to_state(reads: Sequence[Access], target: Access, sizes: Mapping[str, int]) -> list[str]:
     """Dimensions whose size has to be stated.
 
-    Those that stand nowhere alone, or only in the result; and those that go through its rows.
+    Those that stand nowhere alone, or only in the result; and those that go through its rows, in
+    which a dimension of size 1 is the inner one of two with one factor.
     """
     every = [*reads, target]
     single = {each.terms[0][0] for _, _, each in _subscripts(every) if _is_single(each)}
@@ -107,8 +108,7 @@ def sizes_to_state(reads: Sequence[Access], target: Access) -> list[str]:
     inner = {
         d
         for each in target.sums
-        for d, factor in each.terms
-        if factor < max(f for _, f in each.terms)
+        for d, _ in sorted(each.terms, key=lambda term: (-term[1], sizes[term[0]] == 1))[1:]
     }
     read = {d for access in reads for each in access.sums for d, _ in each.terms}
     return [d for d in needed if d not in single or d in inner or (reads and d not in read)]

@@ -71,10 +71,10 @@ def reaches_each_once(index: ast.Index, sizes: Mapping[str, ast.Factor]) -> bool
     reach: ast.Factor = 1
     left = dict(index.terms)
     while len(left) > 1:
-        found = (d for d, factor in left.items() if factor == reach and d in sizes)
-        inner = next(found, None)
-        if inner is None:
+        found = [d for d, factor in left.items() if factor == reach and d in sizes]
+        if not found:
             return False
+        inner = min(found, key=lambda d: sizes[d] != 1)  # of size 1: another one may step as far
         size = sizes[inner]
         del left[inner]
         if isinstance(reach, int) and isinstance(size, int):

@@ -80,6 +80,8 @@ def seen_as(own: Operator, declared: Iterable[Operator]) -> ast.RuleDecl | None:
         own: The statement's operator, which `recognized` does not know.
         declared: The operators to compare with.
     """
+    if own.moves:
+        return _merging(own, sorted((o for o in declared if o.copies), key=lambda o: o.name))
     if own.reduction is None or own.sizes or own.stated or own.statement.elsewhere is not None:
         return None
     # A dimension alone stands for all of its steps in a view: what steps is then no part of it.
@@ -92,6 +94,22 @@ def seen_as(own: Operator, declared: Iterable[Operator]) -> ast.RuleDecl | None:
     return _seen_as(own, tuple(sorted(known, key=lambda o: (len(o.scalars), o.name))))
 
 
+def _merging(own: Operator, copying: Sequence[Operator]) -> ast.RuleDecl | None:
+    """The rule that copies to rows of the output, seen with a dimension for each of their sums."""
+    *_, output = own.parameters
+    read = [index.terms for index in own.inputs[0].indices]
+    written = [
+        (term,)
+        for index in output.indices
+        for term in sorted(index.terms, key=lambda term: -float(term[1]))
+    ]
+    alone = [((dim, 1),) for [(dim, _)] in written]
+    if not copying or len(alone) == len(output.indices) or sorted(read) != sorted(alone):
+        return None
+    indices = [ast.Index(terms, span=output.span) for terms in alone]
+    return _rule(own, copying[0], [(own.inputs[0], indices), (output, indices)])
+
+
 @lru_cache(maxsize=1024)
 def _seen_as(own: Operator, declared: tuple[Operator, ...]) -> ast.RuleDecl | None:
     sizes = dict.fromkeys((d for p in own.parameters for i in p.indices for d, _ in i.terms), 2)
@@ -99,36 +117,43 @@ def _seen_as(own: Operator, declared: tuple[Operator, ...]) -> ast.RuleDecl | No
     for operator in declared:
         found = _matched(own, sizes, dtypes, operator, turned=True)
         if found is not None and all(isfinite(value) for _, value in found.operation.scalars):
-            return _rule(own, found)
+            places = (*found.order, len(own.inputs))
+            operands = [
+                (own.parameters[p], [own.parameters[p].indices[place] for place in order])
+                for p, order in zip(places, found.orders, strict=True)
+            ]
+            return _rule(own, operator, operands, found.operation.scalars)
     return None
 
 
-def _rule(own: Operator, found: Recognized) -> ast.RuleDecl:
-    """The rule that applies what was recognized to views of a statement's operands.
+def _rule(
+    own: Operator,
+    declared: Operator,
+    operands: Iterable[tuple[ast.TensorParameter, Sequence[ast.Index]]],
+    scalars: Sequence[tuple[str, float]] = (),
+) -> ast.RuleDecl:
+    """The rule that applies a declared operator to views of a statement's operands.
 
     Its place is that of the declared operator: it is the same, whichever text has the statement.
     """
-    operation = found.operation
-    name, span = operation.operator.name, operation.operator.declaration.span
+    name, span = declared.name, declared.declaration.span
     f = ast.Name("f", span=span)
 
-    def view(parameter: ast.TensorParameter, order: Order) -> ast.Expr | ast.View:
+    def view(parameter: ast.TensorParameter, indices: Sequence[ast.Index]) -> ast.Expr | ast.View:
         operand = ast.Attribute(f, parameter.name, span=span)
-        indices = tuple(parameter.indices[place] for place in order)
-        return ast.View(operand, indices, span=span) if order else operand
+        return ast.View(operand, tuple(indices), span=span) if indices else operand
 
-    places = (*found.order, len(own.inputs))
-    views = (view(own.parameters[p], o) for p, o in zip(places, found.orders, strict=True))
-    numbers = (ast.Number(value, span=span) for _, value in operation.scalars)
+    views = (view(*operand) for operand in operands)
+    numbers = (ast.Number(value, span=span) for _, value in scalars)
     step = ast.Apply(False, False, False, name, span, (*views, *numbers), None, span=span)
     return ast.RuleDecl(
         name=f"seen_as_{name}",
         name_span=span,
-        doc=f"What it computes is {name}, of operands whose dimensions are in another order.",
+        doc=f"What it computes is {name}, of operands that are seen otherwise.",
         match=ast.MatchOperator("f", "named", own.name, False, False, (), span=span),
         operands=(),
         choices=(),
-        guards=(ast.Call("reduces", (f,), span=span),),
+        guards=() if own.reduction is None else (ast.Call("reduces", (f,), span=span),),
         cost=None,
         result=ast.Block((step,), span=span),
         span=span,

@@ -127,7 +127,8 @@ class SubscriptsChecker:
         if element and said[1] is None and self._is_part(target, *found):
             whole, [read] = self.tensors[found[0].tensor], found
             return [self._cut(whole, self.result, [each.constant for each in read.sums])]
-        if shape is not None and not element and said[1] is None:
+        moves = element and self.node.update == "="
+        if shape is not None and not moves and said[1] is None:
             target = self._along_rows(target, extents)
         return self._calls(target, reads, said, extents)
 
@@ -236,13 +237,15 @@ class SubscriptsChecker:
     ) -> list[Checked]:
         """What cuts out the parts that are read, and the statement's call.
 
-        What is computed and has a frame around it is computed first, and then moved there; so is
-        what is repeated along dimensions that it has not, or read in steps or rows.
+        What is computed and has a frame around it, or lies in rows one after the other, is computed
+        first, and then moved there; so is what is repeated along dimensions that it has not, or
+        read in steps or rows.
         """
         assert isinstance(self.result, GoalTensor)
         framed, (value, elsewhere) = self.result, said
         found = [access for access in reads.values() if access is not None]
-        moves = isinstance(value, ast.Subscripted) and target.has_all_of(found)
+        element = isinstance(value, ast.Subscripted) and self.node.update == "="
+        moves = element and target.has_all_of(found)
         if elsewhere is not None and not moves:
             inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
             shape = tuple(each.extent(extents) for each in inner.sums)
@@ -252,12 +255,41 @@ class SubscriptsChecker:
             source = [ast.Index(((dim, 1),), span=self.node.span) for dim in dims]
             into = target.in_frame(source, extents, framed.shape)
             return [*calls, self._moved(self.result, source, framed, into, dims, {}, elsewhere)]
+        if not moves and any(len(each.terms) > 1 for each in target.sums):
+            return self._in_rows(target, reads, value, extents)
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
         operator = self._declare(target, reads, said, canonical, extents, canonical=True)
         operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, statement_call(operator, operands, own_sizes, self.operators)]
+
+    def _in_rows(
+        self,
+        target: Access,
+        reads: Mapping[int, Access | None],
+        value: ast.Expr,
+        extents: Mapping[str, int],
+    ) -> list[Checked]:
+        """What computes a tensor with a dimension for each, and moves it to rows of the result."""
+        assert isinstance(self.result, GoalTensor)
+        whole = self.result
+        sums = tuple(
+            Sum(((dim, 1),), 0, each.span)
+            for each in target.sums
+            for dim, _ in sorted(each.terms, key=lambda term: -term[1])
+        )
+        dims = [each.terms[0][0] for each in sums]
+        shape = tuple(extents[dim] for dim in dims)
+        self.result = replace(self._part(whole, shape, "apart"), dtype=whole.dtype)
+        calls = self._calls(replace(target, sums=sums, shape=shape), reads, (value, None), extents)
+        new = dict(zip(dims, LETTERS, strict=False))
+        source = [ast.Index(((new[dim], 1),), span=self.node.span) for dim in dims]
+        sizes = {new[dim]: extents[dim] for dim in dims}
+        inner = {new[d] for each in target.sums for d, factor in each.terms if len(each.terms) > 1}
+        stated = {dim: size for dim, size in sizes.items() if dim in inner}
+        into = target.indices(new)
+        return [*calls, self._moved(self.result, source, whole, into, sizes, stated)]
 
     # ------------------------------------------------------------------------- subscripts
 
@@ -403,7 +435,7 @@ class SubscriptsChecker:
         result = ast.Element(output.name, output.indices, span=target.span)
         update, span = self.node.update, self.node.span
         statement = ast.Statement(result, update, meaning(value), elsewhere, span=span)
-        stated = {dims[d]: sizes[d] for d in sizes_to_state([*order.values()], target)}
+        stated = {dims[d]: sizes[d] for d in sizes_to_state([*order.values()], target, sizes)}
         if canonical:
             return statement_operator(inputs, output, statement, stated)
         return statement_operator(inputs, output, statement, stated, target.tensor, self.collector)

@@ -47,7 +47,7 @@ from morello.rewriting.references import (
 from morello.rewriting.state import State
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.structure import is_unrolled
-from morello.rewriting.views import slice_of, view_of
+from morello.rewriting.views import ends_with_rows, slice_of, view_of
 
 
 def operation_at(
@@ -265,6 +265,7 @@ class Instantiation:
             used, required = self._used(state), required & possible
         for _, condition in seen:
             required = required & condition
+        required = required & ends_with_rows(tensors[-1])
         return Leaf(node, child, tensors, sizes, used, node.prepack, node.ordered, required)
 
     def _tensor(self, argument: ast.Expr | ast.View, state: State) -> tuple[TensorRef, Truth]:

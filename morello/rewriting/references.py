@@ -181,20 +181,20 @@ def operation_sizes(
 ) -> tuple[tuple[Size, ...], Truth]:
     """Sizes of an operation's dimensions: from the shapes of its operands, or from like sums.
 
-    Where an index is a sum, that of the operand is the same sum of the matched one's dimensions.
+    Where shapes do not tell the sizes of a sum's dimensions, and the operand is indexed by the same
+    sum of the matched one's dimensions, they are those.
     A box also has sizes that do not go together: a window that is larger than what it is over. So
     what must hold for there to be an operation is given as well. There is none whose sizes cannot
     be told.
     """
-    found = sizes_from(operation, [t.extents(sizes) for t in tensors])
+    found = dict(with_hidden(operation, sizes_from(operation, [t.extents(sizes) for t in tensors])))
     for indices, tensor in zip(operation.operands, tensors, strict=True):
         for index, own in zip(indices, tensor.indices, strict=True):
-            if len(index.terms) == len(own.terms):
+            if [factor for _, factor in index.terms] == [factor for _, factor in own.terms]:
                 for (dim, _), (matched, _) in zip(index.terms, own.terms, strict=True):
                     found.setdefault(dim, sizes[matched])
     possible: Truth = True
     if not found.keys() >= {*operation.dims}:
-        found = dict(with_hidden(operation, found))
         possible = found.keys() >= {*operation.dims}
         found = {dim: found.get(dim, 1) for dim in operation.dims}
     for dim in (d for d in operation.dims if np.any(np.less(found[d], 1))):

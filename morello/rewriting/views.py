@@ -90,6 +90,17 @@ def is_seen_along_rows(source: TensorRef, view_map: ViewMap) -> bool:
     return begins and (not view_map.axes or Axis(order[-1]) in view_map.axes)
 
 
+def ends_with_rows(view: TensorRef) -> bool:
+    """Whether what is written where a tensor is seen leaves the rest of it as it is.
+
+    In registers a vector is written whole: what is seen has to go on to the end of the row.
+    """
+    source = view.source
+    if view.view is None or not source.operand.vector or not source.operand.order:
+        return True
+    return not _margins(source, view.view.view_map)[source.operand.order[-1]]
+
+
 def _is_seen(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes) -> Truth:
     """Whether there is one element along every dimension that a view leaves out.
 

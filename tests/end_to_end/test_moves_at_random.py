@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 from random import Random
 
@@ -61,6 +63,7 @@ class Drawn:
             for _, (low, terms) in reads
         )  # fmt: skip
         values, into = self._repeated(np.broadcast_to(held[places], shape), [*at])
+        values, into = self._in_rows(values, into, {text for text, _ in reads})
         name = self.declare("local", values.shape)
         read = f"{source}[{', '.join(text for text, _ in reads)}]"
         self.lines.append(f"{name}[{', '.join(into)}] = {read}")
@@ -74,6 +77,22 @@ class Drawn:
         place, times = self.random.randrange(len(into) + 1), self.random.randint(1, 3)
         repeated = np.repeat(np.expand_dims(values, place), times, axis=place)
         return repeated, [*into[:place], "r", *into[place:]]
+
+    def _in_rows(
+        self, values: Array, into: list[str], told: Collection[str]
+    ) -> tuple[Array, list[str]]:
+        """Values, maybe with two dimensions as one, and how they are written.
+
+        ``told``: dimensions whose size follows from what is read.
+        """
+        places = [p for p, pair in enumerate(pairwise(into)) if {*pair} <= {*told}]
+        if self.random.random() < 0.6 or not places:
+            return values, into
+        place = self.random.choice(places)
+        outer, inner = values.shape[place : place + 2]
+        merged = values.reshape(*values.shape[:place], outer * inner, *values.shape[place + 2 :])
+        rows = f"{inner} * {into[place]} + {into[place + 1]}"
+        return merged, [*into[:place], rows, *into[place + 2 :]]
 
     def _framed(self, source: str) -> str:
         """A tensor in a frame, or every second row of one, if it has as many."""
@@ -128,17 +147,19 @@ class Drawn:
         way = self.random.choice(("positive", "copy", "sum", "product", "largest"))
         last = dims[:-1]
         if way == "sum" and last:
-            return f"{name}[{', '.join(last)}] += {read}", held.sum(axis=-1)
-        if way == "largest" and last:
-            return f"{name}[{', '.join(last)}] max= {read}", held.max(axis=-1)
-        if way == "product" and last:
+            values, into, does = held.sum(axis=-1), [*last], f"+= {read}"
+        elif way == "largest" and last:
+            values, into, does = held.max(axis=-1), [*last], f"max= {read}"
+        elif way == "product" and last:
             other = self.input((n := self.random.choice((1, 3, 8)), held.shape[-1]))
-            new = ", ".join([*last, "n"])
-            text = f"{name}[{new}] += {read} * {other}[n, {dims[-1]}]"
-            return text, held @ self.tensors[other].T.reshape(held.shape[-1], n)
-        if way == "copy":
-            return f"{name}[{', '.join(dims)}] = {read}", held
-        return f"{name}[{', '.join(dims)}] = max({read}, 0)", np.maximum(held, 0)
+            values = held @ self.tensors[other].T.reshape(held.shape[-1], n)
+            into, does = [*last, "n"], f"+= {read} * {other}[n, {dims[-1]}]"
+        elif way == "copy":
+            values, into, does = held, [*dims], f"= {read}"
+        else:
+            values, into, does = np.maximum(held, 0), [*dims], f"= max({read}, 0)"
+        values, into = self._in_rows(values, into, into)
+        return f"{name}[{', '.join(into)}] {does}", values
 
 
 def draw(seed: int) -> tuple[str, dict[str, Array], Array]:
@@ -175,3 +196,56 @@ def test_they_are_what_numpy_says(seed: int) -> None:
     kernel.verify()
     arrays = [a.pack(inputs[a.name]) for a in kernel.signature.inputs]
     np.testing.assert_allclose(kernel(*arrays), value, rtol=1e-6)
+
+
+FOUND = (
+    # Two sums of as many dimensions, in one of which the steps are others.
+    """
+    output y: f32[1, 5, 2, 3]  local v: f32[2, 7, 5, 1]  local u: f32[1, 3, 4, 1]
+    local t: f32[4, 3, 3, 3]  local s: f32[2, 1, 1, 1]  input x: f32[2, 2, 1, 4]
+    s[j, i, d, k] = x[0, 2 * i + j, k, 2 * d + 1]
+    t[i + 2, j + 0, k + 1, d + 2] = s[i, j, k, d] elsewhere -2
+    u[k, d, i, j] = t[i, 2 * j + 1, 1, 3 * k + d]
+    v[i + 0, j + 2, k + 0, d + 0] = u[i, j, k, d] elsewhere -2
+    y[d, k, i, j] = v[i, 2 * j + 1, k, d + 0]
+    """,
+    # A dimension that no operand tells of what is computed on the way.
+    """
+    output y: f32[7, 1]  input w: f32[1, 6]  local v: f32[7, 6]  local u: f32[3, 2]
+    local t: f32[1, 3, 6, 5]  local s: f32[1, 1, 4, 1]  local r: f32[1, 1, 4, 1]
+    input x: f32[4, 1, 1]
+    r[k, j, i, d] = x[1 * i + j, k + 0, d]
+    s[k, i, j, d] = r[i + 0, 0, j, 1 * k + d]
+    t[i + 0, j + 0, k + 2, d + 2] = s[i, j, k, d] elsewhere -2
+    u[i, j] = t[0, i, 4, 2 * j + 1]
+    v[i + 2, j + 2] = u[i, j] elsewhere -2
+    y[i, n] += v[i, j] * w[n, j]
+    """,
+    # Rows of registers that are written in part: the rest of them is a margin.
+    """
+    output y: f32[3]  local v: f32[3, 3]  local u: f32[1, 1]  local t: f32[3, 1]
+    input x: f32[2, 1]
+    t[i + 1, k + 0] = x[i, k] elsewhere -2
+    u[k, i] = t[2 * i + 1, k + 0]
+    v[i + 2, k + 0] = u[i, k] elsewhere -2
+    y[k] max= v[i + 1, k]
+    """,
+    # Rows one after the other: of an input, of what is summed, in steps, with one element each.
+    "output y: f32[6, 3]  input x: f32[3, 2, 3]  y[3 * i + j, k] = x[j, i, k]",
+    "output y: f32[12]  input x: f32[2, 3, 2]  y[6 * i + 2 * j + k] = x[i, j, k]",
+    "output y: f32[6]  input x: f32[4, 6]  y[3 * i + j] = x[2 * i + 1, 2 * j]",
+    "output y: f32[6]  input x: f32[2, 3, 4]  y[3 * i + j] max= x[i, j, k]",
+    "output y: f32[3, 4]  input x: f32[4, 3, 1]  y[s, 1 * h + d] = x[h, s, d]",
+    """
+    output y: f32[3, 2]  local a: f32[3, 8]
+    input p: f32[4, 3, 8]  input v: f32[4, 8, 2]  input w: f32[8, 2]
+    a[s, 2 * h + d] += p[h, s, t] * v[h, t, d]
+    y = matmul(a, w)
+    """,
+)
+
+
+@pytest.mark.parametrize("target", ["c.scalar", "x86.avx2"])
+@pytest.mark.parametrize("text", FOUND)
+def test_what_was_found(text: str, target: str) -> None:
+    to_run(morello.compile, f"spec moves() {{ {text} }}", target=target).verify()

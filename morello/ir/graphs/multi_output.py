@@ -99,7 +99,8 @@ class _Network:
                 continue
             shapes = [[1] * len(access) for access in operation.operands]
             told = with_hidden(operation, sizes_from(operation, shapes))
-            missing = {*operation.dims}.difference(told)
+            inside = (d for alike in composition.hidden for index in alike for d in index.dims)
+            missing = {*operation.dims, *inside}.difference(told)
             own = zip(graph.nodes[:-1], composition.graph.nodes, strict=False)
             about = [node.output for node, same in own if missing & composition.dims[same.output]]
             found += about[-1:]

@@ -12,6 +12,7 @@ affine in the variables of the loops around. From that follows:
 * Iterations of a parallel loop write disjoint parts, and read nothing that another one writes,
   unless both are in ordered steps.
 * A kernel that reads where it writes does so element for element.
+* What is written to registers is whole vectors, or goes on to the end of the row.
 
 What a loop does is told by one iteration and how its regions move from one to the next. A tensor of
 which some part is not rectangular (rows that run on into each other) is not followed: of it only
@@ -182,7 +183,7 @@ def _in_steps(view: View) -> bool:
 
 
 class _Verifier:
-    """``bounds``: values of the variables around; ``origins``: what made the nodes around.
+    """``bounds`` and ``steps``: of the variables around; ``origins``: what made the nodes around.
 
     ``followed``: tensors of which it is told what they hold.
     """
@@ -190,6 +191,7 @@ class _Verifier:
     def __init__(self, followed: frozenset[str]) -> None:
         self.followed = followed
         self.bounds: dict[str, tuple[int, int]] = {}
+        self.steps: dict[str, int] = {}
         self.origins: list[Origin] = []
         self.ordered = False
 
@@ -224,6 +226,7 @@ class _Verifier:
         self.origins.append(origin)
         if loop is not None:
             self.bounds[loop.variable] = (0, (loop.count - 1) * loop.step)
+            self.steps[loop.variable] = loop.step
         found = self.effects(body)
         self.origins.pop()
         return found
@@ -236,6 +239,7 @@ class _Verifier:
         for view in call.operands:
             self._stays_inside(view, statement)
         self._element_for_element(statement)
+        self._whole_vectors(output, statement)
         reads = [output, *inputs] if call.operation.accumulating else inputs
         done = Effects()
         kept = call.kept if isinstance(call, KernelCall) else None
@@ -283,6 +287,21 @@ class _Verifier:
                 alike = alike and same and operation.operator.reduction is None
             if not alike:
                 raise InternalError(f"{statement} overwrites '{view.tensor.name}' as it reads it")
+
+    def _whole_vectors(self, view: View, statement: Statement) -> None:
+        """What is written to vectors leaves none of their other elements to be kept."""
+        tensor, region = view.tensor, region_of(view)
+        lanes, fastest = tensor.vector // tensor.dtype.bytes, tensor.layout.fastest
+        if lanes < 2 or fastest is None:
+            return
+        start, size = region.starts[fastest], region.sizes[fastest]
+        low, high = limits(start, self.bounds)
+        steps = [start.constant, *(f * self.steps[variable] for variable, f in start.terms)]
+        ends = low == high and low + size == tensor.shape[fastest]
+        if any(step % lanes for step in steps) or (size % lanes and not ends):
+            raise InternalError(
+                f"{statement} writes a part of a vector of '{tensor.name}': {region}"
+            )
 
     def _stays_inside(self, view: View, statement: Statement | None = None) -> None:
         region, shape = region_of(view), view.tensor.shape
