@@ -78,7 +78,13 @@ def convolved(t: Translation, x: str, data: Array, windows: Windows, groups: int
         raise t.unsupported(f"it is of {len(shape) - 2} dimensions")
     result = (shape[0], len(data), *windows.counts(shape[2:]))
     image = t.view(x, shape)
-    if groups == shape[1] == len(data):
+    if groups == shape[1]:
+        often = len(data) // groups
+        if often > 1:  # each filter has a channel of its own
+            repeated = t.repeat(
+                t.view(image, (*shape[:2], 1, *shape[2:])), (*shape[:2], often, *shape[2:])
+            )
+            image = t.view(repeated, (shape[0], len(data), *shape[2:]))
         return _filtered(t, image, data, result, windows, depthwise=True)
     if groups == 1:
         return _correlated(t, image, data, result, windows)

@@ -164,13 +164,15 @@ class Translation:
         self.nodes.append(added)
         return output
 
-    def elementwise(self, value: str, *inputs: str, shape: Sequence[int] | None = None) -> str:
-        """A template, with the element type of the node's output; in a shape, or its inputs'.
+    def elementwise(
+        self, value: str, *inputs: str, shape: Sequence[int] | None = None, dtype: str = ""
+    ) -> str:
+        """A template, with an element type, or the node's output's; in a shape, or its inputs'.
 
         What inputs repeat is read where it is. If all do, the result is computed once for all.
         """
         shape = tuple(np.broadcast_shapes(*map(self.shape, inputs)) if shape is None else shape)
-        dtype = self.type(self.node.output)
+        dtype = dtype or self.type(self.node.output)
         inputs = tuple(map(self.once, inputs))
         once = np.broadcast_shapes(*map(self.shape, inputs))
         result = self._add("Elementwise", inputs, once, dtype, value=value)

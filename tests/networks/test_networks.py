@@ -316,18 +316,18 @@ def test_sizes_must_be_known(tmp_path: Path) -> None:
 def test_all_nodes_that_cannot_be_said_are_named(tmp_path: Path) -> None:
     nodes = [
         node("Sin", "x", "a"),
-        node("Pow", "a p", "b"),
+        node("Pow", "a x", "b"),
         node("Relu", "b", "c"),
-        node("Resize", "c  s", "y"),
+        helper.make_node("Resize", ["c", "", "s"], ["y"], name="to_y", mode="linear", antialias=1),
     ]
-    nodes[3] = helper.make_node("Resize", ["c", "", "s"], ["y"], name="to_y", mode="linear")
-    constants = {"p": np.array(0.3, np.float32), "s": np.array([1, 2], np.float32)}
-    model = model_of(nodes, {"x": random(3, 4)}, ["y"], constants)
+    constants = {"s": np.array([1, 0.5], np.float32)}
+    model = model_of(nodes, {"x": random(3, 4)}, ["y"], constants, opset=18)
     result = imported([str(saved(model, tmp_path)), "-o", str(tmp_path / "out"), "-t", TARGET])
     assert result.exit_code == 1
     assert "cannot import 3 nodes:" in result.output
     assert "Sin 'to_a': there is no translation of this operator" in result.output
-    assert "Resize 'to_y': it interpolates" in result.output
+    assert "Pow 'to_b': its input 2 is computed" in result.output
+    assert "Resize 'to_y': it smooths what it makes smaller" in result.output
     assert not (tmp_path / "out").exists()
 
 

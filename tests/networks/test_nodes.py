@@ -11,6 +11,8 @@ from onnx import helper
 
 from .models import expected, interpreted, model_of, random, read
 
+Array = np.ndarray[Any, Any]
+
 X = random(2, 3, 4)
 IMAGE = random(1, 4, 9, 7)
 
@@ -126,6 +128,12 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {},
         {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1},
     ),
+    "means of windows of which the last is not whole": (
+        "AveragePool",
+        {"x": IMAGE},
+        {},
+        {"kernel_shape": [2, 2], "strides": [2, 3], "ceil_mode": 1, "count_include_pad": 1},
+    ),
     "windows of rows": (
         "MaxPool",
         {"x": random(1, 4, 9)},
@@ -197,6 +205,133 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"w": random(1, 20, 4), "r": random(1, 20, 5), "b": random(1, 40)},
         {"hidden_size": 5},
     ),
+    "a sequence both ways": (
+        "LSTM",
+        {"x": random(3, 2, 4)},
+        {"w": random(2, 20, 4), "r": random(2, 20, 5), "b": random(2, 40)},
+        {"hidden_size": 5, "direction": "bidirectional"},
+    ),
+    "a gated sequence": (
+        "GRU",
+        {"x": random(3, 2, 4)},
+        {"w": random(1, 15, 4), "r": random(1, 15, 5), "b": random(1, 30)},
+        {"hidden_size": 5},
+    ),
+    "a gated sequence, reset last": (
+        "GRU",
+        {"x": random(3, 2, 4)},
+        {"w": random(1, 15, 4), "r": random(1, 15, 5), "b": random(1, 30)},
+        {"hidden_size": 5, "linear_before_reset": 1},
+    ),
+    "a plain sequence": (
+        "RNN",
+        {"x": random(3, 2, 4)},
+        {"w": random(1, 5, 4), "r": random(1, 5, 5), "b": random(1, 10)},
+        {"hidden_size": 5},
+    ),
+    "ceil": ("Ceil", {"x": X * 3}, {}, {}),
+    "sign": ("Sign", {"x": np.array([-2, 0, 3], np.float32)}, {}, {}),
+    "celu": ("Celu", {"x": X}, {}, {"alpha": 0.5}),
+    "selu": ("Selu", {"x": X}, {}, {}),
+    "over a threshold": ("ThresholdedRelu", {"x": X}, {}, {"alpha": 0.3}),
+    "shrunk": ("Shrink", {"x": X}, {}, {"bias": 0.2, "lambd": 0.4}),
+    "mean of three": ("Mean", {"x": X, "z": random(4), "v": random(3, 1)}, {}, {}),
+    "a power of a number": ("Pow", {"b": np.abs(X) + 0.1}, {"e": np.float32(2.2)}, {}),
+    "a fourth power": ("Pow", {"x": X}, {"e": np.float32(4)}, {}),
+    "a negative power": ("Pow", {"x": X}, {"e": np.float32(-2)}, {}),
+    "log of a sum": ("ReduceLogSum", {"x": np.abs(X)}, {}, {"axes": [1]}),
+    "log of a sum of powers": ("ReduceLogSumExp", {"x": X * 80}, {}, {"axes": [1, 2]}),
+    "where the largest is": ("ArgMax", {"x": X}, {}, {"axis": 1}),
+    "where the least is": ("ArgMin", {"x": X}, {}, {"axis": -1, "keepdims": 0}),
+    "the last of the largest": (
+        "ArgMax",
+        {"x": np.sign(X)},
+        {},
+        {"axis": 2, "select_last_index": 1},
+    ),
+    "one where the largest is": ("Hardmax", {"x": X}, {}, {"axis": 1}),
+    "running sums": ("CumSum", {"x": X}, {"a": np.array(1)}, {}),
+    "running sums, backwards": (
+        "CumSum",
+        {"x": X},
+        {"a": np.array(-1)},
+        {"exclusive": 1, "reverse": 1},
+    ),
+    "instance norm": ("InstanceNormalization", {"x": IMAGE}, {"s": random(4), "b": random(4)}, {}),
+    "norm along rows": ("LpNormalization", {"x": X}, {}, {"axis": 1}),
+    "a vector times a matrix": ("MatMul", {"x": random(4)}, {"w": random(4, 5)}, {}),
+    "rows times a vector": ("MatMul", {"x": X}, {"w": random(4)}, {}),
+    "two vectors": ("MatMul", {"x": random(4)}, {"w": random(4)}, {}),
+    "a sum of products": (
+        "Einsum",
+        {"x": X, "z": random(2, 5, 4)},
+        {},
+        {"equation": "bij,bkj->kbi"},
+    ),
+    "an outer product": (
+        "Einsum",
+        {"x": random(3), "z": random(4)},
+        {},
+        {"equation": "i,j"},
+    ),
+    "a sum of what only one has": (
+        "Einsum",
+        {"x": X, "z": random(4, 5)},
+        {},
+        {"equation": "bij,jk->bk"},
+    ),
+    "a transpose": ("Einsum", {"x": X}, {}, {"equation": "bij->jb"}),
+    "windows that overlap": (
+        "ConvTranspose",
+        {"x": random(2, 4, 5, 3)},
+        {"w": random(4, 3, 3, 4), "b": random(3)},
+        {"strides": [2, 2], "pads": [1, 1, 0, 2], "output_padding": [1, 0]},
+    ),
+    "windows with gaps": (
+        "ConvTranspose",
+        {"x": random(1, 4, 3, 4)},
+        {"w": random(4, 3, 2, 1), "b": random(3)},
+        {"strides": [3, 2], "output_padding": [2, 1]},
+    ),
+    "windows back, side by side": (
+        "ConvTranspose",
+        {"x": random(1, 4, 5, 3)},
+        {"w": random(4, 3, 3, 2)},
+        {"dilations": [2, 3]},
+    ),
+    "windows back, of each channel": (
+        "ConvTranspose",
+        {"x": IMAGE},
+        {"w": random(4, 1, 4, 4)},
+        {"strides": [2, 2], "group": 4, "pads": [1, 1, 1, 1]},
+    ),
+    "several filters of each channel": (
+        "Conv",
+        {"x": IMAGE},
+        {"w": random(8, 1, 3, 3), "b": random(8)},
+        {"group": 4, "pads": [1, 1, 1, 1]},
+    ),
+    "elements by places": (
+        "GatherElements",
+        {"x": X},
+        {"i": np.array([[[0, -1, 1, 2]], [[2, 2, 0, 1]]])},
+        {"axis": 1},
+    ),
+    "rows by places": ("GatherND", {"x": X}, {"i": np.array([[0, 1], [1, -1]])}, {}),
+    "rows put in places": (
+        "ScatterND",
+        {"x": X},
+        {"i": np.array([[0, 1], [1, 2]]), "u": random(2, 4)},
+        {},
+    ),
+    "elements put in places": (
+        "ScatterElements",
+        {"x": X},
+        {"i": np.array([[[1, 0, 2, 1]]]), "u": random(1, 1, 4)},
+        {"axis": 1},
+    ),
+    "the upper triangle": ("Trilu", {"x": X}, {"k": np.array(1)}, {}),
+    "the lower triangle": ("Trilu", {"x": X}, {}, {"upper": 0}),
     "truth as a number": ("Where", {"x": X > 0, "z": X}, {"v": np.float32(2)}, {}),
 }
 
@@ -248,3 +383,59 @@ def test_it_computes_what_onnx_says(case: str, tmp_path: Path) -> None:
     if np.issubdtype(wanted.dtype, np.integer):
         assert (result == wanted).all()
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_what_the_reference_of_onnx_does_not_say(tmp_path: Path) -> None:
+    """Where that knows no negative numbers, no groups, or other neighbours than the text says."""
+
+    def found(operator: str, x: Array, constants: dict[str, Array], **attributes: Any) -> Any:
+        node = helper.make_node(operator, ["x", *constants], ["y"], **attributes)
+        network = read(model_of([node], {"x": x}, ["y"], constants), tmp_path)
+        return interpreted(network, {"x": x})[0]
+
+    wanted = X / np.abs(X).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(found("LpNormalization", X, {}, p=1), wanted, rtol=1e-5)
+
+    padded = np.pad(IMAGE**2, [(0, 0), (1, 1), (0, 0), (0, 0)])
+    wanted = IMAGE / (1 + 0.1 / 3 * (padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:])) ** 0.75
+    np.testing.assert_allclose(found("LRN", IMAGE, {}, size=3, alpha=0.1), wanted, rtol=1e-5)
+
+    wanted = np.pad(X[:, 1:, :-1], [(0, 1), (0, 0), (2, 0)])
+    assert (found("Pad", X, {"p": np.array([0, -1, 2, 1, 0, -1])}) == wanted).all()
+
+    rows, filters = random(1, 4, 6), random(4, 3, 4)
+    full = np.zeros((1, 6, 14), np.float32)
+    for channel, place, tap in np.ndindex(4, 6, 4):
+        group = slice(channel // 2 * 3, channel // 2 * 3 + 3)
+        full[0, group, 2 * place + tap] += rows[0, channel, place] * filters[channel, :, tap]
+    back = found("ConvTranspose", rows, {"w": filters}, strides=[2], group=2, pads=[1, 1])
+    np.testing.assert_allclose(back, full[..., 1:-1], rtol=1e-4, atol=1e-5)
+
+
+PLACES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric")
+
+
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("scales", [(2.0, 3.0), (0.5, 1.5), (1.0, 2.5)])
+def test_images_in_another_size(
+    mode: str, places: str, scales: tuple[float, float], tmp_path: Path
+) -> None:
+    node = helper.make_node(
+        "Resize", ["x", "", "s"], ["y"], mode=mode, coordinate_transformation_mode=places
+    )
+    image, constants = random(1, 2, 8, 6), {"s": np.array([1, 1, *scales], np.float32)}
+    model = model_of([node], {"x": image}, ["y"], constants, opset=19)
+    [result] = interpreted(read(model, tmp_path), {"x": image})
+    [wanted] = expected(model, {"x": image})
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+def test_the_nearest_pixels(rounding: str, tmp_path: Path) -> None:
+    node = helper.make_node(
+        "Resize", ["x", "", "", "s"], ["y"], mode="nearest", nearest_mode=rounding
+    )
+    model = model_of([node], {"x": IMAGE}, ["y"], {"s": np.array([1, 4, 6, 14])}, opset=19)
+    [result] = interpreted(read(model, tmp_path), {"x": IMAGE})
+    assert (result == expected(model, {"x": IMAGE})[0]).all()

@@ -12,6 +12,7 @@ from morello.networks.kinds import LOWEST, Rewrite, Translation, number
 TEMPLATES: Mapping[str, str] = {
     "Abs": "abs({0})",
     "Add": "{0} + {1}",
+    "Ceil": "-floor(-{0})",
     "Div": "{0} / {1}",
     "Erf": "erf({0})",
     "Exp": "exp({0})",
@@ -26,6 +27,7 @@ TEMPLATES: Mapping[str, str] = {
     "Relu": "max({0}, 0)",
     "Round": "round({0})",
     "Sigmoid": SIGMOID,
+    "Sign": "1 if {0} > 0 else (-1 if {0} < 0 else 0)",
     "Softplus": "max({0}, 0) + log1p(exp(-abs({0})))",
     "Softsign": "{0} / (1 + abs({0}))",
     "Sqrt": "sqrt({0})",
@@ -41,15 +43,21 @@ TEMPLATES: Mapping[str, str] = {
     "Not": "1 - {0}",
     "Or": "max({0}, {1})",
     "Where": "{1} if {0} != 0 else {2}",
+    "Xor": "abs({0} - {1})",
 }
 """Operators of one expression: inputs by their number."""
 
 OF_ANY_NUMBER: Mapping[str, str] = {
     "Max": "max({0}, {1})",
+    "Mean": "{0} + {1}",
     "Min": "min({0}, {1})",
     "Sum": "{0} + {1}",
 }
 """Operators of any number of inputs: of two."""
+
+
+MOST_FACTORS = 16
+"""Of a power that is written as a product."""
 
 
 def _template(t: Translation) -> str:
@@ -60,7 +68,8 @@ def _of_any_number(t: Translation) -> str:
     first, *rest = t.inputs
     for name in rest:
         first = t.elementwise(OF_ANY_NUMBER[t.node.operator], first, name)
-    return first
+    mean = t.node.operator == "Mean" and rest
+    return t.elementwise(f"{{0}} / {len(t.inputs)}", first) if mean else first
 
 
 def _of_attributes(template: Callable[[Translation], str]) -> Rewrite:
@@ -83,6 +92,32 @@ def _elu(t: Translation) -> str:
     return f"max({{0}}, 0) + {number(t.attribute('alpha', 1.0))} * expm1(min({{0}}, 0))"
 
 
+def _celu(t: Translation) -> str:
+    alpha = number(t.attribute("alpha", 1.0))
+    return f"max({{0}}, 0) + {alpha} * expm1(min({{0}}, 0) / {alpha})"
+
+
+def _selu(t: Translation) -> str:
+    alpha = number(t.attribute("alpha", 1.6732632423543772))
+    gamma = number(t.attribute("gamma", 1.0507009873554805))
+    return f"{gamma} * (max({{0}}, 0) + {alpha} * expm1(min({{0}}, 0)))"
+
+
+def _thresholded_relu(t: Translation) -> str:
+    return f"{{0}} if {{0}} > {number(t.attribute('alpha', 1.0))} else 0"
+
+
+def _shrink(t: Translation) -> str:
+    bias, edge = (float(t.attribute(name, own)) for name, own in (("bias", 0.0), ("lambd", 0.5)))
+    low = f"({{0}} + {number(bias)} if {{0}} < {number(-edge)} else 0)"
+    return f"{{0}} - {number(bias)} if {{0}} > {number(edge)} else {low}"
+
+
+def _swish(t: Translation) -> str:
+    alpha = number(t.attribute("alpha", 1.0))
+    return f"{{0}} / (1 + exp({number(-1)} * {alpha} * {{0}}))"
+
+
 def _leaky_relu(t: Translation) -> str:
     return f"max({{0}}, 0) + {number(t.attribute('alpha', 0.01))} * min({{0}}, 0)"
 
@@ -99,20 +134,34 @@ def _clip(t: Translation) -> str:
 
 
 def _pow(t: Translation) -> str:
-    exponent = t.number(1, 1.0)
-    if exponent not in POWERS:
-        raise t.unsupported(f"no powers but {sorted(POWERS)} are written as arithmetic")
-    return t.elementwise(POWERS[exponent], t.inputs[0])
+    base, exponent = t.inputs
+    known = t.network.repeated_data(base)
+    if known is not None and known.size == 1 and known.reshape(()) > 0:
+        return t.elementwise(f"exp({number(float(np.log(known.reshape(()))))} * {{0}})", exponent)
+    power = t.number(1, 1.0)
+    if power in POWERS:
+        return t.elementwise(POWERS[power], base)
+    if power == int(power) and abs(power) <= MOST_FACTORS:
+        factors = " * ".join(["{0}"] * int(abs(power)))
+        return t.elementwise(f"1 / ({factors})" if power < 0 else factors or "1 + 0 * {0}", base)
+    if power == int(power) or not t.is_float(base):
+        raise t.unsupported(f"no whole power of more than {MOST_FACTORS} factors is said")
+    return t.elementwise(f"exp({number(power)} * log({{0}}))", base)
 
 
 REWRITES: Mapping[str, Rewrite] = {
     **dict.fromkeys(TEMPLATES, _template),
     **dict.fromkeys(OF_ANY_NUMBER, _of_any_number),
     "Cast": lambda t: t.cast(t.inputs[0]),
+    "Celu": _of_attributes(_celu),
     "Clip": _clip,
     "Elu": _of_attributes(_elu),
     "Gelu": _of_attributes(_gelu),
     "HardSigmoid": _of_attributes(_hard_sigmoid),
     "LeakyRelu": _of_attributes(_leaky_relu),
     "Pow": _pow,
+    "Selu": _of_attributes(_selu),
+    "Shrink": _of_attributes(_shrink),
+    "Swish": _of_attributes(_swish),
+    "ThresholdedRelu": _of_attributes(_thresholded_relu),
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from morello.ir.numeric import Array
 from morello.networks.kinds import Rewrite, Translation
 
 
@@ -56,6 +57,45 @@ def _gather(t: Translation) -> str:
     return t.cut(x, one, starts)
 
 
+def _gather_elements(t: Translation) -> str:
+    x, indices = t.inputs
+    return t.move(x, t.places(x)[_elements(t, t.data(indices, "indices"))])
+
+
+def _elements(t: Translation, data: Array) -> tuple[Array, ...]:
+    """The indices of elements, of which only that along one dimension is not their own place."""
+    axis = int(t.attribute("axis", 0)) % data.ndim
+    own = [*np.indices(data.shape)]
+    own[axis] = data
+    return tuple(own)
+
+
+def _gather_nd(t: Translation) -> str:
+    x, indices = t.inputs
+    if t.attribute("batch_dims", 0):
+        raise t.unsupported("it looks up in batches")
+    return t.move(x, t.places(x)[tuple(np.moveaxis(t.data(indices, "indices"), -1, 0))])
+
+
+def _scattered(t: Translation, *, elements: bool) -> str:
+    """Elements of two tensors that lie one after the other."""
+    x, indices, updates = t.inputs
+    if t.attribute("reduction", "none") != "none":
+        raise t.unsupported("it adds, or compares, what it writes")
+    places, data = t.places(x).copy(), t.data(indices, "indices")
+    own = places.size + t.places(updates)
+    places[_elements(t, data) if elements else tuple(np.moveaxis(data, -1, 0))] = own
+    flat = [t.view(name, (t.places(name).size,)) for name in (x, updates)]
+    return t.move(t.concat(flat, 0), places)
+
+
+def _triangle(t: Translation) -> str:
+    x, kept = t.inputs[0], int(t.number(1, 0))
+    part = np.triu if t.attribute("upper", 1) else np.tril
+    ones = part(np.ones(t.shape(x)[-2:], np.float32), kept)
+    return t.elementwise("{0} if {1} != 0 else 0", x, t.constant(ones))
+
+
 def _concat(t: Translation) -> str:
     return t.concat(list(filter(None, t.inputs)), int(t.attribute("axis", 0)) % len(t.result()))
 
@@ -68,8 +108,11 @@ def _pad(t: Translation) -> str:
     before, after = [0] * len(shape), [0] * len(shape)
     for axis, low, high in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         before[axis], after[axis] = low, high
-    if min(pads, default=0) < 0:
-        raise t.unsupported("it cuts")
+    if min(pads, default=0) < 0:  # it also cuts
+        starts = [max(0, -low) for low in before]
+        cuts = zip(shape, starts, after, strict=True)
+        x = t.cut(x, [size - low + min(0, high) for size, low, high in cuts], starts)
+        before, after = ([max(0, own) for own in each] for each in (before, after))
     mode: Any = t.attribute("mode", "constant")
     if mode == "constant":
         return t.frame(x, before, t.result(), float(t.attribute("value", t.number(2, 0.0))))
@@ -79,23 +122,6 @@ def _pad(t: Translation) -> str:
 def _expand(t: Translation) -> str:
     x = t.inputs[0]
     return t.repeat(x, t.result())
-
-
-def _resize(t: Translation) -> str:
-    x = t.inputs[0]
-    shape, result = t.shape(x), t.result()
-    if t.attribute("mode", "nearest") != "nearest":
-        raise t.unsupported("it interpolates")
-    transform = t.attribute("coordinate_transformation_mode", "half_pixel")
-    floored = transform == "asymmetric" and t.attribute("nearest_mode", "") == "floor"
-    whole = all(big % small == 0 for big, small in zip(result, shape, strict=True))
-    if not whole or not (floored or transform == "half_pixel"):
-        raise t.unsupported("it does not repeat each element equally often")
-    # Each dimension is followed by one along which the elements are repeated.
-    once = [size for small in shape for size in (small, 1)]
-    times = [big // small for big, small in zip(result, shape, strict=True)]
-    often = [size for pair in zip(shape, times, strict=True) for size in pair]
-    return t.repeat(t.view(x, once), often)
 
 
 def _tile(t: Translation) -> str:
@@ -132,11 +158,15 @@ REWRITES: Mapping[str, Rewrite] = {
     "DepthToSpace": _depth_to_space,
     "Expand": _expand,
     "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
     "Pad": _pad,
-    "Resize": _resize,
+    "ScatterElements": lambda t: _scattered(t, elements=True),
+    "ScatterND": lambda t: _scattered(t, elements=False),
     "Slice": _slice,
     "SpaceToDepth": _space_to_depth,
     "Split": _split,
     "Tile": _tile,
     "Transpose": _transpose,
+    "Trilu": _triangle,
 }

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from morello.networks.onnx import elementwise, images, moves, products, reductions, sequences
+from morello.networks.onnx import (
+    elementwise,
+    images,
+    moves,
+    products,
+    reductions,
+    resizing,
+    sequences,
+)
 from morello.networks.translate import Operators
 
 OPERATORS = Operators(
@@ -12,6 +20,7 @@ OPERATORS = Operators(
         **moves.REWRITES,
         **products.REWRITES,
         **reductions.REWRITES,
+        **resizing.REWRITES,
         **sequences.REWRITES,
     },
     cast="Cast",

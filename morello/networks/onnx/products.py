@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 
 from morello.networks.kinds import Rewrite, Translation, number
@@ -11,8 +11,10 @@ from morello.networks.kinds import Rewrite, Translation, number
 def _matmul(t: Translation) -> str:
     a, b = t.inputs
     left, right = t.shape(a), t.shape(b)
-    if min(len(left), len(right)) < 2:
-        raise t.unsupported("it multiplies a vector without a second dimension")
+    if len(left) == 1:
+        a, left = t.view(a, (1, *left)), (1, *left)
+    if len(right) == 1:
+        b, right = t.view(b, (*right, 1)), (*right, 1)
     if len(right) == 2 and prod(left[:-2]) > 1:  # all rows are those of one matrix
         return t.product(t.view(a, (prod(left[:-1]), left[-1])), b)
     return t.product(a, b)
@@ -31,4 +33,46 @@ def _gemm(t: Translation) -> str:
     return t.elementwise(f"{{0}} + {added}", result, bias[0])
 
 
-REWRITES: Mapping[str, Rewrite] = {"Gemm": _gemm, "MatMul": _matmul}
+def _einsum(t: Translation) -> str:
+    """A sum of products of two tensors, or the sum of one: what only one has is summed first."""
+    given, _, wanted = str(t.attribute("equation", "")).replace(" ", "").partition("->")
+    terms = given.split(",")
+    every = "".join(terms)
+    if "." in every or len(terms) > 2 or any(len({*term}) < len(term) for term in terms):
+        raise t.unsupported("it is no product of two tensors without diagonals")
+    wanted = wanted or "".join(sorted(d for d in {*every} if every.count(d) == 1))
+    inputs = [
+        _summed(t, name, term, {*wanted}.union(*(o for o in terms if o is not term)))
+        for name, term in zip(t.inputs, terms, strict=True)
+    ]
+    if len(inputs) == 1:
+        [(x, own)] = inputs
+        return t.permute(x, [own.index(d) for d in wanted])
+    (a, left), (b, right) = inputs
+    size = dict(zip(left + right, (*t.shape(a), *t.shape(b)), strict=True))
+    batch = [d for d in wanted if d in left and d in right]
+    inner = [d for d in left if d in right and d not in wanted]
+    rows, columns = [d for d in left if d not in right], [d for d in right if d not in left]
+
+    def as_matrix(x: str, own: str, *groups: list[str]) -> str:
+        order = [own.index(d) for group in (batch, *groups) for d in group]
+        shape = [prod(size[d] for d in group) for group in groups]
+        return t.view(t.permute(x, order), (*(size[d] for d in batch), *shape))
+
+    # The second one in the order that leaves its columns where they are.
+    swapped = bool(inner) and right.endswith(inner[-1])
+    second = as_matrix(b, right, columns, inner) if swapped else as_matrix(b, right, inner, columns)
+    made = t.product(as_matrix(a, left, rows, inner), second, swap_b=swapped)
+    order = [*batch, *rows, *columns]
+    return t.permute(t.view(made, [size[d] for d in order]), [order.index(d) for d in wanted])
+
+
+def _summed(t: Translation, x: str, term: str, kept: Collection[str]) -> tuple[str, str]:
+    """A tensor without the dimensions that nothing else has, and what is left of its letters."""
+    axes = [axis for axis, d in enumerate(term) if d not in kept]
+    left = "".join(d for d in term if d in kept)
+    sizes = [size for d, size in zip(term, t.shape(x), strict=True) if d in kept]
+    return t.view(t.reduce(x, axes, "+="), sizes), left
+
+
+REWRITES: Mapping[str, Rewrite] = {"Einsum": _einsum, "Gemm": _gemm, "MatMul": _matmul}

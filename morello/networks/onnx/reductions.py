@@ -7,10 +7,17 @@ from math import prod
 
 import numpy as np
 
+from morello.networks.images import Windows, pooled
 from morello.networks.kinds import Rewrite, Translation, number
 
 PER_DIMENSION = 13
 """The version of ONNX from which on a softmax goes along one dimension."""
+
+PER_CHANNEL = 21
+"""That from which on each channel of a group has a gain and a bias of its own."""
+
+MOST_SUMMED = 4096
+"""Elements of a running sum."""
 
 
 def _axes(t: Translation) -> tuple[int, ...]:
@@ -67,26 +74,156 @@ def _batch_norm(t: Translation) -> str:
     return t.elementwise("{0} * {1} + {2}", x, gain, shift)
 
 
-def _layer_norm(t: Translation) -> str:
-    source, gain, *bias = filter(None, t.inputs)
-    rank = len(t.shape(source))
-    axes = tuple(range(int(t.attribute("axis", -1)) % rank, rank))
+def _variance(t: Translation, source: str, axes: tuple[int, ...]) -> tuple[str, str]:
+    """Elements less their mean, and their variance."""
     centred = t.elementwise("{0} - {1}", source, _mean(t, source, axes))
-    variance = _mean(t, t.elementwise("{0} * {0}", centred), axes)
+    return centred, _mean(t, t.elementwise("{0} * {0}", centred), axes)
+
+
+def _scaled(t: Translation, source: str, square: str, gain: str, bias: str = "") -> str:
+    """Elements by the root of the mean of their squares, with a gain, and a bias if any."""
     epsilon = number(t.attribute("epsilon", 1e-5))
     scaled = f"{{0}} * (1 / sqrt({{1}} + {epsilon})) * {{2}}"
-    result = t.elementwise(scaled, centred, variance, gain)
-    return t.elementwise("{0} + {1}", result, bias[0]) if bias else result
+    result = t.elementwise(scaled, source, square, gain)
+    return t.elementwise("{0} + {1}", result, bias) if bias else result
+
+
+def _last_axes(t: Translation) -> tuple[int, ...]:
+    rank = len(t.shape(t.inputs[0]))
+    return tuple(range(int(t.attribute("axis", -1)) % rank, rank))
+
+
+def _layer_norm(t: Translation) -> str:
+    source, gain, *bias = filter(None, t.inputs)
+    return _scaled(t, *_variance(t, source, _last_axes(t)), gain, *bias)
+
+
+def _rms_norm(t: Translation) -> str:
+    source, gain = t.inputs
+    square = _mean(t, t.elementwise("{0} * {0}", source), _last_axes(t))
+    return _scaled(t, source, square, gain)
+
+
+def _instance_norm(t: Translation) -> str:
+    source, *each = t.inputs
+    column = (t.shape(source)[1], *(1,) * (len(t.shape(source)) - 2))
+    gain, bias = (t.view(name, column) for name in each)
+    return _scaled(t, *_variance(t, source, _global(t)), gain, bias)
+
+
+def _group_norm(t: Translation) -> str:
+    source, *each = t.inputs
+    shape, groups = t.shape(source), int(t.attribute("num_groups", 1))
+    rows = t.view(source, (shape[0], groups, shape[1] // groups, prod(shape[2:])))
+    column = (groups, shape[1] // groups if t.network.version >= PER_CHANNEL else 1, 1)
+    gain, bias = (t.view(name, column) for name in each)
+    return t.view(_scaled(t, *_variance(t, rows, (2, 3)), gain, bias), shape)
+
+
+def _lp_norm(t: Translation) -> str:
+    source = t.inputs[0]
+    axis = int(t.attribute("axis", -1)) % len(t.shape(source))
+    absolute = t.attribute("p", 2) == 1
+    powers = t.elementwise("abs({0})" if absolute else "{0} * {0}", source)
+    total = t.reduce(powers, [axis], "+=")
+    norm = total if absolute else t.elementwise("sqrt({0})", total)
+    return t.elementwise("{0} / {1} if {1} != 0 else 0", source, norm)
+
+
+def _log_sum_exp(t: Translation) -> str:
+    """Of the numbers less the largest, so that none is too large."""
+    source, axes = t.inputs[0], _axes(t)
+    largest = t.reduce(source, axes, "max=")
+    total = t.reduce(t.elementwise("exp({0} - {1})", source, largest), axes, "+=")
+    return t.elementwise("log({0}) + {1}", total, largest)
+
+
+def _local_response(t: Translation) -> str:
+    """Every pixel by a sum of squares over neighbouring channels."""
+    source = t.inputs[0]
+    shape, size = t.shape(source), int(t.attribute("size", 1))
+    before = (size - 1) // 2
+    windows = Windows((size, 1), (1, 1), (1, 1), (before, 0), (size - 1 - before, 0))
+    images = t.view(t.elementwise("{0} * {0}", source), (shape[0], 1, shape[1], prod(shape[2:])))
+    total = t.view(pooled(t, images, (shape[1], prod(shape[2:])), windows, "+="), shape)
+    factor = float(t.attribute("alpha", 1e-4)) / size
+    base = f"({number(float(t.attribute('bias', 1.0)))} + {number(factor)} * {{1}})"
+    power = number(-float(t.attribute("beta", 0.75)))
+    return t.elementwise(f"{{0}} * exp({power} * log{base})", source, total)
+
+
+def _counted(t: Translation, source: str, axis: int) -> str:
+    """0, 1, 2, ... along a dimension."""
+    shape = t.shape(source)
+    own = tuple(size if place == axis else 1 for place, size in enumerate(shape))
+    return t.constant(np.arange(shape[axis], dtype=np.float32).reshape(own))
+
+
+def _place(t: Translation, source: str, axis: int, update: str, *, last: bool = False) -> str:
+    """Where along a dimension the largest or least element is, as a number."""
+    best = t.reduce(source, [axis], update)
+    # Where none is, since what is no number equals nothing: an end of the row.
+    other = 0 if last else t.shape(source)[axis] - 1
+    value = f"{{2}} if {{0}} == {{1}} else {other}"
+    found = t.elementwise(value, source, best, _counted(t, source, axis), dtype="float32")
+    return t.reduce(found, [axis], "max=" if last else "min=")
+
+
+def _arg(update: str) -> Rewrite:
+    def rewrite(t: Translation) -> str:
+        source = t.inputs[0]
+        axis = int(t.attribute("axis", 0)) % len(t.shape(source))
+        last = bool(t.attribute("select_last_index", 0))
+        return t.cast(_place(t, source, axis, update, last=last))
+
+    return rewrite
+
+
+def _hardmax(t: Translation) -> str:
+    source = t.inputs[0]
+    axis = int(t.attribute("axis", -1)) % len(t.shape(source))
+    places, largest = _counted(t, source, axis), _place(t, source, axis, "max=")
+    return t.elementwise("1 if {0} == {1} else 0", places, largest)
+
+
+def _running_sum(t: Translation) -> str:
+    """A product with a triangle of ones: of short rows that is no more work than what is around."""
+    source = t.inputs[0]
+    shape = t.shape(source)
+    axis = int(t.number(1, 0)) % len(shape)
+    size = shape[axis]
+    if size > MOST_SUMMED:
+        raise t.unsupported(f"it sums along {size} elements, more than {MOST_SUMMED}")
+    if not t.is_float(source):
+        raise t.unsupported("it sums whole numbers")
+    exclusive, reverse = (bool(t.attribute(n, 0)) for n in ("exclusive", "reverse"))
+    triangle = np.triu(np.ones((size, size), np.float32), int(exclusive))
+    order = [*(a for a in range(len(shape)) if a != axis), axis]
+    rows = t.view(t.permute(source, order), (prod(shape) // size, size))
+    summed = t.product(rows, t.constant(triangle.T if reverse else triangle))
+    moved = t.view(summed, [shape[a] for a in order])
+    return t.permute(moved, [order.index(a) for a in range(len(shape))])
 
 
 REWRITES: Mapping[str, Rewrite] = {
+    "ArgMax": _arg("max="),
+    "ArgMin": _arg("min="),
     "BatchNormalization": _batch_norm,
+    "CumSum": _running_sum,
     "GlobalAveragePool": lambda t: _mean(t, t.inputs[0], _global(t)),
     "GlobalMaxPool": lambda t: t.reduce(t.inputs[0], _global(t), "max="),
+    "GroupNormalization": _group_norm,
+    "Hardmax": _hardmax,
+    "InstanceNormalization": _instance_norm,
+    "LRN": _local_response,
     "LayerNormalization": _layer_norm,
     "LogSoftmax": _along,
+    "LpNormalization": _lp_norm,
+    "RMSNormalization": _rms_norm,
     "ReduceL1": _reduction("+=", "abs({0})"),
     "ReduceL2": _reduction("+=", "{0} * {0}", "sqrt({0})"),
+    "ReduceLogSum": _reduction("+=", "", "log({0})"),
+    "ReduceLogSumExp": _log_sum_exp,
     "ReduceMax": _reduction("max="),
     "ReduceMean": lambda t: _mean(t, t.inputs[0], _axes(t)),
     "ReduceMin": _reduction("min="),
