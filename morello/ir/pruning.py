@@ -30,6 +30,7 @@ PRUNINGS: Mapping[str, str] = {
     "parts_first": "Of what a part computes for itself, nothing is brought nearer before it.",
     "read_once": "What no loop reads again is brought to the nearest levels only.",
     "renamed": "Of an operation that is another one by a new name, only that one is searched.",
+    "reuse_order": "In a sum of many, what fewer dimensions index is brought nearer first.",
     "served": "What serves one kept tensor alone is computed with it.",
     "short_blocks": "A block of a row in a pipelined loop has at most 4 KiB.",
     "slices_once": "A slice is copied to one level only, the nearest that it is read from.",

@@ -81,6 +81,11 @@ class TensorRef(Struct, frozen=True):
         """The same, packed like this."""
         return TensorRef(self.key, self.name, self.operand, self.indices, packing, self.view)
 
+    @property
+    def dims(self) -> frozenset[str]:
+        """The iteration dimensions that it moves with."""
+        return frozenset(dim for index in self.indices for dim, _ in index.terms)
+
     def indexed_by(self, dim: str) -> list[int]:
         """Positions of its logical dimensions that move with an iteration dimension."""
         return [p for p, index in enumerate(self.indices) if dim in index.dims]

@@ -11,7 +11,8 @@ from morello.ir.target import Level
 from morello.rewriting.references import SpecRef, TensorRef
 
 FEW_OPERANDS = 3
-"""Elementwise operations with fewer may have any of them nearer than the others."""
+"""Elementwise operations with fewer may have any of them nearer than the others, and sums with as
+many."""
 
 
 def divisible(f: SpecRef, dims: tuple[str, ...]) -> tuple[str, ...]:
@@ -74,8 +75,10 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     """Whether it is this operation's turn to bring a tensor to a level.
 
     In an elementwise operation nothing is summed that would be read again, so that it is enough to
-    try one order of its operands. A graph of several sums leaves it to its parts to bring to the
-    nearest cache what only one of them reads.
+    try one order of its operands. In a sum of many, what fewer dimensions index is for more loops
+    to read again: it comes before what they and others index, and of what the same ones index, the
+    first operand does. A graph of several sums leaves it to its parts to bring to the nearest cache
+    what only one of them reads.
     """
     operation = f.family.operation
     if operation.operator.composite:
@@ -83,11 +86,18 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
         assert composition is not None
         shared = level.distance > 1 or len(composition.occurrences(tensor.name)) > 1
         return composition.sums < 2 or shared or not prunes("sums_bring")
-    if operation.reduced_dims or len(f.tensors) < FEW_OPERANDS:
+    if len(f.tensors) < FEW_OPERANDS + bool(operation.reduced_dims):
         return True
     before = f.tensors[: operand_position(f, tensor)]
-    turn = all(other.operand.level.distance <= level.distance for other in before)
-    return turn or not prunes("elementwise_order")
+    if operation.reduced_dims:
+        own = tensor.dims
+        before = (
+            *(other for other in before if other.dims == own),
+            *(other for other in f.tensors if other.dims < own),
+        )
+    if all(other.operand.level.distance <= level.distance for other in before):
+        return True
+    return not (prunes("reuse_order") if operation.reduced_dims else prunes("elementwise_order"))
 
 
 def reduces(f: SpecRef) -> bool:

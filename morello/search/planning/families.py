@@ -7,7 +7,8 @@ a level that nothing below a family asks for is no coordinate of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -61,27 +62,44 @@ def discover(context: Context, goal: Family, limit: int | None = None) -> Family
     """
     nodes: dict[Family, FamilyNode | None] = {}
     count = 0
-    stack: list[tuple[Family, Sequence[Alternative] | None]] = [(goal, None)]
+    stack = [_Open(goal, alternatives(context, goal))]
     while stack:
-        family, found = stack.pop()
-        if found is not None:
-            node = nodes[family] = _finish(family, found, nodes)
-            count += node is not None
-            if limit is not None and count > limit:
-                raise TooManyFamiliesError(limit)
+        family = stack[-1].family
+        child = stack[-1].next_child(nodes)
+        if child is not None:
+            stack.append(_Open(child, alternatives(context, child)))
             continue
-        if family in nodes:
-            continue
-        own = alternatives(context, family)
-        stack.append((family, own))
-        nodes[family] = None
-        # Reversed, so that the first child is explored first; order affects nothing but speed.
-        children = dict.fromkeys(c for a in own for c in a.children)
-        # A child that waits further down in the stack comes again: it has to be finished before its
-        # parent is. The place further down then finds it done.
-        stack += [(child, None) for child in reversed(children) if child not in nodes]
+        node = nodes[family] = _finish(family, stack.pop().alternatives, nodes)
+        count += node is not None
+        if limit is not None and count > limit:
+            raise TooManyFamiliesError(limit)
     live = [n for n in nodes.values() if n is not None]
     return FamilyGraph({n.family: n for n in _topological(live, goal)})
+
+
+@dataclass(slots=True)
+class _Open:
+    """A family whose children are being looked at, those of one alternative after the other.
+
+    Of an alternative with a dead child the others are not: what only they lead to is never built.
+    """
+
+    family: Family
+    alternatives: Sequence[Alternative]
+    place: int = 0
+
+    def next_child(self, nodes: Mapping[Family, FamilyNode | None]) -> Family | None:
+        """A child that is not known yet; none if all are that matter."""
+        while self.place < len(self.alternatives):
+            for child in self.alternatives[self.place].children:
+                if child == self.family:
+                    continue
+                if child not in nodes:
+                    return child
+                if nodes[child] is None:
+                    break
+            self.place += 1
+        return None
 
 
 def _finish(
