@@ -246,6 +246,9 @@ class Translation:
         result = [shape[axis] for axis in order]
         if keeps_order(shape, order):
             return self.view(source, result)
+        data = self.network.data(source)
+        if data is not None:
+            return self.constant(data.transpose(order))
         return self._add("Permute", [source], result, self.type(source), order=tuple(order))
 
     def cut(
@@ -259,6 +262,10 @@ class Translation:
         whole, steps = self.shape(source), tuple(steps or (1,) * len(starts))
         if whole == tuple(shape):
             return source
+        data = self.network.data(source)
+        if data is not None:
+            rows = zip(starts, shape, steps, strict=True)
+            return self.constant(data[tuple(slice(a, a + (n - 1) * s + 1, s) for a, n, s in rows)])
         dtype = self.type(source)
         cuts = [axis for axis, size in enumerate(whole) if size != shape[axis]]
         if len(cuts) == 1 and steps[cuts[0]] == 1 and prod(shape[: cuts[0]]) == 1:

@@ -439,3 +439,14 @@ def test_the_nearest_pixels(rounding: str, tmp_path: Path) -> None:
     model = model_of([node], {"x": IMAGE}, ["y"], {"s": np.array([1, 4, 6, 14])}, opset=19)
     [result] = interpreted(read(model, tmp_path), {"x": IMAGE})
     assert (result == expected(model, {"x": IMAGE})[0]).all()
+
+
+def test_what_is_moved_of_constants_is_a_constant(tmp_path: Path) -> None:
+    node = helper.make_node(
+        "LSTM", ["x", "w", "r", "", "", "h", "h"], ["y"], hidden_size=5, direction="bidirectional"
+    )
+    constants = {"w": random(2, 20, 4), "r": random(2, 20, 5), "h": random(2, 3, 5)}
+    network = read(model_of([node], {"x": random(2, 3, 4)}, ["y"], constants), tmp_path)
+    moving = [n for n in network.nodes if n.operator in ("Cut", "Permute", "Piece", "View")]
+    assert moving
+    assert all(network.data(n.inputs[0]) is None for n in moving)
