@@ -201,12 +201,15 @@ class Translation:
         """A softmax, or its logarithm."""
         return self._add(f"{kind}Along", [source], self.shape(source), self.type(source), axis=axis)
 
-    def product(self, a: str, b: str, *, swap_a: bool = False, swap_b: bool = False) -> str:
-        """A product of matrices."""
+    def product(
+        self, a: str, b: str, *, swap_a: bool = False, swap_b: bool = False, dtype: str = ""
+    ) -> str:
+        """A product of matrices, summed in an element type or that of the first."""
         left, right = self.shape(a), self.shape(b)
         batch = np.broadcast_shapes(left[:-2], right[:-2])
         shape = (*batch, left[-1 if swap_a else -2], right[-2 if swap_b else -1])
-        return self._add("Product", [a, b], shape, self.type(a), transposed=(swap_a, swap_b))
+        dtype = dtype or self.type(a)
+        return self._add("Product", [a, b], shape, dtype, transposed=(swap_a, swap_b))
 
     def filter(self, image: str, filters: str, shape: Sequence[int], **attributes: Any) -> str:
         """An image with filters."""

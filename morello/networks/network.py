@@ -66,6 +66,7 @@ class Network:
         inputs: Names of what is given in each call.
         outputs: Names of what is wanted.
         version: Of the operators that the file uses.
+        wide: For a value of few bits that was computed in f32, the same numbers there.
         repeated: For a value that repeats another along dimensions which that has not, or has with
             size 1, the other.
     """
@@ -77,6 +78,7 @@ class Network:
     outputs: list[str]
     version: int = 0
     repeated: dict[str, str] = field(default_factory=dict)
+    wide: dict[str, str] = field(default_factory=dict)
     _fresh: int = 0
 
     def shape(self, name: str) -> tuple[int, ...]:

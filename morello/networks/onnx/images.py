@@ -12,7 +12,7 @@ from morello.networks.images import Windows, convolved, pooled
 from morello.networks.kinds import Rewrite, Translation
 
 
-def _windows(t: Translation, sizes: Sequence[int]) -> Windows:
+def windows_of(t: Translation, sizes: Sequence[int]) -> Windows:
     shape = t.shape(t.inputs[0])[2:]
     one, none = (1,) * len(shape), (0,) * len(shape)
     strides, dilations = (tuple(t.attribute(n, one)) for n in ("strides", "dilations"))
@@ -33,7 +33,7 @@ def _windows(t: Translation, sizes: Sequence[int]) -> Windows:
 def _convolution(t: Translation) -> str:
     x, w, *bias = filter(None, t.inputs)
     data = t.data(w, "filter")
-    windows = _windows(t, data.shape[2:])
+    windows = windows_of(t, data.shape[2:])
     filtered = convolved(t, x, data, windows, int(t.attribute("group", 1)))
     if not bias:
         return filtered
@@ -43,7 +43,7 @@ def _convolution(t: Translation) -> str:
 
 def _pool(t: Translation) -> str:
     [x] = t.inputs
-    counts, windows = t.result()[2:], _windows(t, t.attribute("kernel_shape", ()))
+    counts, windows = t.result()[2:], windows_of(t, t.attribute("kernel_shape", ()))
     largest = t.node.operator == "MaxPool"
     if largest and len(t.node.outputs) > 1 and t.node.outputs[1]:
         raise t.unsupported("it says where the largest elements are")

@@ -22,8 +22,8 @@ def _matmul(t: Translation) -> str:
 
 def _gemm(t: Translation) -> str:
     a, b, *bias = filter(None, t.inputs)
-    swapped = {"swap_a": bool(t.attribute("transA", 0)), "swap_b": bool(t.attribute("transB", 0))}
-    result = t.product(a, b, **swapped)
+    swap_a, swap_b = (bool(t.attribute(name, 0)) for name in ("transA", "transB"))
+    result = t.product(a, b, swap_a=swap_a, swap_b=swap_b)
     alpha, beta = float(t.attribute("alpha", 1.0)), float(t.attribute("beta", 1.0))
     if alpha != 1:
         result = t.elementwise(f"{{0}} * {number(alpha)}", result)
