@@ -545,3 +545,16 @@ def test_a_product_quantizes_what_it_is_given(tmp_path: Path) -> None:
     computed = [node.output for node in network.nodes if node.operator == "Elementwise"]
     kept = [network.values[name].dtype for name in computed]
     assert kept.count("uint8") == 2  # x and its zero point, which the product reads
+
+
+def test_constants_are_quantized_ahead(tmp_path: Path) -> None:
+    """So they are constants for nodes that want some."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["w", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["v"]),
+        helper.make_node("Conv", ["x", "v"], ["y"]),
+    ]
+    constants: Arrays = {"w": random(3, 4, 2, 2), "s": np.asarray(SCALE), "z": np.asarray(ZERO)}
+    model = model_of(nodes, {"x": IMAGE}, ["y"], constants, opset=19)
+    [result] = interpreted(read(model, tmp_path), {"x": IMAGE})
+    np.testing.assert_allclose(result, expected(model, {"x": IMAGE})[0], rtol=1e-5, atol=1e-5)

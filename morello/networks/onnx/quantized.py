@@ -23,20 +23,31 @@ def _quantize(t: Translation) -> str:
     x, scale, *zero = filter(None, t.inputs)
     if t.attribute("block_size", 0):
         raise t.unsupported("blocks have scales of their own")
-    number = t.elementwise("{0} / {1}", x, _column(t, scale, t.shape(x)), dtype=WIDE)
-    return _narrow(t, number, _numbers(t, zero[0], t.shape(x)) if zero else "", 0)
+    factor = _column(t, scale, t.shape(x))
+    zeros = _numbers(t, zero[0], t.shape(x)) if zero else ""
+    known = [t.network.data(name) for name in (x, factor)]
+    if known[0] is not None and known[1] is not None:
+        low, high = _limits(t, 0)
+        from_zero = np.rint(known[0] / known[1]) + (t.data(zeros, "zero point") if zeros else 0)
+        return t.constant(np.clip(from_zero, low, high).astype(t.type(t.node.output)))
+    return _narrow(t, t.elementwise("{0} / {1}", x, factor, dtype=WIDE), zeros, 0)
 
 
-def _narrow(t: Translation, number: str, zero: str, place: int) -> str:
-    """Whole numbers of the type of an output: those nearest to these, from a zero point on."""
+def _limits(t: Translation, place: int) -> tuple[int, int]:
+    """The least and the largest number of the type of an output."""
     dtype = t.type(t.node.outputs[place])
     if dtype not in ("int8", "uint8"):
         raise t.unsupported(f"it quantizes to {dtype}")
-    low, high = (-128, 127) if dtype == "int8" else (0, 255)
+    return (-128, 127) if dtype == "int8" else (0, 255)
+
+
+def _narrow(t: Translation, source: str, zero: str, place: int) -> str:
+    """Whole numbers of the type of an output: those nearest to these, from a zero point on."""
+    low, high = _limits(t, place)
     nearest = "round({0}) + {1}" if zero else "round({0})"
-    value = f"max({low if low >= 0 else f'({low})'}, min({high}, {nearest}))"
-    wide = t.elementwise(value, number, *filter(None, [zero]), dtype=WIDE)
-    narrow = t.elementwise("{0}", wide, dtype=dtype)
+    value = f"max(({low}), min({high}, {nearest}))"
+    wide = t.elementwise(value, source, *filter(None, [zero]), dtype=WIDE)
+    narrow = t.elementwise("{0}", wide, dtype=t.type(t.node.outputs[place]))
     t.network.wide[t.node.outputs[place]] = wide
     return narrow
 
