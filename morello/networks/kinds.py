@@ -270,9 +270,9 @@ class Translation:
             rows = zip(starts, shape, steps, strict=True)
             return self.constant(data[tuple(slice(a, a + (n - 1) * s + 1, s) for a, n, s in rows)])
         dtype = self.type(source)
-        cuts = [axis for axis, size in enumerate(whole) if size != shape[axis]]
-        if len(cuts) == 1 and steps[cuts[0]] == 1 and prod(shape[: cuts[0]]) == 1:
-            start = starts[cuts[0]] * prod(shape[cuts[0] + 1 :])
+        last = max(axis for axis, size in enumerate(whole) if size != shape[axis])
+        if prod(shape[:last]) == 1 and (steps[last] == 1 or shape[last] == 1):
+            start = sum(own * prod(whole[axis + 1 :]) for axis, own in enumerate(starts))
             return self._add("Piece", [source], shape, dtype, start=start)
         return self._add("Cut", [source], shape, dtype, starts=tuple(starts), steps=steps)
 

@@ -75,10 +75,10 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     """Whether it is this operation's turn to bring a tensor to a level.
 
     In an elementwise operation nothing is summed that would be read again, so that it is enough to
-    try one order of its operands. In a sum of many, what fewer dimensions index is for more loops
-    to read again: it comes before what they and others index, and of what the same ones index, the
-    first operand does. A graph of several sums leaves it to its parts to bring to the nearest cache
-    what only one of them reads.
+    try one order of its operands. In a sum of many, an input that fewer dimensions index is for
+    more loops to read again: it comes before those that they and others index, and of those that
+    the same ones index, the first one does. A graph of several sums leaves it to its parts to bring
+    to the nearest cache what only one of them reads.
     """
     operation = f.family.operation
     if operation.operator.composite:
@@ -90,10 +90,12 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
         return True
     before = f.tensors[: operand_position(f, tensor)]
     if operation.reduced_dims:
+        if tensor is f.out:
+            return True
         own = tensor.dims
         before = (
             *(other for other in before if other.dims == own),
-            *(other for other in f.tensors if other.dims < own),
+            *(other for other in f.tensors[:-1] if other.dims < own),
         )
     if all(other.operand.level.distance <= level.distance for other in before):
         return True

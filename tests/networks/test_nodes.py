@@ -162,6 +162,18 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"s": np.array([1]), "e": np.array([8]), "a": np.array([0]), "t": np.array([2])},
         {},
     ),
+    "every second, of which there is one": (
+        "Slice",
+        {"x": random(1, 3)},
+        {"s": np.array([0]), "e": np.array([2]), "a": np.array([1]), "t": np.array([2])},
+        {},
+    ),
+    "one of several dimensions": (
+        "Slice",
+        {"x": X},
+        {"s": np.array([1, 2, 1]), "e": np.array([2, 3, 3]), "a": np.array([0, 1, 2])},
+        {},
+    ),
     "one element": ("Gather", {"x": X}, {"i": np.array(-1)}, {"axis": 1}),
     "several elements": ("Gather", {"x": X}, {"i": np.array([[2, 0], [1, 1]])}, {"axis": 2}),
     "rows by data": ("Gather", {"x": random(9, 4), "i": np.array([[3, 8], [0, 3]])}, {}, {}),
