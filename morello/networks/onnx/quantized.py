@@ -62,7 +62,7 @@ def _dequantize(t: Translation) -> str:
     if own is not None:
         zeros = t.data(_column(t, zero[0], shape), "zero point") if zero else 0
         data = own.astype(np.float32) - np.asarray(zeros, np.float32)
-        return t.constant((data * t.data(factor, "scale")).astype(np.float32))
+        return t.constant((data * t.data(factor, "factor")).astype(np.float32))
     if not zero:
         return t.elementwise("{0} * {1}", _wide(t, x), factor)
     return t.elementwise("({0} - {1}) * {2}", _wide(t, x), _numbers(t, zero[0], shape), factor)
@@ -151,7 +151,7 @@ def _qlinear_matmul(t: Translation) -> str:
 def _requantized(
     t: Translation, sums: str, scales: tuple[str, str, str], zero: str, axis: int
 ) -> str:
-    first, second, last = (t.data(name, "scale").astype(np.float64) for name in scales)
+    first, second, last = (t.data(name, "factor").astype(np.float64) for name in scales)
     factor = np.asarray(first * second / last, np.float32)
     rank = len(t.shape(sums))
     if factor.size > 1:
