@@ -96,14 +96,13 @@ def seen_as(own: Operator, declared: Iterable[Operator]) -> ast.RuleDecl | None:
 
 def _merging(own: Operator, copying: Sequence[Operator]) -> ast.RuleDecl | None:
     """The rule that copies to rows of the output, seen with a dimension for each of their sums."""
-    *_, output = own.parameters
+    output = own.output
     read = [index.terms for index in own.inputs[0].indices]
-    written = [
-        (term,)
+    alone = [
+        ((dim, 1),)
         for index in output.indices
-        for term in sorted(index.terms, key=lambda term: -float(term[1]))
+        for dim, _ in sorted(index.terms, key=lambda term: -float(term[1]))
     ]
-    alone = [((dim, 1),) for [(dim, _)] in written]
     if not copying or len(alone) == len(output.indices) or sorted(read) != sorted(alone):
         return None
     indices = [ast.Index(terms, span=output.span) for terms in alone]

@@ -286,8 +286,8 @@ class SubscriptsChecker:
         new = dict(zip(dims, LETTERS, strict=False))
         source = [ast.Index(((new[dim], 1),), span=self.node.span) for dim in dims]
         sizes = {new[dim]: extents[dim] for dim in dims}
-        inner = {new[d] for each in target.sums for d, factor in each.terms if len(each.terms) > 1}
-        stated = {dim: size for dim, size in sizes.items() if dim in inner}
+        in_rows = {new[d] for each in target.sums for d, _ in each.terms if len(each.terms) > 1}
+        stated = {dim: size for dim, size in sizes.items() if dim in in_rows}
         into = target.indices(new)
         return [*calls, self._moved(self.result, source, whole, into, sizes, stated)]
 

@@ -89,17 +89,15 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     if len(f.tensors) < FEW_OPERANDS + bool(operation.reduced_dims):
         return True
     before = f.tensors[: operand_position(f, tensor)]
-    if operation.reduced_dims:
-        if tensor is f.out:
-            return True
-        own = tensor.dims
-        before = (
-            *(other for other in before if other.dims == own),
-            *(other for other in f.tensors[:-1] if other.dims < own),
-        )
-    if all(other.operand.level.distance <= level.distance for other in before):
+    if not operation.reduced_dims:
+        turn = all(other.operand.level.distance <= level.distance for other in before)
+        return turn or not prunes("elementwise_order")
+    if tensor is f.out:
         return True
-    return not (prunes("reuse_order") if operation.reduced_dims else prunes("elementwise_order"))
+    alike = [other for other in before if other.dims == tensor.dims]
+    fewer = [other for other in f.tensors[:-1] if other.dims < tensor.dims]
+    turn = all(other.operand.level.distance <= level.distance for other in (*alike, *fewer))
+    return turn or not prunes("reuse_order")
 
 
 def reduces(f: SpecRef) -> bool:

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from morello.networks.images import convolved
-from morello.networks.kinds import Rewrite, Translation
+from morello.networks.kinds import Rewrite, Translation, number
 from morello.networks.onnx.images import windows_of
 
 WIDE, SUMS = "float32", "int32"
@@ -45,7 +45,7 @@ def _narrow(t: Translation, source: str, zero: str, place: int) -> str:
     """Whole numbers of the type of an output: those nearest to these, from a zero point on."""
     low, high = _limits(t, place)
     nearest = "round({0}) + {1}" if zero else "round({0})"
-    value = f"max(({low}), min({high}, {nearest}))"
+    value = f"max({number(low)}, min({high}, {nearest}))"
     wide = t.elementwise(value, source, *filter(None, [zero]), dtype=WIDE)
     narrow = t.elementwise("{0}", wide, dtype=t.type(t.node.outputs[place]))
     t.network.wide[t.node.outputs[place]] = wide
@@ -102,8 +102,8 @@ def _dynamically(t: Translation) -> Sequence[str]:
     scale = t.elementwise("({1} - {0}) / 255 if {0} != {1} else 1", low, high, dtype=WIDE)
     ratio = t.elementwise("(0 - {0}) / {1}", low, scale, dtype=WIDE)
     zero = _narrow(t, ratio, "", 2)
-    number = t.elementwise("{0} / {1}", x, scale, dtype=WIDE)
-    return _narrow(t, number, t.network.wide[t.node.outputs[2]], 0), scale, zero
+    steps = t.elementwise("{0} / {1}", x, scale, dtype=WIDE)
+    return _narrow(t, steps, t.network.wide[t.node.outputs[2]], 0), scale, zero
 
 
 # --------------------------------------------------------------------------- products
@@ -123,7 +123,7 @@ def _product(t: Translation, a: str, b: str, a_zero: str, b_zero: str) -> str:
         raise t.unsupported("it multiplies a vector without a second dimension")
     zeros = np.zeros((), np.int32) if not b_zero else t.data(b_zero, "zero point").astype(np.int32)
     if t.type(b) == "uint8":
-        moved = t.data(b, "weights").astype(np.int32) - 128
+        moved = t.data(b, "second input").astype(np.int32) - 128
         b, zeros = t.constant(moved.astype(np.int8)), zeros - 128
     if zeros.size > 1 or (a_zero and prod(t.shape(a_zero)) > 1):
         raise t.unsupported("rows or columns have zero points of their own")
@@ -134,10 +134,12 @@ def _product(t: Translation, a: str, b: str, a_zero: str, b_zero: str) -> str:
     if zero:
         wide = t.elementwise("{0}", rows, dtype=SUMS)
         sums = t.reduce(wide, [len(t.shape(rows)) - 1], "+=")
-        result = t.elementwise(f"{{0}} - ({zero}) * {{1}}", result, sums, dtype=SUMS)
+        result = t.elementwise(f"{{0}} - {number(zero)} * {{1}}", result, sums, dtype=SUMS)
     if a_zero:
         first = t.elementwise("{0}", t.view(a_zero, ()), dtype=SUMS)
-        columns = t.data(b, "weights").sum(axis=-2, keepdims=True, dtype=np.int32) - size * zero
+        columns = (
+            t.data(b, "second input").sum(axis=-2, keepdims=True, dtype=np.int32) - size * zero
+        )
         result = t.elementwise("{0} - {1} * {2}", result, first, t.constant(columns), dtype=SUMS)
     return t.view(result, (*own[:-1], t.shape(b)[-1]))
 
@@ -158,8 +160,8 @@ def _requantized(
         factor = factor.reshape([-1 if place == axis else 1 for place in range(rank)])
     if t.type(sums) != WIDE:
         sums = t.elementwise("{0}", sums, dtype=WIDE)
-    number = t.elementwise("{0} * {1}", sums, t.constant(factor), dtype=WIDE)
-    return _narrow(t, number, t.view(_wide(t, zero), ()), 0)
+    steps = t.elementwise("{0} * {1}", sums, t.constant(factor), dtype=WIDE)
+    return _narrow(t, steps, t.view(_wide(t, zero), ()), 0)
 
 
 # --------------------------------------------------------------------------- convolutions
