@@ -292,6 +292,8 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {},
         {"equation": "bij,jk->bk"},
     ),
+    "a sum of all": ("Einsum", {"x": X}, {}, {"equation": "bij->"}),
+    "a product of all": ("Einsum", {"x": X, "z": X + 1}, {}, {"equation": "bij,bij->"}),
     "a transpose": ("Einsum", {"x": X}, {}, {"equation": "bij->jb"}),
     "windows that overlap": (
         "ConvTranspose",

@@ -35,12 +35,13 @@ def _gemm(t: Translation) -> str:
 
 def _einsum(t: Translation) -> str:
     """A sum of products of two tensors, or the sum of one: what only one has is summed first."""
-    given, _, wanted = str(t.attribute("equation", "")).replace(" ", "").partition("->")
+    given, arrow, wanted = str(t.attribute("equation", "")).replace(" ", "").partition("->")
     terms = given.split(",")
     every = "".join(terms)
     if "." in every or len(terms) > 2 or any(len({*term}) < len(term) for term in terms):
         raise t.unsupported("it is no product of two tensors without diagonals")
-    wanted = wanted or "".join(sorted(d for d in {*every} if every.count(d) == 1))
+    if not arrow:
+        wanted = "".join(sorted(d for d in {*every} if every.count(d) == 1))
     inputs = [
         _summed(t, name, term, {*wanted}.union(*(o for o in terms if o is not term)))
         for name, term in zip(t.inputs, terms, strict=True)

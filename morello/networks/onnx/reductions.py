@@ -16,8 +16,8 @@ PER_DIMENSION = 13
 PER_CHANNEL = 21
 """That from which on each channel of a group has a gain and a bias of its own."""
 
-MOST_SUMMED = 4096
-"""Elements of a running sum."""
+MOST_SUMMED = 2048
+"""Elements of a running sum: of so many, the triangle is 16 MiB."""
 
 
 def _axes(t: Translation) -> tuple[int, ...]:
