@@ -76,9 +76,9 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
 
     In an elementwise operation nothing is summed that would be read again, so that it is enough to
     try one order of its operands. In a sum of many, an input that fewer dimensions index is for
-    more loops to read again: it comes before those that they and others index, and of those that
-    the same ones index, the first one does. A graph of several sums leaves it to its parts to bring
-    to the nearest cache what only one of them reads.
+    more loops to read again: it comes before inputs that they and others index. Of operands that
+    the same ones index, the first one comes first. A graph of several sums leaves it to its parts
+    to bring to the nearest cache what only one of them reads.
     """
     operation = f.family.operation
     if operation.operator.composite:
@@ -92,11 +92,10 @@ def is_first_to_move(f: SpecRef, tensor: TensorRef, level: Level) -> bool:
     if not operation.reduced_dims:
         turn = all(other.operand.level.distance <= level.distance for other in before)
         return turn or not prunes("elementwise_order")
-    if tensor is f.out:
-        return True
-    alike = [other for other in before if other.dims == tensor.dims]
-    fewer = [other for other in f.tensors[:-1] if other.dims < tensor.dims]
-    turn = all(other.operand.level.distance <= level.distance for other in (*alike, *fewer))
+    first = [other for other in before if other.dims == tensor.dims]
+    if tensor is not f.out:
+        first += [other for other in f.tensors[:-1] if other.dims < tensor.dims]
+    turn = all(other.operand.level.distance <= level.distance for other in first)
     return turn or not prunes("reuse_order")
 
 
