@@ -31,10 +31,11 @@ from morello.checking.lookups import without_lookups
 from morello.checking.sizes import Sizes
 from morello.checking.statement_operators import statement_call, statement_operator
 from morello.checking.use import Checked, common_dtype
+from morello.checking.written import along_rows, as_part
 from morello.ir.conversion import convert, holds
 from morello.ir.dtypes import DType
 from morello.ir.goal import GoalTensor, Lookup
-from morello.ir.layout import Axis, Layout, order_of, row_major
+from morello.ir.layout import row_major
 from morello.ir.operators import Operator
 from morello.language import ast, spec_ast
 from morello.language.places import within
@@ -112,7 +113,8 @@ class SubscriptsChecker:
         if dtype is None or len(self.collector.diagnostics) > before:
             return []
         if self.in_parts:
-            target, extents = self._as_part(target, extents)
+            assert isinstance(self.result, GoalTensor)
+            self.result, target, extents = as_part(self.result, target, extents)
         elif isinstance(self.result, str):
             self.result = self._inferred(self.result, target, dtype, extents)
         value, found = self._positions(said[0], extents, reads, found)
@@ -129,7 +131,7 @@ class SubscriptsChecker:
             return [self._cut(whole, self.result, [each.constant for each in read.sums])]
         moves = element and self.node.update == "="
         if shape is not None and not moves and said[1] is None:
-            target = self._along_rows(target, extents)
+            self.result, target = along_rows(self.result, target, extents)
         return self._calls(target, reads, said, extents)
 
     def _inferred(
@@ -155,79 +157,6 @@ class SubscriptsChecker:
         if message:
             self.collector.error("S025", message, place, help=help)
 
-    def _as_part(self, target: Access, extents: Mapping[str, int]) -> tuple[Access, dict[str, int]]:
-        """The target in the part that is the result from here on, and sizes of dimensions.
-
-        Where a number stands, the part has no dimension.
-        """
-        whole = self.result
-        assert isinstance(whole, GoalTensor)
-        lows = tuple(each.constant for each in target.sums)
-        box = [each.extent(extents) - each.constant for each in target.sums]
-        shown = (
-            ":" if own == n else f"{low}:{low + own}" if each.terms else f"{low}"
-            for each, low, own, n in zip(target.sums, lows, box, whole.shape, strict=True)
-        )
-        # Rows along what is fastest lie in memory as they are seen, also those of one element.
-        order = [d for d in whole.layout.order if target.sums[d].terms or d == whole.layout.fastest]
-        axes, sizes = tuple(sorted(order)), dict(extents)
-        self.result = GoalTensor(
-            f"{whole.name}[{', '.join(shown)}]",
-            "part",
-            whole.dtype,
-            tuple(box[d] for d in axes),
-            Layout(tuple(axes.index(d) for d in order)),
-            whole,
-            lows,
-            tuple(map(Axis, axes)),
-        )
-        sums = []
-        for each in (target.sums[d] for d in axes):
-            terms = each.terms
-            if not terms:
-                sizes["1"] = 1  # no text calls one so
-                terms = (("1", 1),)
-            sums.append(replace(each, terms=terms, constant=0))
-        return replace(target, sums=tuple(sums), shape=self.result.shape), sizes
-
-    def _along_rows(self, target: Access, extents: Mapping[str, int]) -> Access:
-        """The target with a dimension for each that goes through rows of an output.
-
-        So ``o[s, h * D + d] += p[h, s, t] * v[h, t, d]`` is a product, whose result is seen in the
-        output.
-        """
-        result = self.result
-        assert isinstance(result, GoalTensor)
-        whole = result.whole or result
-        if result.role not in ("output", "part") or whole.layout.panel:
-            return target
-        if all(len(each.terms) == 1 for each in target.sums):
-            return target
-        own = result.along
-        axes, sums = list[Axis](), list[Sum]()
-        for axis, each in zip(own, target.sums, strict=True):
-            reach = 1
-            for dim, factor in sorted(each.terms, key=lambda term: (term[1], extents[term[0]])):
-                if factor != reach:
-                    return target
-                reach *= extents[dim]
-            for dim, factor in each.terms:
-                axes.append(Axis(axis.dimension, axis.step * factor))
-                sums.append(Sum(((dim, 1),), 0, each.span))
-        shape = tuple(extents[each.terms[0][0]] for each in sums)
-        order = order_of(axes, whole.layout.order)
-        self.result = GoalTensor(
-            result.name if result.whole else f"{whole.name}[{', '.join(':' for _ in whole.shape)}]",
-            "part",
-            whole.dtype,
-            shape,
-            Layout(order),
-            whole,
-            result.starts,
-            tuple(axes),
-        )
-        return replace(target, sums=tuple(sums), shape=shape)
-
     def _calls(
         self,
         target: Access,
@@ -242,21 +171,32 @@ class SubscriptsChecker:
         read in steps or rows.
         """
         assert isinstance(self.result, GoalTensor)
-        framed, (value, elsewhere) = self.result, said
+        written, (value, elsewhere) = self.result, said
         found = [access for access in reads.values() if access is not None]
         element = isinstance(value, ast.Subscripted) and self.node.update == "="
         moves = element and target.has_all_of(found)
         if elsewhere is not None and not moves:
             inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
             shape = tuple(each.extent(extents) for each in inner.sums)
-            self.result = replace(self._part(framed, shape, "framed"), dtype=framed.dtype)
-            calls = self._calls(inner, reads, (value, None), extents)
-            dims = dict(zip(LETTERS, shape, strict=False))
-            source = [ast.Index(((dim, 1),), span=self.node.span) for dim in dims]
-            into = target.in_frame(source, extents, framed.shape)
-            return [*calls, self._moved(self.result, source, framed, into, dims, {}, elsewhere)]
+            calls, source = self._first(inner, shape, reads, value, extents)
+            sizes = dict(zip(LETTERS, shape, strict=False))
+            into = target.in_frame(source, extents, written.shape)
+            return [*calls, self._moved(self.result, source, written, into, sizes, {}, elsewhere)]
         if not moves and any(len(each.terms) > 1 for each in target.sums):
-            return self._in_rows(target, reads, value, extents)
+            apart = [
+                (dim, len(each.terms) > 1, each.span)
+                for each in target.sums
+                for dim, _ in sorted(each.terms, key=lambda term: -term[1])
+            ]
+            sums = tuple(Sum(((dim, 1),), 0, span) for dim, _, span in apart)
+            new = {dim: letter for (dim, _, _), letter in zip(apart, LETTERS, strict=False)}
+            shape = tuple(extents[dim] for dim in new)
+            inner = replace(target, sums=sums, shape=shape)
+            calls, source = self._first(inner, shape, reads, value, extents)
+            sizes = {new[dim]: extents[dim] for dim in new}
+            stated = {new[dim]: extents[dim] for dim, in_rows, _ in apart if in_rows}
+            into = target.indices(new)
+            return [*calls, self._moved(self.result, source, written, into, sizes, stated)]
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
         operator = self._declare(target, reads, said, canonical, extents, canonical=True)
@@ -264,32 +204,20 @@ class SubscriptsChecker:
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, statement_call(operator, operands, own_sizes, self.operators)]
 
-    def _in_rows(
+    def _first(
         self,
-        target: Access,
+        inner: Access,
+        shape: tuple[int, ...],
         reads: Mapping[int, Access | None],
         value: ast.Expr,
         extents: Mapping[str, int],
-    ) -> list[Checked]:
-        """What computes a tensor with a dimension for each, and moves it to rows of the result."""
+    ) -> tuple[list[Checked], list[ast.Index]]:
+        """What computes a tensor on the way, which is the result now, and how it is then read."""
         assert isinstance(self.result, GoalTensor)
-        whole = self.result
-        sums = tuple(
-            Sum(((dim, 1),), 0, each.span)
-            for each in target.sums
-            for dim, _ in sorted(each.terms, key=lambda term: -term[1])
-        )
-        dims = [each.terms[0][0] for each in sums]
-        shape = tuple(extents[dim] for dim in dims)
-        self.result = replace(self._part(whole, shape, "apart"), dtype=whole.dtype)
-        calls = self._calls(replace(target, sums=sums, shape=shape), reads, (value, None), extents)
-        new = dict(zip(dims, LETTERS, strict=False))
-        source = [ast.Index(((new[dim], 1),), span=self.node.span) for dim in dims]
-        sizes = {new[dim]: extents[dim] for dim in dims}
-        in_rows = {new[d] for each in target.sums for d, _ in each.terms if len(each.terms) > 1}
-        stated = {dim: size for dim, size in sizes.items() if dim in in_rows}
-        into = target.indices(new)
-        return [*calls, self._moved(self.result, source, whole, into, sizes, stated)]
+        self.result = self._part(self.result, shape, "apart")
+        calls = self._calls(inner, reads, (value, None), extents)
+        dims = LETTERS[: len(shape)]
+        return calls, [ast.Index(((dim, 1),), span=self.node.span) for dim in dims]
 
     # ------------------------------------------------------------------------- subscripts
 

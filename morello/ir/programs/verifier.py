@@ -23,18 +23,23 @@ are merged into one, if the parts that are written cannot be told to fill it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import prod
-
-from msgspec import Struct
 
 from morello.errors import InternalError
 from morello.ir.graphs.composition import composition_of
+from morello.ir.programs.effects import (
+    Access,
+    Effects,
+    Statement,
+    add_write,
+    conflict,
+    left_by,
+    meant,
+    race,
+)
 from morello.ir.programs.regions import (
-    Bounds,
     Region,
     disjoint,
-    joined,
     limits,
     region_of,
     whole_region,
@@ -57,50 +62,10 @@ from morello.ir.programs.tree import (
     Program,
     Resident,
     Tensor,
-    Version,
     View,
     walk,
 )
 from morello.records import replace
-
-
-class Statement(Struct, frozen=True):
-    """A call, and the rule that made the loop or buffer around it."""
-
-    call: KernelCall | Lookup | Apply
-    origin: Origin | None
-
-    def __str__(self) -> str:
-        call = self.call
-        if isinstance(call, Lookup):
-            return f"the lookup in {call.table.tensor.name}"
-        name = call.kernel.name if isinstance(call, KernelCall) else "an operation"
-        operands = ", ".join(view.tensor.name for view in call.operands)
-        rule = "" if self.origin is None else f" in '{self.origin.name}'"
-        return f"{name}({operands}), which computes {call.operation.operator.label}{rule}"
-
-
-class Access(Struct, frozen=True):
-    """A read or a write of a part of a tensor. ``ordered``: in an ordered step of a loop."""
-
-    tensor: str
-    region: Region
-    version: Version
-    statement: Statement
-    ordered: bool = False
-
-    def at(self, variable: str, value: Affine) -> Access:
-        """With something in the place of a variable."""
-        region, version = self.region.at(variable, value), self.version.at(variable, value)
-        return replace(self, region=region, version=version)
-
-
-@dataclass(slots=True)
-class Effects:
-    """What a subtree finds in memory and what it leaves there, in program order."""
-
-    reads: list[Access] = field(default_factory=list)
-    writes: list[Access] = field(default_factory=list)
 
 
 def verify_tree(node: Node, arguments: Iterable[Tensor]) -> None:
@@ -134,7 +99,7 @@ def _verify(node: Node, given: Mapping[str, Tensor], followed: frozenset[str]) -
         if tensor.role == "output":
             raise InternalError(f"{read.statement} reads '{read.tensor}' before it is written")
         if read.version != PLAIN:
-            raise InternalError(f"{read.statement} reads {_text(read)}, which nothing wrote")
+            raise InternalError(f"{read.statement} reads {meant(read)}, which nothing wrote")
     for write in effects.writes:
         if write.tensor in given and given[write.tensor].role != "output":
             raise InternalError(f"{write.statement} writes to '{write.tensor}', an input")
@@ -160,7 +125,7 @@ def _is_written(tensor: Tensor, writes: Sequence[Access], followed: frozenset[st
     for write in reversed(writes):
         if write.tensor == tensor.name and rest:
             if write.version != PLAIN and any(not disjoint(r, write.region, {}) for r in rest):
-                raise InternalError(f"{write.statement} leaves {_text(write)} in an output")
+                raise InternalError(f"{write.statement} leaves {meant(write)} in an output")
             rest = [part for r in rest for part in without(r, write.region, {})]
     if rest:
         raise InternalError(f"not all of '{tensor.name}' is written: {rest[0]}")
@@ -330,7 +295,7 @@ class _Verifier:
         for read in following.reads:
             done.reads += self._unmet(read, done.writes)
         for write in following.writes:
-            _add(done.writes, write, self.bounds)
+            add_write(done.writes, write, self.bounds)
 
     def _unmet(self, read: Access, writes: Sequence[Access]) -> list[Access]:
         """What of a read none of these writes has left there.
@@ -345,7 +310,7 @@ class _Verifier:
             if write.version == read.version:
                 rest = [part for r in rest for part in without(r, write.region, self.bounds)]
             elif any(not disjoint(r, write.region, self.bounds) for r in rest):
-                raise _conflict(read, write)
+                raise conflict(read, write)
         return [replace(read, region=region) for region in rest]
 
     def _alive(self, tensor: Tensor, body: Effects) -> Effects:
@@ -353,7 +318,7 @@ class _Verifier:
         for read in body.reads:
             if read.tensor == tensor.name:
                 raise InternalError(
-                    f"{read.statement} reads {_text(read)} before it is written: {read.region}"
+                    f"{read.statement} reads {meant(read)} before it is written: {read.region}"
                 )
         others = [write for write in body.writes if write.tensor != tensor.name]
         return Effects(body.reads, others)
@@ -370,7 +335,7 @@ class _Verifier:
         for read in once.reads:
             whole.reads += self._over(loop, read, once.writes)
         for write in once.writes:
-            _add(whole.writes, _left(loop, write), self.bounds)
+            add_write(whole.writes, left_by(loop, write), self.bounds)
         del self.bounds[loop.variable]
         if isinstance(loop, ParallelLoop):
             self._beside(whole, tail)
@@ -399,7 +364,7 @@ class _Verifier:
         found = [first]
         for part in rest:
             if part.version.at(name, Affine()) != part.version:
-                raise InternalError(f"{part.statement} reads {_text(part)}, which nothing wrote")
+                raise InternalError(f"{part.statement} reads {meant(part)}, which nothing wrote")
             # A whole read, over all iterations, has the first one in it.
             over = replace(part, region=part.region.over(name, count, step))
             found = [over] if part.region == read.region else [*found, over]
@@ -412,7 +377,7 @@ class _Verifier:
         for write in writes:
             other = write.tensor == read.tensor and write.version != read.version
             if other and not self._never_meet(loop, read.region, write.region):
-                raise _conflict(read, write)
+                raise conflict(read, write)
 
     def _never_meet(self, loop: Loop | ParallelLoop, later: Region, earlier: Region) -> bool:
         """Whether what an iteration does to a region is apart from any before it."""
@@ -431,7 +396,7 @@ class _Verifier:
                     continue
                 one, two = other.region, write.region
                 if not (self._never_meet(loop, one, two) and self._never_meet(loop, two, one)):
-                    raise _race(write, other)
+                    raise race(write, other)
 
     def _beside(self, whole: Effects, tail: Effects) -> None:
         """Nor does the tail, which is one more iteration."""
@@ -441,48 +406,11 @@ class _Verifier:
                     if touched.tensor != write.tensor or (touched.ordered and write.ordered):
                         continue
                     if not disjoint(write.region, touched.region, self.bounds):
-                        raise _race(write, touched)
+                        raise race(write, touched)
 
 
 DISTANCE = "later iteration - earlier iteration"
 """A variable of its own: no dimension of a program has such a name."""
-
-
-def _left(loop: Loop | ParallelLoop, write: Access) -> Access:
-    """What a write in an iteration leaves when the whole loop is done."""
-    name = loop.variable
-    region = write.region.over(name, loop.count, loop.step)
-    version = write.version.at(name, Affine((loop.count - 1) * loop.step))
-    moves = write.region.at(name, Affine()) != write.region
-    if version != write.version and moves:
-        region = replace(region, exact=False)  # each iteration has left its own
-    return replace(write, region=region, version=version)
-
-
-def _add(writes: list[Access], write: Access, bounds: Bounds) -> None:
-    """Add what is written last, if it is not there; what it continues or hides goes."""
-    later: list[Region] = []  # of the same tensor, and still to be seen
-    for position in reversed(range(len(writes))):
-        before = writes[position]
-        if before.tensor != write.tensor:
-            continue
-        if (before.version, before.ordered) == (write.version, write.ordered):
-            if not without(write.region, before.region, bounds):
-                return  # nothing that was written later is there
-            both = joined(before.region, write.region)
-            # Joined, the older one comes last. It must not pass what was written over it.
-            if both is not None and all(disjoint(before.region, r, bounds) for r in later):
-                del writes[position]
-                write = replace(write, region=both)
-                continue
-        if not disjoint(before.region, write.region, bounds):
-            # Some of it is still to be seen. What is older must not come to stand behind it.
-            if before.ordered != write.ordered or without(before.region, write.region, bounds):
-                break
-            del writes[position]
-        else:
-            later.append(before.region)
-    writes.append(write)
 
 
 def _last_place(view: View, ends: Sequence[tuple[int, int]]) -> int:
@@ -495,21 +423,3 @@ def _last_place(view: View, ends: Sequence[tuple[int, int]]) -> int:
         place += last[dimension] * stride
         stride *= shape[dimension]
     return place
-
-
-def _text(access: Access) -> str:
-    version = access.version
-    name = version.name or "its own value"
-    when = "" if version.iteration is None else f" of iteration {version.iteration}"
-    return f"'{access.tensor}' for {name}{when}"
-
-
-def _conflict(read: Access, write: Access) -> InternalError:
-    return InternalError(
-        f"{read.statement} reads {_text(read)}, but {write.statement} has left {_text(write)} there"
-    )
-
-
-def _race(write: Access, other: Access) -> InternalError:
-    both = f"{write.statement}; {other.statement}"
-    return InternalError(f"iterations of a parallel loop share '{write.tensor}': {both}")

@@ -23,22 +23,20 @@ class _Cell:
 
     Attributes:
         t: Takes the nodes.
-        recurrent: What states are multiplied by: a row for each element of each gate.
+        size: That of a state.
+        recurrent: What states are multiplied by, a row for each element of a gate: in one product,
+            or in two.
         ahead: What inputs give, with biases: of one step a row for each of a batch.
         bias: That of products with states, where it cannot be added ahead.
         batch: How many sequences there are.
     """
 
     t: Translation
-    recurrent: Array
+    size: int
+    recurrent: tuple[str, ...]
     ahead: str
     bias: Array
     batch: int
-
-    @property
-    def size(self) -> int:
-        """That of a state."""
-        return int(self.recurrent.shape[1])
 
     def of_inputs(self, step: int) -> str:
         """What the inputs of a step give to all gates."""
@@ -49,9 +47,9 @@ class _Cell:
         """One of the gates side by side."""
         return self.t.cut(gates, (self.batch, self.size), (0, place * self.size))
 
-    def of_state(self, state: str) -> str:
-        """What a state gives to all gates."""
-        return self.t.product(state, self.t.constant(self.recurrent), swap_b=True)
+    def of_state(self, state: str, product: int = 0) -> str:
+        """What a state gives to all gates of a product."""
+        return self.t.product(state, self.recurrent[product], swap_b=True)
 
 
 def _lstm(cell: _Cell, step: int, states: Sequence[str]) -> list[str]:
@@ -66,11 +64,7 @@ def _lstm(cell: _Cell, step: int, states: Sequence[str]) -> list[str]:
 def _gru(cell: _Cell, step: int, states: Sequence[str]) -> list[str]:
     t, [hidden], size = cell.t, states, cell.size
     inputs, bias = cell.of_inputs(step), cell.bias[2 * size :]
-    if t.attribute("linear_before_reset", 0):
-        of_state = cell.of_state(hidden)
-    else:  # the third gate has a product of its own
-        both = t.constant(cell.recurrent[: 2 * size])
-        of_state = t.product(hidden, both, swap_b=True)
+    of_state = cell.of_state(hidden)
     gates = [
         t.elementwise("{0} + {1}", cell.gate(inputs, place), cell.gate(of_state, place))
         for place in range(2)
@@ -81,7 +75,7 @@ def _gru(cell: _Cell, step: int, states: Sequence[str]) -> list[str]:
         last = t.elementwise("{0} * {1}", reset, own)
     else:
         kept = t.elementwise("{0} * {1}", reset, hidden)
-        last = t.product(kept, t.constant(cell.recurrent[2 * size :]), swap_b=True)
+        last = cell.of_state(kept, 1)
         last = t.elementwise("{0} + {1}", last, t.constant(bias))
     new = t.elementwise("tanh({0} + {1})", cell.gate(inputs, 2), last)
     return [t.elementwise("(1 - {0}) * {1} + {0} * {2}", update, new, hidden)]
@@ -138,7 +132,10 @@ def _cell(t: Translation, number: int) -> _Cell:
     ahead = t.product(t.view(x, (steps * batch, width)), t.constant(weights), swap_b=True)
     if t.input(3):
         ahead = t.elementwise("{0} + {1}", ahead, t.constant(own))
-    return _Cell(t, recurrent, ahead, of_states, batch)
+    # The last gate of a GRU may be of a state that another one has reset.
+    apart = t.operator == "GRU" and not t.attribute("linear_before_reset", 0)
+    products = np.split(recurrent, [2 * size]) if apart else [recurrent]
+    return _Cell(t, size, tuple(map(t.constant, products)), ahead, of_states, batch)
 
 
 def _check_plain(t: Translation, activations: tuple[str, ...]) -> None:
