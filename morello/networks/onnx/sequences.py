@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from morello.ir.numeric import Array
 from morello.networks.kinds import Rewrite, Translation
 from morello.networks.onnx.elementwise import TEMPLATES
 
@@ -27,7 +26,7 @@ class _Cell:
         recurrent: What states are multiplied by, a row for each element of a gate: in one product,
             or in two.
         ahead: What inputs give, with biases: of one step a row for each of a batch.
-        bias: That of products with states, where it cannot be added ahead.
+        bias: Of the last gate's products with states, where it cannot be added ahead.
         batch: How many sequences there are.
     """
 
@@ -35,7 +34,7 @@ class _Cell:
     size: int
     recurrent: tuple[str, ...]
     ahead: str
-    bias: Array
+    bias: str
     batch: int
 
     def of_inputs(self, step: int) -> str:
@@ -62,21 +61,20 @@ def _lstm(cell: _Cell, step: int, states: Sequence[str]) -> list[str]:
 
 
 def _gru(cell: _Cell, step: int, states: Sequence[str]) -> list[str]:
-    t, [hidden], size = cell.t, states, cell.size
-    inputs, bias = cell.of_inputs(step), cell.bias[2 * size :]
-    of_state = cell.of_state(hidden)
+    t, [hidden] = cell.t, states
+    inputs, of_state = cell.of_inputs(step), cell.of_state(hidden)
     gates = [
         t.elementwise("{0} + {1}", cell.gate(inputs, place), cell.gate(of_state, place))
         for place in range(2)
     ]
     update, reset = (t.elementwise(SIGMOID, gate) for gate in gates)
     if t.attribute("linear_before_reset", 0):
-        own = t.elementwise("{0} + {1}", cell.gate(of_state, 2), t.constant(bias))
+        own = t.elementwise("{0} + {1}", cell.gate(of_state, 2), cell.bias)
         last = t.elementwise("{0} * {1}", reset, own)
     else:
         kept = t.elementwise("{0} * {1}", reset, hidden)
         last = cell.of_state(kept, 1)
-        last = t.elementwise("{0} + {1}", last, t.constant(bias))
+        last = t.elementwise("{0} + {1}", last, cell.bias)
     new = t.elementwise("tanh({0} + {1})", cell.gate(inputs, 2), last)
     return [t.elementwise("(1 - {0}) * {1} + {0} * {2}", update, new, hidden)]
 
@@ -135,7 +133,8 @@ def _cell(t: Translation, number: int) -> _Cell:
     # The last gate of a GRU may be of a state that another one has reset.
     apart = t.operator == "GRU" and not t.attribute("linear_before_reset", 0)
     products = np.split(recurrent, [2 * size]) if apart else [recurrent]
-    return _Cell(t, size, tuple(map(t.constant, products)), ahead, of_states, batch)
+    rest = t.constant(of_states[2 * size :]) if t.operator == "GRU" else ""
+    return _Cell(t, size, tuple(map(t.constant, products)), ahead, rest, batch)
 
 
 def _check_plain(t: Translation, activations: tuple[str, ...]) -> None:
