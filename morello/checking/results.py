@@ -39,6 +39,7 @@ class ResultChecker:
         self.declared = declared
         self.collector = collector
         self.used: set[str] = set()
+        self._members = {o.variable: o.member for o in rule.declaration.operands if o.member}
 
     def check(self) -> None:
         """Report everything that is wrong with the result."""
@@ -112,7 +113,11 @@ class ResultChecker:
             message = f"variable '{node.variable}' is bound twice in rule '{self.rule.name}'"
             self.collector.error("R003", message, place, "bound before")
         before, self.used = self.used, set()
+        outside = self._members
+        if node.operand in outside and node.expanded is None:
+            self._members = {**outside, node.variable: outside[node.operand]}
         self._block(node.body, {**kinds, node.variable: Typed("operand")})
+        self._members = outside
         if node.variable not in self.used:
             message = f"'{node.variable}' is bound but never used"
             self.collector.error("R011", message, place, "unused")
@@ -262,7 +267,7 @@ class ResultChecker:
         self._somewhere(step, operands)
         right = all(o is None or {*o.least} <= {*o.scalars} for o in (operator, matched))
         if right and len(self.collector.diagnostics) == before:  # wrong ones are shown elsewhere
-            check_views(step, operator, matched, self.collector)
+            check_views(step, operator, matched, self._members, self.collector)
 
     def _somewhere(self, step: ast.Apply, operands: int) -> None:
         """What is computed on the way is nowhere, but in the buffers that the rule makes for it."""

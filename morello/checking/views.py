@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from morello.checking.extents import reaches_each_once
 from morello.ir.operators import OperandIndex, Operation, Operator
@@ -17,7 +17,11 @@ GROUP_RANK = 1
 
 
 def check_views(
-    step: ast.Apply, operator: Operator, matched: Operator | None, collector: Collector
+    step: ast.Apply,
+    operator: Operator,
+    matched: Operator | None,
+    buffers: Mapping[str, str],
+    collector: Collector,
 ) -> None:
     """Check the views that an operator is applied to.
 
@@ -25,18 +29,21 @@ def check_views(
         step: The application, whose arguments are operands and numbers where they have to be.
         operator: What is applied.
         matched: The operator that the rule matches, if it names one.
+        buffers: For each buffer of an operand that the rule names, that name.
         collector: Takes the errors, R024 (a view of one operand), R025 (views that do not fit
             each other), R027 (no dimensions to see by).
     """
     before = len(collector.diagnostics)
     views = [a for a in step.arguments if isinstance(a, ast.View)]
     for view in views:
-        _view(view, matched, collector)
+        _view(view, matched, buffers, collector)
     if matched is not None and len(collector.diagnostics) == before:
-        _together(step, operator, matched, collector)
+        _together(step, operator, matched, buffers, collector)
 
 
-def _view(view: ast.View, matched: Operator | None, collector: Collector) -> None:
+def _view(
+    view: ast.View, matched: Operator | None, buffers: Mapping[str, str], collector: Collector
+) -> None:
     if matched is None:
         message = "only operands of an operator that the rule matches by its name can be seen"
         help = "'match f: NAME' says which dimensions there are"
@@ -44,12 +51,19 @@ def _view(view: ast.View, matched: Operator | None, collector: Collector) -> Non
         return
     if matched.parts:
         message = f"operands of '{matched.name}', which has several statements, are seen whole"
-        help = f"write {view.operand.name} without its dimensions"
+        help = f"write {_text_of(view)} without its dimensions"
         collector.error("R027", message, view.span, "a view of a part of a graph", help)
         return
-    parameter = _parameter(matched, view.operand.name)
+    name = _operand(view, buffers)
+    if name is None:
+        message = f"nothing says which operand of '{matched.name}' '{_text_of(view)}' is"
+        form = f"match f: {matched.name}, X: f.{matched.output.name}"
+        help = f"only a buffer of an operand that the rule names can be seen: '{form}'"
+        collector.error("R024", message, view.span, "dimensions unknown", help)
+        return
+    parameter = _parameter(matched, name)
     if parameter is None:
-        message = f"'{view.operand.name}' is a scalar of '{matched.name}', which has no dimensions"
+        message = f"'{name}' is a scalar of '{matched.name}', which has no dimensions"
         collector.error("R024", message, view.span, "not an operand")
         return
     taken: dict[ast.Index, ast.Index] = {}
@@ -68,6 +82,17 @@ def _is_row(place: ast.Index, index: ast.Index, other: ast.Index, matched: Opera
     """Whether two indices are rows of a declared one, and what is in them: of ``width * i + j``."""
     alone = all(len(i.terms) == 1 and not i.low and not i.high for i in (index, other))
     return alone and index != other and reaches_each_once(place, dict(matched.stated))
+
+
+def _operand(view: ast.View, buffers: Mapping[str, str]) -> str | None:
+    """The name of the operand that is seen, or of which a buffer is; none if nothing tells."""
+    seen = view.operand
+    return seen.name if isinstance(seen, ast.Attribute) else buffers.get(seen.id)
+
+
+def _text_of(view: ast.View) -> str:
+    seen = view.operand
+    return seen.name if isinstance(seen, ast.Attribute) else seen.id
 
 
 def _parameter(operator: Operator, name: str) -> ast.TensorParameter | None:
@@ -118,11 +143,17 @@ def _is_part(index: ast.Index, declared: ast.Index) -> bool:
     return alone or {*index.terms} <= {*declared.terms}
 
 
-def _together(step: ast.Apply, operator: Operator, matched: Operator, collector: Collector) -> None:
+def _together(
+    step: ast.Apply,
+    operator: Operator,
+    matched: Operator,
+    buffers: Mapping[str, str],
+    collector: Collector,
+) -> None:
     """Whether the views make operands of the ranks that the operator has, and dimensions agree."""
     before = _example(matched, GROUP_RANK if matched.group else 0)
     operands = step.arguments[: len(operator.parameters)]
-    indices = [_indices(before, operand) for operand in operands]
+    indices = [_indices(before, operand, buffers) for operand in operands]
     if any(found is None for found in indices):
         return  # a variable may stand for any operand
     seen = [found for found in indices if found is not None]
@@ -141,12 +172,16 @@ def _example(operator: Operator, rank: int) -> Operation:
     return Operation(operator, rank, scalars=tuple((name, 1.0) for name in operator.scalars))
 
 
-def _indices(matched: Operation, operand: ast.Expr | ast.View) -> tuple[OperandIndex, ...] | None:
+def _indices(
+    matched: Operation, operand: ast.Expr | ast.View, buffers: Mapping[str, str]
+) -> tuple[OperandIndex, ...] | None:
     """How the matched operation's dimensions index an operand; none if it is a variable."""
-    attribute = operand.operand if isinstance(operand, ast.View) else operand
-    if not isinstance(attribute, ast.Attribute):
+    if isinstance(operand, ast.View):
+        name = _operand(operand, buffers)
+    else:
+        name = operand.name if isinstance(operand, ast.Attribute) else None
+    if name is None:
         return None
-    name = attribute.name
     position = len(matched.names) - 1 if name == "out" else matched.names.index(name)
     if not isinstance(operand, ast.View):
         return matched.operands[position]

@@ -212,6 +212,11 @@ def row_major(rank: int) -> Layout:
     return Layout(tuple(range(rank)))
 
 
+def column_major(rank: int) -> Layout:
+    """The layout of C arrays of which each matrix is transposed."""
+    return Layout((*range(rank - 2), *range(rank)[-2:][::-1]))
+
+
 def packed(rank: int, panel: int = 0) -> int:
     """Packing of a whole tensor."""
     return int(packed_whole(rank, panel))

@@ -141,7 +141,10 @@ class Rule:
             for step in steps
             if isinstance(step, ast.Apply)
             and any(isinstance(a, ast.View) for a in step.arguments)
-            and all(names(a) <= {variable} for a in step.arguments if not isinstance(a, ast.View))
+            and all(
+                names(a.operand if isinstance(a, ast.View) else a) <= {variable}
+                for a in step.arguments
+            )
         )
 
     def may_match(self, operator: Operator) -> bool:

@@ -313,10 +313,11 @@ class Reapply(Node, frozen=True):
 class View(Node, frozen=True):
     """``f.X[w, ci]``: an operand with those dimensions alone, in this order.
 
-    The dimensions are the matched operator's; those that are left out have size 1.
+    The dimensions are the matched operator's; those that are left out have size 1. ``Y[w, ci]``
+    is a buffer of an operand, seen so.
     """
 
-    operand: Attribute
+    operand: Attribute | Name
     indices: tuple[Index, ...]
 
 

@@ -203,6 +203,10 @@ def _apply(builder: Builder, tree: Tree[Token]) -> ast.Apply:
 
 
 def _argument(builder: Builder, tree: Tree[Token]) -> ast.Expr | ast.View:
+    if kind_of(tree) == "element":
+        seen = element(builder, tree)
+        buffer = ast.Name(seen.tensor, span=builder.span(tree.children[0]))
+        return ast.View(buffer, seen.indices, span=seen.span)
     if kind_of(tree) != "view":
         return expression(builder, tree)
     base, name, *rest = children(tree)

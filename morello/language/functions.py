@@ -100,6 +100,9 @@ SPEC: dict[str, Signature] = {
         "Layouts that kernels want, of it or of a copy of another type.",
         optional=1,
     ),
+    "column_major": Signature(
+        ("operand",), "layout", "The layout with its last dimension but one fastest, if it has two."
+    ),
     "vectors": Signature(
         ("operand", "level", "dtype"),
         "list of number",

@@ -16,7 +16,15 @@ from morello.ir.dtypes import DType
 from morello.ir.graphs.composition import composition_of
 from morello.ir.graphs.constants import elsewhere_of
 from morello.ir.graphs.data_movement import framed, rearranged, sliced
-from morello.ir.layout import Layout, contiguity, panel, row_major, shortened, width_of
+from morello.ir.layout import (
+    Layout,
+    column_major,
+    contiguity,
+    panel,
+    row_major,
+    shortened,
+    width_of,
+)
 from morello.ir.numeric import Number, Size, Truth
 from morello.ir.primitives import EVERY_SECOND, IN_ORDER, LOAD_FIRST, STORE_FIRST
 from morello.ir.pruning import prunes
@@ -416,6 +424,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "levels": _levels,
     "nearer": lambda scope, level: scope.target.nearer(level),
     "layouts": _layouts,
+    "column_major": lambda _, tensor: column_major(len(tensor.operand.order)),
     "vectors": _vectors,
     "direct": lambda scope, f: takes_directly(scope.target, f),
     "is_intermediate": lambda _, tensor: tensor.intermediate,

@@ -93,13 +93,13 @@ class Instantiation:
         tensors = {t.key: t for t in (*self.f.tensors, *bound.values())}
         aliases = {n: v.key for n, v in bound.items()}
         places = places_of(self.f)
-        state = State(self.f, tensors, aliases, dict(variables), self.sizes, self.used, places)
+        state = State(self.f, tensors, aliases, dict(variables), self.sizes, self.used, places, {})
         return self._block(block, state)
 
     def applied(self, node: ast.Apply, variables: Variables) -> Leaf:
         """What one application in the result becomes, outside of loops and buffers."""
         tensors = {t.key: t for t in self.f.tensors}
-        return self._apply(node, State(self.f, tensors, {}, dict(variables), {}, {}, {}))
+        return self._apply(node, State(self.f, tensors, {}, dict(variables), {}, {}, {}, {}))
 
     def _block(self, block: ast.Block, state: State) -> Step:
         steps = [s for node in block.steps if (s := self._node(node, state)) is not None]
@@ -277,9 +277,10 @@ class Instantiation:
             found: TensorRef = self._value(argument, state)
             return _not_prepacked(state.tensors.get(found.key, found)), not found.intermediate
         found = self._value(argument.operand, state)
-        seen = view_map(self.f.family.operation, int(found.key), argument.indices)
+        position = int(state.origins.get(found.key, found.key))
+        seen = view_map(self.f.family.operation, position, argument.indices)
         source = state.tensors[found.key]
-        source = source if state.whole else _not_prepacked(source)
+        source = source if state.once else _not_prepacked(source)
         return view_of(source, seen, self.target, None if self.structural else state.sizes)
 
     # ------------------------------------------------------------------ with
@@ -302,7 +303,7 @@ class Instantiation:
             operand = source.operand.changed(level=level, weight=False)
         packing = self._packing(source, operand, layout, state.sizes)
         tensor = TensorRef(node.variable, node.variable, operand, indices, packing)
-        inside = state.bind(node.variable, tensor)
+        inside = state.bind(node.variable, tensor, source)
         if not copied:
             place = state.places.get(source.key, source.key)
             inside.places = {**state.places, tensor.key: place}

@@ -178,9 +178,9 @@ def _check_leaf(
         operator = operators.get(step.operator)
         if operator is None or not rule.may_match(operator):
             return  # another operator: its rank is lower, or the graph has a cycle
-        signs = _self_application(rule, leaf, len(operator.parameters))
+        signs = _self_application(rule, leaf, operator)
         what = f"'{step.operator}' of '{step.operator}'"
-        exchange = _is_exchange(rule, step, operator)
+        exchange = _exchanged(rule, leaf, operator) == "="
         matched = rule.declaration.match.variable
         help_of = {"distance": BY_NAME_HELP.format(matched=matched)}
     else:
@@ -275,43 +275,57 @@ def _tiling(rule: Rule, loop: ast.ForLoop) -> str:
     return "?"
 
 
-def _self_application(rule: Rule, leaf: Leaf, count: int) -> dict[str, str]:
+def _self_application(rule: Rule, leaf: Leaf, operator: Operator) -> dict[str, str]:
     """The matched operator, written by its name on operands of choice.
 
     It has as many operands as before. If all but one of them are buffers nearer than every operand
-    of the matched operation, and at least one is, then the total distance shrinks.
+    of the matched operation, and at least one is, then the total distance shrinks. So it does if
+    they are the matched ones, each once and in whatever order, or nearer buffers of them.
     """
     assert isinstance(leaf.step, ast.Apply)
-    operands = leaf.step.arguments[:count]
+    operands = leaf.step.arguments[: len(operator.parameters)]
     nearer = [_below_all(rule, leaf, operand) for operand in operands]
     # The one that is left over is no farther than the farthest operand was. Each buffer is nearer
     # than the operand whose place it takes, whichever that is.
     proven = sum(nearer) >= max(1, len(nearer) - 1)
+    shrinks = proven and _others_matched(rule, operands, nearer)
     unknown = dict.fromkeys(COMPONENTS, "?")
     return {
         **unknown,
         "operator rank": "=",
         "statements": "=",
         "threads": "<=",
-        "distance": "<" if proven and _others_matched(rule, operands, nearer) else "?",
+        "distance": "<" if shrinks else _exchanged(rule, leaf, operator),
     }
 
 
-def _is_exchange(rule: Rule, step: ast.Apply, operator: Operator) -> bool:
-    """Whether the operands are those of the matched operation, each once, whole or in part.
+def _exchanged(rule: Rule, leaf: Leaf, operator: Operator) -> str:
+    """Distance of operands that are the matched ones in another order, or buffers of them.
 
-    Variables may stand for any operand, two of them for the same one: nothing is known of them.
+    Each is there once, whole or in part. Variables may stand for any operand, two of them for the
+    same one: nothing is known of them, unless the rule says which operand they are.
     """
+    assert isinstance(leaf.step, ast.Apply)
     names = [p.name for p in operator.parameters]
+    members = {o.variable: o.member for o in rule.declaration.operands if o.member}
     found: list[str] = []
-    for argument in step.arguments[: len(names)]:
+    signs: list[str] = []
+    for argument in leaf.step.arguments[: len(names)]:
         operand = argument.operand if isinstance(argument, ast.View) else argument
+        name, sign = "", "="
         match operand:
-            case ast.Attribute(base=ast.Name(id=base), name=name) if (
+            case ast.Attribute(base=ast.Name(id=base), name=own) if (
                 base == rule.declaration.match.variable
             ):
-                found.append(names[-1] if name == "out" else name)
-    return sorted(found) == sorted(names)
+                name = own
+            case ast.Name(id=variable) if (buffer := leaf.buffer(variable)) is not None:
+                name = members.get(buffer.operand, "")
+                sign = _nearness(rule, buffer.level, buffer.operand)
+            case ast.Name(id=variable):
+                name = members.get(variable, "")
+        found.append(names[-1] if name == "out" else name)
+        signs.append(sign)
+    return _together(signs) if sorted(found) == sorted(names) else "?"
 
 
 def _below_all(rule: Rule, leaf: Leaf, operand: ast.Expr | ast.View) -> bool:

@@ -14,10 +14,11 @@ from morello.rewriting.references import Sizes, SpecRef, TensorRef, Variables
 class State:
     """What changes on the way down a rule's result.
 
-    ``whole``: no loop and no nearer level is around, so that a weight may still be packed ahead.
+    ``once``: no loop is around. ``whole``: nor is a nearer level, so that all that may be packed
+    ahead of calls is still to come; else that is only what an operator is applied to by its name.
     ``divided``: a parallel loop is around, so that one thread does what is here. ``counting``: the
     dimensions that count steps of loops. ``places``: the tensors in whose memory others lie, by
-    key.
+    key. ``origins``: the operands that buffers are of, by key.
     """
 
     f: SpecRef
@@ -27,14 +28,17 @@ class State:
     sizes: Sizes
     used: Mapping[str, Size]
     places: Mapping[str, str]
+    origins: Mapping[str, str]
+    once: bool = True
     whole: bool = True
     divided: bool = False
     counting: frozenset[str] = frozenset()
 
-    def bind(self, name: str, tensor: TensorRef) -> State:
-        """With one more tensor in scope."""
+    def bind(self, name: str, tensor: TensorRef, source: TensorRef) -> State:
+        """With one more tensor in scope, which is another one at another level."""
         return replace(
             self,
+            origins={**self.origins, tensor.key: self.origins.get(source.key, source.key)},
             tensors={**self.tensors, tensor.key: tensor},
             aliases={**self.aliases, name: tensor.key},
             variables={**self.variables, name: tensor},
@@ -45,4 +49,6 @@ class State:
         variables = {
             n: tensors[v.key] if isinstance(v, TensorRef) else v for n, v in self.variables.items()
         }
-        return replace(self, tensors=tensors, variables=variables, sizes=sizes, whole=False)
+        return replace(
+            self, tensors=tensors, variables=variables, sizes=sizes, once=False, whole=False
+        )

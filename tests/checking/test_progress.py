@@ -160,6 +160,33 @@ def test_an_exchange_is_said_to_be_one(operands: str) -> None:
     assert diagnostic.help == EXCHANGE_HELP
 
 
+TURNED = """
+    op product(A: T[m, k], B: T[k, n]) -> C: T[m, n] { C[m, n] += A[m, k] * B[k, n] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("operand", "buffer", "proven"),
+    [
+        ("C: f.C", "Y = C at level", True),
+        ("C: operand of f", "Y = C at level", False),  # it may be another one
+        ("C: f.A", "Y = C at level", False),  # B and A twice, and no C
+        ("C: f.C", "Y = C at C.level", False),  # as far away as before
+    ],
+)
+def test_an_exchange_with_a_nearer_buffer(operand: str, buffer: str, proven: bool) -> None:
+    """Of operands that are the same ones in another order, one is nearer."""
+    known = operators(TURNED)
+    collector = Collector()
+    text = f"""
+        rule r "R." match f: product, {operand} choose level in nearer(C.level)
+        where  reduces(f), cache(level)
+        yield  with {buffer} layout column_major(C) {{ product(f.B[n, k], f.A[k, m], Y) }}
+    """
+    check_progress(known, rules(text, known), collector)
+    assert proven == (not collector.diagnostics)
+
+
 def test_serial_only_helps_where_the_match_is_parallel() -> None:
     """What may be serial already does not get smaller by being serial."""
     assert refusals(rules('rule r "R." match f: parallel op yield serial f')) == []
