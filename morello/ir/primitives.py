@@ -163,6 +163,8 @@ FUNCTION_ULPS: Mapping[str, float] = {
     "tanh": 3.0,
     "erf": 3.0,
     "erfc": 8.0,
+    "sin": 1.5,
+    "cos": 1.5,
 }
 """How far from the exact value a target may compute a function, in units in the last place.
 

@@ -114,6 +114,8 @@ ARITHMETIC: Mapping[str, Callable[..., Value]] = {
     "tanh": np.tanh,
     "erf": _by_element(math.erf),
     "erfc": _by_element(math.erfc),
+    "sin": np.sin,
+    "cos": np.cos,
     "floor": _whole(np.floor),
     "round": _whole(np.rint),
 }

@@ -53,6 +53,8 @@ ARITHMETIC: dict[str, Signature] = {
     "tanh": Signature(("number",), "number", "Hyperbolic tangent."),
     "erf": Signature(("number",), "number", "Error function."),
     "erfc": Signature(("number",), "number", "1 less the error function, exact where it is small."),
+    "sin": Signature(("number",), "number", "Sine of an angle in radians."),
+    "cos": Signature(("number",), "number", "Cosine of an angle in radians."),
     "floor": Signature(("number",), "number", "Rounded down to a whole number."),
     "round": Signature(
         ("number",), "number", "Rounded to the nearest whole number, ties to the even one."

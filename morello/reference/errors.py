@@ -61,7 +61,10 @@ DOMAINS = {"sqrt": 0.0, "log": 0.0, "log1p": -1.0}
 """Where functions begin that are not defined everywhere."""
 
 FALLING = frozenset({"erfc"})
-"""Functions that only fall; all others only rise."""
+"""Functions that only fall."""
+
+WAVES = frozenset({"sin", "cos"})
+"""Functions between -1 and 1 that are nowhere steeper than 1. All others only rise."""
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -264,7 +267,7 @@ class Errors:
             error = np.where(wraps, np.inf, spread(a.values, low, high))
         return self._result(np.abs, (a,), error, 0)
 
-    # ---------------------------------------------------------------- what rises
+    # ---------------------------------------------------------------- functions
 
     def _function(self, name: str, operand: Value) -> Bounded:
         a, function = self._value(operand), OPERATIONS[name]
@@ -277,8 +280,12 @@ class Errors:
             # both ends then give NaN.
             if undefined.any():
                 low = np.where(high < begin, low, np.maximum(low, begin))
-            ends = function(low), function(high)
-            error = spread(values, *(reversed(ends) if name in FALLING else ends))
+            if name in WAVES:
+                off = np.maximum(high - a.values, a.values - low)
+                error = np.fmin(off, 1 + np.abs(values))
+            else:
+                ends = function(low), function(high)
+                error = spread(values, *(reversed(ends) if name in FALLING else ends))
         return self._result(function, (a,), error, ULPS[name], values=values, undefined=undefined)
 
     def _extreme(self, name: str, first: Value, *others: Value) -> Bounded:

@@ -135,6 +135,15 @@ class Floats:
         found = self._valued(np.where(below, np.inf, low), np.where(below, -np.inf, high))
         return Floats(found.low, found.high, found.nan | (self.low < least))
 
+    def wave(self, function: Callable[[Array], Array]) -> Floats:
+        """A sine or cosine: it changes by no more than the angle; of infinity it is NaN."""
+        endless = _may_be_infinite(self)
+        with np.errstate(all="ignore"):
+            middle = np.where(endless, 0.0, function(np.where(endless, 0.0, self.low)))
+            off = np.where(endless, 2.0, self.high - self.low)
+        found = self._valued(np.fmax(middle - off, -1.0), np.fmin(middle + off, 1.0))
+        return Floats(found.low, found.high, self.nan | endless)
+
     def clipped(self, low: float, high: float) -> Floats:
         """Known to lie between two numbers."""
         return self._valued(np.clip(self.low, low, high), np.clip(self.high, low, high))
