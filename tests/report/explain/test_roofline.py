@@ -53,13 +53,13 @@ def test_conversions_are_no_operations(target: Target) -> None:
 
 
 def test_the_roof_of_the_arithmetic_is_that_of_the_best_kernel(target: Target) -> None:
-    """In portable C one kernel does it, with an operand from memory each time."""
+    """In portable C a long row of sums is quickest, which loads less than it computes."""
     arithmetic = roofline(_plan(PRODUCT))["arithmetic"]
     assert arithmetic["roof"] is not None
     costs = target.coefficients
-    each = 2 * costs["scalar_op"].value + costs["scalar_load"].value
-    assert 2 / each == pytest.approx(arithmetic["roof"])
-    assert "element" == arithmetic["by"][0]["kernel"]
+    each = 2 * costs["scalar_op"].value
+    assert 2 / each == pytest.approx(arithmetic["roof"], rel=1e-2)
+    assert "reduce_element" == arithmetic["by"][0]["kernel"]
     assert 2 * prod(PRODUCT.sizes) / arithmetic["roof"] == pytest.approx(arithmetic["cycles"])
 
 
