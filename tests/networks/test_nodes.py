@@ -70,6 +70,12 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"w": random(5, 4, 3, 3), "b": random(5)},
         {"pads": [1, 0, 1, 2], "strides": [2, 1]},
     ),
+    "a convolution of one channel": (
+        "Conv",
+        {"x": random(2, 1, 9, 7)},
+        {"w": random(5, 1, 3, 3), "b": random(5)},
+        {"pads": [1, 1, 1, 1]},
+    ),
     "a convolution that leaves a rest": (
         "Conv",
         {"x": IMAGE},
