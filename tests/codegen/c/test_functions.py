@@ -31,8 +31,11 @@ from .programs import element_loops, vector_rows
 PORTABLE = "portable.vectors"
 """It writes no function itself: all are defined by equations, on the target that it extends."""
 
+CALLED = {"sin", "cos"}
+"""Functions of the C library that no target has for vectors."""
+
 VECTORS = [
-    *((PORTABLE, function) for function in FUNCTION_ULPS),
+    *((PORTABLE, function) for function in FUNCTION_ULPS if function not in CALLED),
     *(
         (target, function.name)
         for target in ("x86.avx2", "x86.avx512")
