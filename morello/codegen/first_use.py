@@ -135,7 +135,7 @@ class _FirstUse:
         used = [p for p, view in enumerate(call.operands) if view.tensor == self.tensor]
         for position in used:
             view = call.operands[position]
-            if any(axis.runs_on for axis in view.every_axis):
+            if view.runs_on:
                 return False
             part = self._part(view)
             if not self.there[part].all():
@@ -163,7 +163,7 @@ class _FirstUse:
         pattern, view = call.kernel.match.operands[position], call.operands[position]
         source = self.source.under(view)
         fits = source.level in pattern.levels and source.order == view.order and _in_rows(source)
-        panels = source.tensor.layout.panel or any(axis.runs_on for axis in source.every_axis)
+        panels = source.tensor.layout.panel or source.runs_on
         if pattern.name != call.kernel.clauses.copied or panels or not fits:
             return None
         staying = (v for v in self.loops if not any(_moves(o, v) for o in view.offsets))

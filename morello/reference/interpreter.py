@@ -214,7 +214,7 @@ class _Machine:
         steps = np.indices(view.sizes)
         for position, axis in enumerate(view.every_axis):
             places[axis.dimension] += axis.step * steps[position]
-        if any(axis.runs_on for axis in view.every_axis):
+        if view.runs_on:
             shape = [tensor.shape[d] for d in order]
             strides = [prod(shape[n + 1 :]) for n in range(len(shape))]
             linear = sum(places[d] * stride for d, stride in zip(order, strides, strict=True))
@@ -271,7 +271,7 @@ def _is_gathered(view: tree.View) -> bool:
     """
     axes = view.every_axis
     several = len({axis.dimension for axis in axes}) < len(axes)
-    return several or any(axis.runs_on or not axis.step for axis in axes)
+    return several or view.runs_on or any(not axis.step for axis in axes)
 
 
 def _out_of_bounds(view: tree.View, starts: Sequence[int]) -> MorelloError:

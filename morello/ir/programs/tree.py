@@ -89,7 +89,7 @@ class View:
     ``sizes``, are the tensor's; or run along ``axes``, one each, and along all others it has one
     element. ``level`` is where it is known to be: a part of a tensor in memory may be held by a
     cache. ``version`` is what the program means to find or leave there; views of equal elements are
-    equal.
+    equal. ``part_of_rows``: what it is a part of runs on.
     """
 
     tensor: Tensor
@@ -98,6 +98,15 @@ class View:
     level: str
     axes: tuple[Axis, ...] | None = None
     version: Version = field(default=PLAIN, compare=False)
+    part_of_rows: bool = field(default=False, compare=False)
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether it goes from the end of a row to the next one, or may be beyond the end of one.
+
+        Its place along a dimension is then no index of the tensor; that in memory is right.
+        """
+        return self.part_of_rows or any(axis.runs_on for axis in self.every_axis)
 
     def axis(self, position: int) -> Axis:
         """What its dimension at this position runs along."""
@@ -143,7 +152,11 @@ class View:
         """A view of the same tensor along these axes."""
         same = axes == list(map(Axis, range(len(self.tensor.shape))))
         return replace(
-            self, offsets=tuple(offsets), sizes=sizes, axes=None if same else tuple(axes)
+            self,
+            offsets=tuple(offsets),
+            sizes=sizes,
+            axes=None if same else tuple(axes),
+            part_of_rows=self.runs_on,
         )
 
 

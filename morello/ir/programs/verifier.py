@@ -135,7 +135,7 @@ def _followed(node: Node) -> tuple[frozenset[str], frozenset[str]]:
     """Tensors of which all views are rectangular, and those of them that are written in steps."""
     calls = [n for n in walk(node) if isinstance(n, KernelCall | Lookup | Apply)]
     views = [view for call in calls for view in call.operands]
-    crooked = {v.tensor.name for v in views if any(axis.runs_on for axis in v.every_axis)}
+    crooked = {v.tensor.name for v in views if v.runs_on}
     followed = frozenset(v.tensor.name for v in views) - crooked
     written = [call.operands[-1] for call in calls]
     return followed, followed & {v.tensor.name for v in written if _in_steps(v)}
@@ -278,7 +278,7 @@ class _Verifier:
             )
         else:
             inside = all(low >= 0 for low, _ in ends) and _last_place(view, ends) < prod(shape)
-        if not inside and not any(axis.runs_on for axis in view.every_axis if statement is None):
+        if not inside and not (statement is None and view.runs_on):
             where = "a cache" if statement is None else str(statement)
             raise InternalError(f"{where} reaches outside of '{view.tensor.name}': {region}")
 
