@@ -471,7 +471,7 @@ def test_foreign_files_stay(tmp_path: Path) -> None:
 def test_an_output_may_be_a_view_or_an_input(tmp_path: Path) -> None:
     nodes = [node("Relu", "x", "a"), node("Reshape", "a s", "b"), node("Identity", "x", "c")]
     inputs = {"x": random(2, 6)}
-    model = model_of(nodes, inputs, ["a", "b", "c"], {"s": np.array([3, 4])})
+    model = model_of(nodes, inputs, ["a", "b", "c", "x"], {"s": np.array([3, 4])})
     out = tmp_path / "out"
     memo = str(tmp_path / "memo")
     result = imported([str(saved(model, tmp_path)), "-o", str(out), "-t", TARGET, "--memo", memo])

@@ -10,6 +10,7 @@ from morello.codegen.c.names import identifier
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import suggestion
 from morello.networks.network import Network, Node, Value
+from morello.records import replace
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, ValueInfoProto
@@ -133,6 +134,14 @@ def _network(model: ModelProto, name: str) -> Network:
                 raise MorelloError(message, help="only networks of fixed shapes can be compiled")
     inputs = [value.name for value in graph.input if values[value.name].data is None]
     outputs = [value.name for value in graph.output]
+    for place, output in enumerate(outputs):
+        if output in inputs:  # one name cannot be both arguments'
+            copied = f"{output}_out"
+            while copied in values:
+                copied += "_"
+            values[copied] = replace(values[output], name=copied)
+            nodes.append(Node("Identity", f"output_{output}", (output,), (copied,), {}))
+            outputs[place] = copied
     versions = [used.version for used in model.opset_import if used.domain in ("", "ai.onnx")]
     return Network(name, values, nodes, inputs, outputs, max(versions, default=0))
 
