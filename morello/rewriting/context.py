@@ -176,7 +176,7 @@ class Context:
 
 
 MOST_FAMILIES = 20_000
-"""A context that knows of more is not used for another search: some 100 MB."""
+"""A context that knows of more is not used for another search: each takes some 50 KB."""
 
 _KEPT = threading.local()
 """The contexts of a thread: searches fill them without a lock."""
