@@ -446,3 +446,46 @@ def test_what_is_moved_of_constants_is_a_constant(tmp_path: Path) -> None:
     moving = [n for n in network.nodes if n.operator in ("Cut", "Permute", "Piece", "View")]
     assert moving
     assert all(network.data(n.inputs[0]) is None for n in moving)
+
+
+DEFINED: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
+    "norms": ("MeanVarianceNormalization", {"x": random(2, 3, 4, 5)}, {"axes": [0, 2, 3]}, 13),
+    "attention": (
+        "Attention",
+        {name: random(1, 2, 5, 4, seed=n) for n, name in enumerate("qkv")},
+        {"is_causal": 1},
+        23,
+    ),
+    "rotations": (
+        "RotaryEmbedding",
+        {"x": random(1, 2, 5, 8), "c": random(1, 5, 4), "s": random(1, 5, 4, seed=1)},
+        {},
+        23,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DEFINED)
+def test_what_onnx_defines_by_other_operators(case: str, tmp_path: Path) -> None:
+    """It has no translation of its own."""
+    operator, inputs, attributes, opset = DEFINED[case]
+    node = helper.make_node(operator, list(inputs), ["y"], **attributes)
+    model = model_of([node], inputs, ["y"], opset=opset)
+    [result] = interpreted(read(model, tmp_path), inputs)
+    np.testing.assert_allclose(result, expected(model, inputs)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_what_the_file_defines(tmp_path: Path) -> None:
+    """A function of two nodes, called twice."""
+    nodes = [helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Sub", ["a", "b"], ["c"])]
+    opsets = [helper.make_opsetid("", 17)]
+    function = helper.make_function("mine", "below", ["a"], ["c"], nodes, opsets)
+    calls = [
+        helper.make_node("below", ["x"], ["t"], domain="mine"),
+        helper.make_node("below", ["t"], ["y"], domain="mine"),
+    ]
+    model = model_of(calls, {"x": X}, ["y"])
+    model.functions.append(function)
+    model.opset_import.append(helper.make_opsetid("mine", 1))
+    [result] = interpreted(read(model, tmp_path), {"x": X})
+    assert (result == np.minimum(X, 0)).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from morello.codegen.c.names import identifier
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import suggestion
 from morello.networks.network import Network, Node, Value
+from morello.networks.onnx.operators import OPERATORS
 from morello.records import replace
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ def read_onnx(
     try:
         import onnx  # noqa: PLC0415
         import onnxslim  # noqa: PLC0415
-        from onnx import shape_inference  # noqa: PLC0415
     except ImportError as error:
         raise MorelloError(f"reading ONNX needs the package '{error.name}'", help=EXTRA) from None
     path = Path(path)
@@ -56,12 +56,41 @@ def read_onnx(
         raise MorelloError(f"'{path}' is no ONNX model", help="it has no nodes")
     _fix_sizes(model.graph, dict(sizes or {}), dict(shapes or {}))
     try:
-        model = onnxslim.slim(model)
-        model = shape_inference.infer_shapes(model, data_prop=True)
+        model = _simplified(model, onnxslim.slim)
     except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise MorelloError(f"'{path}' cannot be simplified: {text}") from error
     return _network(model, name or identifier(path.stem))
+
+
+def _simplified(model: ModelProto, slim: Callable[[ModelProto], ModelProto]) -> ModelProto:
+    """The model without what its constants decide, with all shapes that follow.
+
+    What has no translation, but is defined by other operators, in ONNX or in the file, is written
+    out.
+    """
+    from onnx import helper, inliner, shape_inference  # noqa: PLC0415
+
+    if model.functions:
+        model = inliner.inline_local_functions(model)
+    while True:
+        model = shape_inference.infer_shapes(slim(model), data_prop=True)
+        known = {info.name for info in model.graph.value_info}
+        for data in model.graph.initializer:  # some definitions depend on types
+            if data.name not in known:
+                info = helper.make_tensor_value_info(data.name, data.data_type, data.dims)
+                model.graph.value_info.append(info)
+        used = {(node.domain, node.op_type) for node in model.graph.node}
+        unknown = sorted(each for each in used if _operator(*each) not in OPERATORS.rewrites)
+        written = inliner.inline_selected_functions(model, unknown, inline_schema_functions=True)
+        if [n.op_type for n in written.graph.node] == [n.op_type for n in model.graph.node]:
+            return model
+        model = written
+
+
+def _operator(domain: str, name: str) -> str:
+    """What an operator is called here."""
+    return name if domain in ("", "ai.onnx") else f"{domain}.{name}"
 
 
 def _fix_sizes(graph: GraphProto, sizes: dict[str, int], shapes: dict[str, Sequence[int]]) -> None:
@@ -118,10 +147,13 @@ def _network(model: ModelProto, name: str) -> Network:
     nodes = []
     for number, proto in enumerate(graph.node):
         attributes = {a.name: _attribute(a) for a in proto.attribute}
-        domain = "" if proto.domain in ("", "ai.onnx") else f"{proto.domain}."
         label = proto.name or f"{proto.op_type}_{number}"
         node = Node(
-            domain + proto.op_type, label, tuple(proto.input), tuple(proto.output), attributes
+            _operator(proto.domain, proto.op_type),
+            label,
+            tuple(proto.input),
+            tuple(proto.output),
+            attributes,
         )
         if node.operator == "Constant" and "value" in attributes:
             data = attributes["value"]
@@ -129,7 +161,7 @@ def _network(model: ModelProto, name: str) -> Network:
             continue
         nodes.append(node)
         for output in filter(None, node.outputs):
-            if output not in values or min(values[output].shape, default=1) < 1:
+            if output not in values or min(values[output].shape, default=1) < 0:
                 message = f"the shape of '{output}', which {node} computes, is not known"
                 raise MorelloError(message, help="only networks of fixed shapes can be compiled")
     inputs = [value.name for value in graph.input if values[value.name].data is None]
@@ -152,7 +184,8 @@ def _value(info: ValueInfoProto) -> Value:
     tensor = info.type.tensor_type
     dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type).name if tensor.elem_type else "?"
     known = tensor.HasField("shape")
-    shape = tuple(dim.dim_value for dim in tensor.shape.dim) if known else (0,)
+    sizes = (d.dim_value if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
+    shape = tuple(sizes) if known else (-1,)
     return Value(info.name, dtype, shape)
 
 

@@ -97,7 +97,8 @@ def _triangle(t: Translation) -> str:
 
 
 def _concat(t: Translation) -> str:
-    return t.concat(list(filter(None, t.inputs)), int(t.attribute("axis", 0)) % len(t.result()))
+    parts = [x for x in filter(None, t.inputs) if 0 not in t.shape(x)]
+    return t.concat(parts, int(t.attribute("axis", 0)) % len(t.result()))
 
 
 def _pad(t: Translation) -> str:
