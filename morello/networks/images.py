@@ -79,7 +79,8 @@ def convolved(t: Translation, x: str, data: Array, windows: Windows, groups: int
     result = (shape[0], len(data), *windows.counts(shape[2:]))
     image = t.view(x, shape)
     often = len(data) // groups
-    if groups == shape[1] and (groups > 1 or often == 1):  # one channel is as several are
+    # Many filters of one channel are as those of several: nothing is gained by repeating it.
+    if groups == shape[1] and (groups > 1 or often == 1):
         if often > 1:  # each filter has a channel of its own
             repeated = t.repeat(
                 t.view(image, (*shape[:2], 1, *shape[2:])), (*shape[:2], often, *shape[2:])

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from morello.codegen.c.names import identifier
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import suggestion
@@ -74,7 +76,7 @@ def _simplified(model: ModelProto, slim: Callable[[ModelProto], ModelProto]) -> 
     if model.functions:
         model = inliner.inline_local_functions(model)
     while True:
-        model = shape_inference.infer_shapes(slim(model), data_prop=True)
+        model = shape_inference.infer_shapes(_folded(slim(model)), data_prop=True)
         known = {info.name for info in model.graph.value_info}
         for data in model.graph.initializer:  # some definitions depend on types
             if data.name not in known:
@@ -86,6 +88,53 @@ def _simplified(model: ModelProto, slim: Callable[[ModelProto], ModelProto]) -> 
         if [n.op_type for n in written.graph.node] == [n.op_type for n in model.graph.node]:
             return model
         model = written
+
+
+MOST_FOLDED = 4096
+"""Elements of what is computed ahead although it has a translation: sizes and scales have few."""
+
+STAYS = frozenset(
+    ("DequantizeLinear", "Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike")
+)
+"""What is not computed ahead: weights in bytes stay bytes, and chance is not known."""
+
+
+def _folded(model: ModelProto) -> ModelProto:
+    """The model with results in the place of nodes that only read constants.
+
+    Sizes are computed so, and what has no translation. `onnxslim` leaves some where ONNX Runtime is
+    not installed.
+    """
+    from onnx import AttributeProto, numpy_helper  # noqa: PLC0415
+    from onnx.reference import ReferenceEvaluator  # noqa: PLC0415
+
+    graph = model.graph
+    known = {data.name: numpy_helper.to_array(data) for data in graph.initializer}
+    opsets = {used.domain: used.version for used in model.opset_import}
+    left = []
+    for node in graph.node:
+        inputs = {name: known[name] for name in node.input if name in known}
+        reads = len(inputs) == len({*filter(None, node.input)}) > 0
+        bodies = any(attribute.type == AttributeProto.GRAPH for attribute in node.attribute)
+        if not reads or bodies or node.op_type in STAYS:
+            left.append(node)
+            continue
+        translated = _operator(node.domain, node.op_type) in OPERATORS.rewrites
+        few = max(value.size for value in inputs.values()) <= MOST_FOLDED
+        try:
+            computed = ReferenceEvaluator(node, opsets=opsets).run(None, inputs) if few else []
+        except Exception:  # it cannot compute them: each operator has errors of its own
+            computed = []
+        results = [np.asarray(result) for result in computed]
+        if not results or (translated and max(r.size for r in results) > MOST_FOLDED):
+            left.append(node)
+            continue
+        found = {n: r for n, r in zip(node.output, results, strict=False) if n}
+        known |= found
+        graph.initializer.extend(numpy_helper.from_array(r, n) for n, r in found.items())
+    del graph.node[:]
+    graph.node.extend(left)
+    return model
 
 
 def _operator(domain: str, name: str) -> str:
