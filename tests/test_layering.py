@@ -113,6 +113,7 @@ EXTRAS = {
     "morello.memo.drawing": "pictures",
     "morello.report.pictures": "pictures",
     "morello.networks.onnx.file": "onnx",
+    "morello.networks.onnx.simplifying": "onnx",
     "morello.networks.stablehlo.attributes": "jax",
     "morello.networks.stablehlo.file": "jax",
     "morello.networks.stablehlo.functions": "jax",

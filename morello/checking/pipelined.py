@@ -112,12 +112,12 @@ class _PipelinedChecker:
         if buffer.expanded is not None:
             return (buffer.expanded.dimension, buffer.expanded.step) == (loop.dimension, loop.step)
         origin = list(self._origins(buffer.variable))[-1]
-        members = {o.member for o in self.rule.declaration.operands if o.variable == origin}
+        member = self.rule.members.get(origin)
         matched = self.operators.get(self.rule.declaration.match.operator or "")
         if matched is None or not isinstance(loop.dimension, ast.Attribute):
             return False
         tensors = (*matched.parameters, *(part.output for part in matched.parts))
-        dims = (d for t in tensors if t.name in members for i in t.indices for d, _ in i.terms)
+        dims = (d for t in tensors if t.name == member for i in t.indices for d, _ in i.terms)
         return loop.dimension.name in dims
 
 

@@ -39,7 +39,8 @@ class ResultChecker:
         self.declared = declared
         self.collector = collector
         self.used: set[str] = set()
-        self._members = {o.variable: o.member for o in rule.declaration.operands if o.member}
+        # What is the operand of a name: also buffers of it, where they are in scope.
+        self._members = rule.members
 
     def check(self) -> None:
         """Report everything that is wrong with the result."""

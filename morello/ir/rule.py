@@ -127,6 +127,11 @@ class Rule:
         return leaves(self.declaration.result)
 
     @cached_property
+    def members(self) -> Mapping[str, str]:
+        """For each variable that the match says to be a tensor by its name, that name."""
+        return {o.variable: o.member for o in self.declaration.operands if o.member}
+
+    @cached_property
     def places(self) -> Mapping[int, int]:
         """Of every step of the result that yields a Spec, by its identity: which one it is."""
         return {id(leaf.step): place for place, leaf in enumerate(self.leaves())}

@@ -307,7 +307,6 @@ def _exchanged(rule: Rule, leaf: Leaf, operator: Operator) -> str:
     """
     assert isinstance(leaf.step, ast.Apply)
     names = [p.name for p in operator.parameters]
-    members = {o.variable: o.member for o in rule.declaration.operands if o.member}
     found: list[str] = []
     signs: list[str] = []
     for argument in leaf.step.arguments[: len(names)]:
@@ -319,10 +318,10 @@ def _exchanged(rule: Rule, leaf: Leaf, operator: Operator) -> str:
             ):
                 name = own
             case ast.Name(id=variable) if (buffer := leaf.buffer(variable)) is not None:
-                name = members.get(buffer.operand, "")
+                name = rule.members.get(buffer.operand, "")
                 sign = _nearness(rule, buffer.level, buffer.operand)
             case ast.Name(id=variable):
-                name = members.get(variable, "")
+                name = rule.members.get(variable, "")
         found.append(names[-1] if name == "out" else name)
         signs.append(sign)
     return _together(signs) if sorted(found) == sorted(names) else "?"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from morello.codegen.c.names import identifier
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import suggestion
 from morello.networks.network import Network, Node, Value
-from morello.networks.onnx.operators import OPERATORS
+from morello.networks.onnx.simplifying import operator_name, simplified
 from morello.records import replace
 
 if TYPE_CHECKING:
@@ -58,88 +56,11 @@ def read_onnx(
         raise MorelloError(f"'{path}' is no ONNX model", help="it has no nodes")
     _fix_sizes(model.graph, dict(sizes or {}), dict(shapes or {}))
     try:
-        model = _simplified(model, onnxslim.slim)
+        model = simplified(model, onnxslim.slim)
     except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise MorelloError(f"'{path}' cannot be simplified: {text}") from error
     return _network(model, name or identifier(path.stem))
-
-
-def _simplified(model: ModelProto, slim: Callable[[ModelProto], ModelProto]) -> ModelProto:
-    """The model without what its constants decide, with all shapes that follow.
-
-    What has no translation, but is defined by other operators, in ONNX or in the file, is written
-    out.
-    """
-    from onnx import helper, inliner, shape_inference  # noqa: PLC0415
-
-    if model.functions:
-        model = inliner.inline_local_functions(model)
-    while True:
-        model = shape_inference.infer_shapes(_folded(slim(model)), data_prop=True)
-        known = {info.name for info in model.graph.value_info}
-        for data in model.graph.initializer:  # some definitions depend on types
-            if data.name not in known:
-                info = helper.make_tensor_value_info(data.name, data.data_type, data.dims)
-                model.graph.value_info.append(info)
-        used = {(node.domain, node.op_type) for node in model.graph.node}
-        unknown = sorted(each for each in used if _operator(*each) not in OPERATORS.rewrites)
-        written = inliner.inline_selected_functions(model, unknown, inline_schema_functions=True)
-        if [n.op_type for n in written.graph.node] == [n.op_type for n in model.graph.node]:
-            return model
-        model = written
-
-
-MOST_FOLDED = 4096
-"""Elements of what is computed ahead although it has a translation: sizes and scales have few."""
-
-STAYS = frozenset(
-    ("DequantizeLinear", "Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike")
-)
-"""What is not computed ahead: weights in bytes stay bytes, and chance is not known."""
-
-
-def _folded(model: ModelProto) -> ModelProto:
-    """The model with results in the place of nodes that only read constants.
-
-    Sizes are computed so, and what has no translation. `onnxslim` leaves some where ONNX Runtime is
-    not installed.
-    """
-    from onnx import AttributeProto, numpy_helper  # noqa: PLC0415
-    from onnx.reference import ReferenceEvaluator  # noqa: PLC0415
-
-    graph = model.graph
-    known = {data.name: numpy_helper.to_array(data) for data in graph.initializer}
-    opsets = {used.domain: used.version for used in model.opset_import}
-    left = []
-    for node in graph.node:
-        inputs = {name: known[name] for name in node.input if name in known}
-        reads = len(inputs) == len({*filter(None, node.input)}) > 0
-        bodies = any(attribute.type == AttributeProto.GRAPH for attribute in node.attribute)
-        if not reads or bodies or node.op_type in STAYS:
-            left.append(node)
-            continue
-        translated = _operator(node.domain, node.op_type) in OPERATORS.rewrites
-        few = max(value.size for value in inputs.values()) <= MOST_FOLDED
-        try:
-            computed = ReferenceEvaluator(node, opsets=opsets).run(None, inputs) if few else []
-        except Exception:  # it cannot compute them: each operator has errors of its own
-            computed = []
-        results = [np.asarray(result) for result in computed]
-        if not results or (translated and max(r.size for r in results) > MOST_FOLDED):
-            left.append(node)
-            continue
-        found = {n: r for n, r in zip(node.output, results, strict=False) if n}
-        known |= found
-        graph.initializer.extend(numpy_helper.from_array(r, n) for n, r in found.items())
-    del graph.node[:]
-    graph.node.extend(left)
-    return model
-
-
-def _operator(domain: str, name: str) -> str:
-    """What an operator is called here."""
-    return name if domain in ("", "ai.onnx") else f"{domain}.{name}"
 
 
 def _fix_sizes(graph: GraphProto, sizes: dict[str, int], shapes: dict[str, Sequence[int]]) -> None:
@@ -198,7 +119,7 @@ def _network(model: ModelProto, name: str) -> Network:
         attributes = {a.name: _attribute(a) for a in proto.attribute}
         label = proto.name or f"{proto.op_type}_{number}"
         node = Node(
-            _operator(proto.domain, proto.op_type),
+            operator_name(proto.domain, proto.op_type),
             label,
             tuple(proto.input),
             tuple(proto.output),
@@ -215,6 +136,7 @@ def _network(model: ModelProto, name: str) -> Network:
                 raise MorelloError(message, help="only networks of fixed shapes can be compiled")
     inputs = [value.name for value in graph.input if values[value.name].data is None]
     outputs = [value.name for value in graph.output]
+    _refuse_empty(values, nodes, outputs)
     for place, output in enumerate(outputs):
         if output in inputs:  # one name cannot be both arguments'
             copied = f"{output}_out"
@@ -225,6 +147,20 @@ def _network(model: ModelProto, name: str) -> Network:
             outputs[place] = copied
     versions = [used.version for used in model.opset_import if used.domain in ("", "ai.onnx")]
     return Network(name, values, nodes, inputs, outputs, max(versions, default=0))
+
+
+def _refuse_empty(
+    values: Mapping[str, Value], nodes: Sequence[Node], outputs: Sequence[str]
+) -> None:
+    """Raise an error for what is computed of no elements, unless it is only joined to others."""
+    empty = [name for node in nodes for name in node.outputs if name and 0 in values[name].shape]
+    reading = [node for node in nodes if node.operator != "Concat"]
+    for name in empty:
+        reader = next((str(node) for node in reading if name in node.inputs), "")
+        if reader or name in outputs:
+            use = f"read by {reader}" if reader else "wanted"
+            message = f"'{name}' has no elements, and is {use}"
+            raise MorelloError(message, help="what is empty can only be joined to other tensors")
 
 
 def _value(info: ValueInfoProto) -> Value:
