@@ -13,7 +13,7 @@ import click
 from msgspec import to_builtins
 
 from morello.checking.kinds import counted
-from morello.cli.memos import open_memo
+from morello.cli.memos import memo_with_pages, open_memo
 from morello.cli.options import (
     budget_option,
     define_option,
@@ -26,7 +26,7 @@ from morello.cli.options import (
 )
 from morello.cli.outputs import check_outputs, is_ours, origin, write_together
 from morello.cli.progress import ProgressBar
-from morello.cli.request import definitions_for, phases_of
+from morello.cli.request import definitions_for, local_sources, phases_of
 from morello.cli.session import Session
 from morello.cli.tables import show_table
 from morello.codegen.c.names import identifier
@@ -34,7 +34,8 @@ from morello.compiler import Budget
 from morello.errors import MorelloError, UsageError
 from morello.networks.formats import read_network
 from morello.report.documents import Document
-from morello.runtime.target_choice import NATIVE
+from morello.resources import available_cores
+from morello.runtime.target_choice import NATIVE, named_target
 
 if TYPE_CHECKING:
     from morello.networks.build import Library, Partition
@@ -102,6 +103,12 @@ def _shapes(
     show_default=True,
     help="How many threads may share the work of a kernel.",
 )
+@click.option(
+    "--jobs",
+    metavar="COUNT",
+    type=click.IntRange(1, 1024),
+    help="Searches at the same time; default: as many as cores, and half as many as kernels.",
+)
 @click.option("--verify", is_flag=True, help="Run each kernel and compare it with the reference.")
 @click.option(
     "--allow-callbacks",
@@ -126,6 +133,7 @@ def import_(
     shapes: Mapping[str, Sequence[int]],
     name: str | None,
     threads: int,
+    jobs: int | None,
     verify: bool,
     allow_callbacks: bool,
     budget: Budget | None,
@@ -153,13 +161,31 @@ def import_(
         parent = directory.absolute().parent
         raise MorelloError(f"there is no directory '{parent}' to write to", help="create it first")
     # What compiles networks is imported when there is one.
+    from morello.filling.ahead import search_ahead  # noqa: PLC0415
     from morello.networks.build import build_library  # noqa: PLC0415
 
+    at_once = jobs or available_cores()
     definitions = definitions_for(session)
+    target = named_target(definitions, target).name
     with (
-        open_memo(session, memo, off=no_memo) as opened,
+        # What processes find, they share by a file.
+        (memo_with_pages if at_once > 1 else open_memo)(session, memo, off=no_memo) as opened,
         ProgressBar(lambda: session.err) as progress,
     ):
+
+        def ahead(specs: Mapping[str, str]) -> Mapping[str, tuple[float, int]]:
+            found = search_ahead(
+                specs,
+                target=target,
+                definitions=definitions,
+                sources=local_sources(session),
+                memo=opened,
+                jobs=at_once,
+                budget=budget,
+                progress=progress,
+            )
+            return {name: (solved.seconds, solved.cells) for name, solved in found.items()}
+
         library = build_library(
             network,
             target=target,
@@ -171,6 +197,7 @@ def import_(
             verify=verify,
             machine=session.machine,
             progress=partial(phases_of, progress),
+            ahead=ahead,
         )
     _write(library, directory, force=force)
     _show(session, library, directory)

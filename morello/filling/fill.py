@@ -96,8 +96,16 @@ class Filling:
         definitions: Definitions,
         goals: Sequence[tuple[ListedGoal, str]],
         report: Callable[[Progress], None],
+        *,
+        single_goals: bool = False,
     ) -> None:
         """Read goals, each for a target. Those that are equal count once.
+
+        Args:
+            definitions: Operators, rules and targets.
+            goals: What is to be solved.
+            report: Is told how many are done.
+            single_goals: Whether no goal covers another, so that none waits.
 
         Raises:
             DiagnosticsError: One is wrong.
@@ -122,7 +130,8 @@ class Filling:
             if (target, specs) not in seen:
                 seen.add((target, specs))
                 self._goals.append(_Goal(task, context, specs))
-        self._link()
+        if not single_goals:
+            self._link()
 
     def __len__(self) -> int:
         return len(self._goals)
@@ -227,6 +236,10 @@ class Filling:
         for goal in self._goals:
             found = [memo.recalls(goal.context, spec) for spec in goal.specs]
             yield goal.task, frozenset[Key]().union(*found) if all(found) else frozenset()
+
+    def unknown(self, memo: Memo) -> int:
+        """How many the memo does not answer."""
+        return sum(not self._known(memo, goal) for goal in self._goals)
 
     def _known(self, memo: Memo, goal: _Goal) -> bool:
         return all(memo.recalls(goal.context, spec) for spec in goal.specs)

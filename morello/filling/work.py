@@ -54,12 +54,14 @@ class Setting(Struct, frozen=True):
         coefficients: Of each target by name, by full name.
         budget: Of each search.
         threads: Of each search; None for as many as there are cores.
+        single_goals: Whether only what each goal needs is solved, and no goal covers another.
     """
 
     sources: tuple[Source, ...]
     coefficients: Mapping[str, Mapping[str, float]]
     budget: Budget = UNLIMITED
     threads: int | None = None
+    single_goals: bool = False
 
     def within(self, threads: int, bytes: int | None) -> Setting:
         """The same for a worker of so many threads and so much memory, if that is limited."""

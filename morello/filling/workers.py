@@ -197,10 +197,11 @@ def _serve(connection: Connection, setting: Setting, memo: Path) -> None:
     for number in ENDING:
         signal.signal(number, terminate)
     warnings: list[str] = []
+    fill = not setting.single_goals
     with (
         suppress(EOFError, OSError),  # whoever asks has gone
         _told_by_its_status(),
-        Memo.open(memo, warn=warnings.append, budget=TABLES, fill=True) as opened,
+        Memo.open(memo, warn=warnings.append, budget=TABLES, fill=fill) as opened,
     ):
         solver: Solver | None = None
         while (task := connection.recv()) is not None:

@@ -23,7 +23,7 @@ from morello.networks.c_files import (
     constants_between,
     template,
 )
-from morello.networks.cutting import chosen_cuts
+from morello.networks.cutting import Named, chosen_cuts
 from morello.networks.layouts import chosen_layouts
 from morello.networks.loading import library
 from morello.networks.memory import LINE, Arena, plan
@@ -38,6 +38,10 @@ from morello.toolchain.machine import Machine
 Report = Callable[[str], Callable[[Progress], None]]
 """Gives what takes the progress of one step's compile."""
 
+Ahead = Callable[[Mapping[str, str]], Mapping[str, tuple[float, int]]]
+"""Has specs searched, given by the names of their kernels, so that the memo answers when they are
+compiled; gives the seconds and the Specs of those that it has searched."""
+
 
 class Partition(Struct, frozen=True):
     """A row of the table of partitions: one kernel.
@@ -47,7 +51,7 @@ class Partition(Struct, frozen=True):
         nodes: The nodes that it was first compiled for, each as its operator and its name.
         calls: How often the network calls it.
         cycles: What a call takes, as predicted.
-        seconds: How long it took to compile.
+        seconds: How long it took to search and to compile.
         cells: How many Specs were searched for it.
         verified: Whether it was run and compared with the reference.
     """
@@ -97,6 +101,7 @@ class Compiled(Struct, frozen=True):
     part: Part
     kernel: Kernel
     seconds: float
+    cells: int
 
 
 def build_library(
@@ -111,6 +116,7 @@ def build_library(
     verify: bool = False,
     machine: Machine | None = None,
     progress: Report | None = None,
+    ahead: Ahead | None = None,
 ) -> Library:
     """Compile a network.
 
@@ -125,6 +131,7 @@ def build_library(
         verify: Whether each kernel is run and compared with the reference.
         machine: Where kernels are built and run. Weights are packed by running them.
         progress: Is asked for each kernel that is compiled, by a label.
+        ahead: Is called once, with what most kernels' specs will be.
 
     Raises:
         MorelloError: The network computes nothing, or has tensors of a type that specs do not have;
@@ -143,22 +150,50 @@ def build_library(
         machine=machine,
     )
 
+    def said(part: Part, layouts: Mapping[str, Order]) -> PartSpec:
+        return spec_of(part, network, layouts, threads=threads)
+
     def compiled(part: Part, name: str, layouts: Mapping[str, Order]) -> Compiled:
-        spec = spec_of(part, network, layouts, threads=threads)
-        return kernels.of(part, spec, name)
+        return kernels.of(part, said(part, layouts), name)
 
-    named = chosen_cuts(network, steps, lambda part, name: compiled(part, name, {}).kernel.cost)
+    if ahead is not None:
+        kernels.search(_likely(network, steps, said), ahead)
+    named, layouts = _chosen(network, steps, lambda *asked: compiled(*asked).kernel.cost)
     steps = [step for step, _ in named]
+    own = [compiled(s, name, layouts) if isinstance(s, Part) else None for s, name in named]
+    return _Assembly(network, steps, own, mark).library()
 
-    def step(place: int, layouts: Mapping[str, Order], suffix: str = "") -> Compiled:
-        """The kernel of a step that is a part."""
+
+def _chosen(
+    network: Network, steps: Sequence[Step], cost: Callable[[Part, str, Mapping[str, Order]], float]
+) -> tuple[list[Named], dict[str, Order]]:
+    """How steps are cut, and how images lie between them, where ``cost`` is of a named kernel."""
+    named = chosen_cuts(network, steps, lambda part, name: cost(part, name, {}))
+
+    def of_step(place: int, layouts: Mapping[str, Order], suffix: str) -> float:
         part, name = named[place]
         assert isinstance(part, Part)
-        return compiled(part, name + suffix, layouts)
+        return cost(part, name + suffix, layouts)
 
-    layouts = chosen_layouts(network, steps, lambda *asked: step(*asked).kernel.cost)
-    own = [step(i, layouts) if isinstance(s, Part) else None for i, s in enumerate(steps)]
-    return _Assembly(network, steps, own, mark).library()
+    return named, chosen_layouts(network, [step for step, _ in named], of_step)
+
+
+def _likely(
+    network: Network, steps: Sequence[Step], said: Callable[[Part, Mapping[str, Order]], PartSpec]
+) -> dict[str, PartSpec]:
+    """The specs of most kernels that will be asked for, by name, as far as no cost decides."""
+    found: dict[str, tuple[str, PartSpec]] = {}
+
+    def ask(part: Part, name: str, layouts: Mapping[str, Order]) -> float:
+        spec = said(part, layouts)
+        found.setdefault(spec.body, (name, spec))
+        return 0.0
+
+    named, layouts = _chosen(network, steps, ask)
+    for step, name in named:
+        if isinstance(step, Part):
+            ask(step, name, layouts)
+    return dict(found.values())
 
 
 def _check(network: Network, steps: Sequence[Step]) -> None:
@@ -182,6 +217,12 @@ class _Kernels:
         self._progress = progress
         self._options = options
         self._known: dict[str, Compiled] = {}
+        self._ahead: dict[str, tuple[float, int]] = {}
+
+    def search(self, specs: Mapping[str, PartSpec], ahead: Ahead) -> None:
+        """Have specs searched before they are compiled."""
+        searched = ahead({name: spec.text(name) for name, spec in specs.items()})
+        self._ahead = {specs[name].body: how for name, how in searched.items()}
 
     def of(self, part: Part, spec: PartSpec, name: str) -> Compiled:
         """The kernel of a part, which has this name if no other part is equal."""
@@ -192,8 +233,10 @@ class _Kernels:
             kernel = compile_spec(spec.text(name), progress=shown, **self._options)
             if self._verify:
                 kernel.verify()
-            seconds = time.monotonic() - started
-            known = self._known[spec.body] = Compiled(spec, part, kernel, seconds)
+            seconds, cells = self._ahead.get(spec.body, (0.0, 0))
+            seconds += time.monotonic() - started
+            cells += kernel.statistics.cells
+            known = self._known[spec.body] = Compiled(spec, part, kernel, seconds, cells)
         return replace(known, spec=spec)
 
 
@@ -235,7 +278,7 @@ class _Assembly:
                 calls[name],
                 own.kernel.cost,
                 round(own.seconds, 3),
-                own.kernel.statistics.cells,
+                own.cells,
                 own.kernel.verification is not None,
             )
             for name, own in self.distinct.items()

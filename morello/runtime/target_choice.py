@@ -41,13 +41,13 @@ def native_target(definitions: Definitions) -> Target:
     from morello.toolchain.machine import Machine  # noqa: PLC0415
 
     here = Machine()
-    runnable = [t for t in definitions.targets.values() if not here.lacks(t.flags, t.features)]
-    if not runnable:
-        raise MorelloError(
-            "this machine can run none of the targets",
-            help=f"there are: {', '.join(sorted(definitions.targets))}",
-        )
-    return min(runnable, key=preference)
+    for target in sorted(definitions.targets.values(), key=preference):
+        if not here.lacks(target.flags, target.features):
+            return target
+    raise MorelloError(
+        "this machine can run none of the targets",
+        help=f"there are: {', '.join(sorted(definitions.targets))}",
+    )
 
 
 def preference(target: Target) -> tuple[int, str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from morello.errors import MorelloError, UsageError
 from morello.resources import features as listed_features
+from morello.startup.cache import entry
 from morello.toolchain.compilers import (
     Compiler,
     find_compiler,
@@ -27,6 +28,9 @@ from morello.toolchain.compilers import (
 
 CC, RUNNER = "MORELLO_CC", "MORELLO_RUNNER"
 """Variables of the environment that name what options do not."""
+
+FEATURES_KEPT = 64
+"""Answers about features that stay among the start-up files."""
 
 NAME_A_RUNNER = "or name a runner that runs it, such as an emulator"
 
@@ -191,7 +195,25 @@ def _plain(feature: str) -> str:
 
 
 def _answer(machine: Machine, feature: str) -> str:
-    """``has``, ``lacks``, or ``unknown`` where the compiler does not know the feature."""
+    """``has``, ``lacks``, or ``unknown`` where the compiler does not know the feature.
+
+    Of this machine an answer is kept, as long as the system lists the same features.
+    """
+    if not machine.is_here:
+        return _asked(machine, feature)
+    listed = sorted(listed_features())
+    kept = entry("feature", feature, str(machine.compiler), *listed, kept=FEATURES_KEPT)
+    known = kept.read()
+    if known is not None:
+        return known.decode()
+    answer = _asked(machine, feature)
+    if answer != "unknown":  # or no compiler could be run just now
+        kept.write(answer.encode())
+    return answer
+
+
+def _asked(machine: Machine, feature: str) -> str:
+    """The same, from a program that is built and run."""
     program = (
         "#include <stdio.h>\n"
         "int main(void) {\n"

@@ -122,7 +122,7 @@ class Imported:
 
 
 def imported(arguments: list[str]) -> Result:
-    return CliRunner().invoke(main, ["import", *arguments])
+    return CliRunner().invoke(main, ["import", "--jobs", "1", *arguments])
 
 
 @pytest.fixture(scope="module", params=MODELS)

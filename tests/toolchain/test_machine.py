@@ -109,6 +109,36 @@ def test_the_compiler_answers_for_real(compiler: Compiler, cpu_info: Path, runne
         assert machine.lacks(["-mno-such-feature", "-mutterly-unknown"]) == ["utterly-unknown"]
 
 
+def test_an_answer_is_kept_while_the_system_lists_the_same(
+    cpu_info: Path,
+    runner: str,
+    compiler: Compiler,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Of this machine only: who knows what a runner runs on tomorrow. No answer is not kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("MORELLO_CACHE", raising=False)
+    answer, asked = "lacks", []
+
+    def ask(_: Machine, feature: str) -> str:
+        asked.append(feature)
+        return answer
+
+    monkeypatch.setattr(module, "_asked", ask)
+    here, there = Machine(compiler), Machine(compiler, runner)
+    assert [here.lacks(["-mone"]), here.lacks(["-mone"]), asked] == [["one"], ["one"], ["one"]]
+    assert [there.lacks(["-mone"]), there.lacks(["-mone"])] == [["one"], ["one"]]
+    assert asked == ["one"] * 3
+    cpu_info.write_text("flags : fpu another\n")
+    answer = "has"
+    assert [here.lacks(["-mone"]), here.lacks(["-mone"]), len(asked)] == [[], [], 4]
+    answer = "unknown"
+    for _ in range(2):
+        here.lacks(["-msse"])
+    assert len(asked) == 6
+
+
 def test_a_lack_is_an_error_with_advice(
     cpu_info: Path, runner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
