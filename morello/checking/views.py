@@ -9,7 +9,7 @@ from morello.ir.operators import OperandIndex, Operation, Operator
 from morello.ir.views import view_map
 from morello.language import ast
 from morello.language.diagnostics import Collector
-from morello.language.indices import with_scalars, written
+from morello.language.indices import UNIT_NAME, with_scalars, written
 from morello.language.places import within
 
 GROUP_RANK = 1
@@ -68,6 +68,8 @@ def _view(
         return
     taken: dict[ast.Index, ast.Index] = {}
     for index in view.indices:
+        if not index.terms:
+            continue  # of size 1, whatever is seen
         place = _indexed(index, parameter, matched, collector)
         if place is None:
             continue
@@ -224,4 +226,4 @@ def _pairs(index: OperandIndex, own: OperandIndex) -> Iterator[tuple[str, str]]:
 
 
 def _text(index: OperandIndex) -> str:
-    return " + ".join(d if f == 1 else f"{f} * {d}" for d, f in index.terms)
+    return " + ".join(d if f == 1 else f"{f} * {d}" for d, f in index.terms) or UNIT_NAME

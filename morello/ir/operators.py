@@ -253,8 +253,10 @@ class OperandIndex:
     @cached_property
     def alone(self) -> str | None:
         """The dimension that it is, if it is no sum and has no factor and no margins."""
-        (dim, factor), *more = self.terms
-        return dim if factor == 1 and not more and not self.margins else None
+        if len(self.terms) != 1 or self.margins:
+            return None
+        [(dim, factor)] = self.terms
+        return dim if factor == 1 else None
 
     def inner(self, single: Collection[str]) -> tuple[str, ...]:
         """Of a sum that goes through rows one after the other: all dimensions but the outermost.
@@ -262,7 +264,7 @@ class OperandIndex:
         A tile along one of them is no piece of what is indexed. ``single``: dimensions of size 1,
         which go through nothing.
         """
-        if len(self.terms) == 1:
+        if len(self.terms) <= 1:
             return ()
         terms = [(dim, factor) for dim, factor in self.terms if dim not in single]
         outermost = max((factor for _, factor in terms), default=0)

@@ -11,6 +11,9 @@ from morello.ir.operators import OperandIndex, Operation
 from morello.language import ast
 from morello.language.indices import with_scalars
 
+UNIT = Axis(0, 0)
+"""What a dimension of size 1 runs along that a view has beyond those of its operand."""
+
 
 class Join(Struct, frozen=True):
     """Two dimensions of an operation that one of a view goes through: ``width * outer + inner``.
@@ -48,14 +51,15 @@ class ViewMap(Struct, frozen=True):
     @property
     def plain(self) -> bool:
         """Whether each of its dimensions runs along one of the operand's, and no two along one."""
-        return not self.joins and len({a.dimension for a in self.axes}) == len(self.axes)
+        along = [axis.dimension for axis in self.axes if axis.step]
+        return not self.joins and len({*along}) == len(along)
 
 
 def view_map(operation: Operation, position: int, indices: Sequence[ast.Index]) -> ViewMap:
     """What a list of indices makes of the operand at a position.
 
     A dimension alone is every one of its steps, and no margins: ``w`` of ``low + 2 * w + high``. A
-    sum is as it is declared.
+    sum is as it is declared. A sum of nothing is a dimension of size 1 that the operand has not.
     """
     own = operation.operands[position]
     axes = []
@@ -63,6 +67,9 @@ def view_map(operation: Operation, position: int, indices: Sequence[ast.Index]) 
     scalars = operation.operator.scalars
     found = operation.expand(with_scalars(index, scalars) for index in indices)
     for index in found:
+        if not index.terms:
+            axes.append(UNIT)
+            continue
         dims = {dim for dim, _ in index.terms}
         place = next(p for p, i in enumerate(own) if dims <= {d for d, _ in i.terms})
         alone = index.alone

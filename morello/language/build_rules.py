@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lark import Token, Tree
 
 from morello.language import ast
@@ -13,6 +15,7 @@ from morello.language.build_expressions import (
     indices,
     optional,
 )
+from morello.language.indices import UNIT_NAME
 from morello.records import replace
 
 
@@ -206,9 +209,15 @@ def _argument(builder: Builder, tree: Tree[Token]) -> ast.Expr | ast.View:
     if kind_of(tree) == "element":
         seen = element(builder, tree)
         buffer = ast.Name(seen.tensor, span=builder.span(tree.children[0]))
-        return ast.View(buffer, seen.indices, span=seen.span)
+        return ast.View(buffer, _with_units(seen.indices), span=seen.span)
     if kind_of(tree) != "view":
         return expression(builder, tree)
     base, name, *rest = children(tree)
     operand = ast.Attribute(expression(builder, base), str(name), span=builder.span(base, name))
-    return ast.View(operand, indices(builder, rest), span=builder.span(tree))
+    return ast.View(operand, _with_units(indices(builder, rest)), span=builder.span(tree))
+
+
+def _with_units(indices: Sequence[ast.Index]) -> tuple[ast.Index, ...]:
+    """Indices in which ``_`` is no dimension, but one of size 1 that the operand has not."""
+    unit = ((UNIT_NAME, 1),)
+    return tuple(replace(i, terms=()) if not i.group and i.terms == unit else i for i in indices)

@@ -7,6 +7,9 @@ from collections.abc import Collection, Sequence
 from morello.language import ast
 from morello.records import replace
 
+UNIT_NAME = "_"
+"""Of a dimension of size 1, in a view of an operand that has none there."""
+
 Terms = tuple[tuple[ast.Factor, ast.Factor], ...]
 
 
@@ -46,6 +49,8 @@ def text_of_index(index: ast.Index) -> str:
     """As it is written: ``b...``, ``h + 2 * r``, ``low + i + high``."""
     if index.group:
         return f"{index.terms[0][0]}..."
+    if not index.terms:
+        return UNIT_NAME
     return text_of_terms((*index.low, *index.terms, *index.high))
 
 

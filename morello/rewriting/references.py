@@ -104,14 +104,18 @@ class OperandView(Struct, frozen=True):
     @property
     def all(self) -> bool:
         """Whether it is all of the source, its dimensions perhaps in another order."""
+        return self.whole and len(self.view_map.axes) == len(self.source.indices)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of the source, perhaps with more dimensions of size 1."""
         own, view_map = self.source.indices, self.view_map
+        pairs = zip(view_map.axes, view_map.indices, strict=True)
+        along = [(axis, index) for axis, index in pairs if index.terms]
         return (
-            len(view_map.axes) == len(own)
+            len(along) == len(own)
             and view_map.plain
-            and all(
-                axis.step == 1 and index.margins == own[axis.dimension].margins
-                for axis, index in zip(view_map.axes, view_map.indices, strict=True)
-            )
+            and all(a.step == 1 and i.margins == own[a.dimension].margins for a, i in along)
         )
 
 

@@ -18,7 +18,7 @@ def is_renaming(f: SpecRef, step: Step) -> bool:
     """Whether a rule's result is the same operation of another operator."""
     if not isinstance(step, Leaf) or not _is_same(f, step):
         return False
-    return all(tensor.view is None or tensor.view.all for tensor in step.tensors)
+    return all(tensor.view is None or tensor.view.whole for tensor in step.tensors)
 
 
 def _is_same(f: SpecRef, leaf: Leaf) -> bool:

@@ -50,6 +50,8 @@ def view_of(
         target: Says where it matters how rows lie.
         sizes: Of the matched operation's dimensions; none while only the structure is looked at.
     """
+    if view_map.axes and not source.operand.order:
+        return source, False  # a single number has no dimension that others could run along
     seen = OperandView(source, view_map)
     operand = source.operand.changed(order=order_of(view_map.axes, source.operand.order))
     if not seen.all:
@@ -174,7 +176,7 @@ def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes)
     run: Size = source.operand.dtype.bytes
     for place, dimension in enumerate(reversed(order)):
         extent = extents[-1 - place]
-        along = [p for p, axis in enumerate(view_map.axes) if axis.dimension == dimension]
+        along = [p for p, a in enumerate(view_map.axes) if a.step and a.dimension == dimension]
         # Elements along this dimension that the axes so far span without a gap.
         reach: Size = 1
         for position in sorted(along, key=lambda p: view_map.axes[p].step):
@@ -189,6 +191,7 @@ def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes)
         beyond = together & np.greater(before, place + 1) & ends
         rows = np.where(beyond, run % page == 0, rows)
         together = together & np.logical_not(ends)
+    inner = inner + together * sum(axis.step == 0 for axis in view_map.axes)
     for number in range(2):  # of panels, across their width and their height
         inner = inner + (together & np.greater(before, rank + number))
     rows = np.where(inner < contiguity(everything), rows, 0)
@@ -197,5 +200,6 @@ def _packing(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes)
 
 def _margins(source: TensorRef, view_map: ViewMap) -> Mapping[int, int]:
     """How many elements a view does not show, along each dimension of its source."""
-    kept = {a.dimension: i.margins for a, i in zip(view_map.axes, view_map.indices, strict=True)}
+    pairs = zip(view_map.axes, view_map.indices, strict=True)
+    kept = {axis.dimension: index.margins for axis, index in pairs if axis.step}
     return {d: i.margins - kept.get(d, 0) for d, i in enumerate(source.indices)}
