@@ -22,7 +22,8 @@ LETTERS = "ijklmpqrs"
 ONES = "abcdefgh"
 """Names of dimensions of size 1."""
 
-Slots = Sequence[tuple[int, str]]
+Slot = tuple[int, str]
+Slots = Sequence[Slot]
 """The dimensions of a tensor as they are declared, each with its subscript."""
 
 
@@ -271,10 +272,21 @@ def _product(scribe: _Scribe, node: Node) -> None:
         return scribe.read(name, [*outer, *(own[::-1] if swapped else own)])
 
     swapped = node.attributes["transposed"]
-    first = operand(a, left, (rows, terms), swapped[0])
-    second = operand(b, right, (terms, columns), swapped[1])
+    kept = _rows_and_columns(scribe, rows, columns)
+    first = operand(a, left, [d for d in (rows, terms) if d in (*kept, terms)], swapped[0])
+    second = operand(b, right, [d for d in (terms, columns) if d in (terms, *kept)], swapped[1])
     outer = [slot for slot in batch if slot[0] != 1]
-    scribe.write(node.output, [*outer, rows, columns], f"{first} * {second}", update="+=")
+    scribe.write(node.output, [*outer, *kept], f"{first} * {second}", update="+=")
+
+
+def _rows_and_columns(scribe: _Scribe, rows: Slot, columns: Slot) -> Slots:
+    """Those that a product is said with: a matrix times a vector has one of them.
+
+    There is less to search then. With a second product it is attention, which has both.
+    """
+    several = sum(node.operator == "Product" for node in scribe.part.nodes) > 1
+    large = [slot for slot in (rows, columns) if slot[0] != 1]
+    return large if len(large) == 1 and not several else [rows, columns]
 
 
 def _image(scribe: _Scribe, node: Node) -> tuple[Slots, str, str]:
