@@ -102,6 +102,16 @@ class OperandView(Struct, frozen=True):
     view_map: ViewMap
 
     @property
+    def declared(self) -> tuple[OperandIndex, ...]:
+        """How the source is indexed by what shows a part of it.
+
+        A graph that reads the source whole, too, has dimensions of its own for that, and no
+        margins: what only moves elements has them.
+        """
+        moving = self.view_map.moving
+        return self.source.indices if moving is None else moving.operands[self.view_map.position]
+
+    @property
     def all(self) -> bool:
         """Whether it is all of the source, its dimensions perhaps in another order."""
         return self.whole and len(self.view_map.axes) == len(self.source.indices)
@@ -109,7 +119,7 @@ class OperandView(Struct, frozen=True):
     @property
     def whole(self) -> bool:
         """Whether it is all of the source, perhaps with more dimensions of size 1."""
-        own, view_map = self.source.indices, self.view_map
+        own, view_map = self.declared, self.view_map
         pairs = zip(view_map.axes, view_map.indices, strict=True)
         along = [(axis, index) for axis, index in pairs if index.terms]
         return (

@@ -202,4 +202,5 @@ def _margins(source: TensorRef, view_map: ViewMap) -> Mapping[int, int]:
     """How many elements a view does not show, along each dimension of its source."""
     pairs = zip(view_map.axes, view_map.indices, strict=True)
     kept = {axis.dimension: index.margins for axis, index in pairs if axis.step}
-    return {d: i.margins - kept.get(d, 0) for d, i in enumerate(source.indices)}
+    declared = OperandView(source, view_map).declared
+    return {d: i.margins - kept.get(d, 0) for d, i in enumerate(declared)}

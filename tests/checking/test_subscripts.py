@@ -90,7 +90,7 @@ def test_what_a_declared_operator_computes_is_that_operator(name: str) -> None:
 @pytest.mark.parametrize(
     ("tensors", "statement"),
     [
-        ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] * w[k]"),
+        ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] - w[k]"),
         ("x[5, 7] w[5, 7] y[5, 7]", "y[m, n] = x[m, n] - 2 * w[m, n]"),
         ("x[5, 5] y[5]", "y[i] = x[i, i]"),
         ("x[5] y[3, 5]", "y[i, j] = x[j]"),
@@ -118,7 +118,8 @@ def test_else_it_is_an_operator_of_its_own(tensors: str, statement: str) -> None
             "f.Y[i, l, j, k], 2, 1)",
         ),
         ("x[5, 7, 2] y[2, 5]", "y[k, i] += x[i, j, k]", "column_sum(f.X1[k, i, j], f.Y[i, j])"),
-        ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] * w[k]", None),
+        ("x[7, 5] w[7] y[5]", "y[m] += x[k, m] * w[k]", "matvec(f.X1[i, j], f.X2[j], f.Y[i])"),
+        ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] - w[k]", None),
         ("x[5, 6] y[6, 5]", "y[j, i] = x[i, j] + 1", None),  # there is nothing to gain
         ("x[5, 7] w[7, 3] v[3] y[5]", "y[m] += x[m, k] * w[k, n] * v[n]", None),
     ],
@@ -146,12 +147,12 @@ def test_names_do_not_matter() -> None:
     first, second = (
         _goal(tensors, statement).computations[0].operation
         for tensors, statement in (
-            ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] * w[k]"),
-            ("a[5, 7] b[7] c[5]", "c[row] += a[row, column] * b[column]"),
+            ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] - w[k]"),
+            ("a[5, 7] b[7] c[5]", "c[row] += a[row, column] - b[column]"),
         )
     )
     assert first == second
-    assert str(first) == "{Y[i] += X1[i, j] * X2[j]}"
+    assert str(first) == "{Y[i] += X1[i, j] - X2[j]}"
 
 
 def test_a_number_matters() -> None:

@@ -303,3 +303,18 @@ def test_statements_may_read_a_part(name: str, target: str, declared: Definition
     text, expected = DECLARED[name]
     spec = f"spec s() {{ {text} }}"
     _assert_right(to_run(morello.compile, spec, target=target, definitions=declared), expected)
+
+
+@pytest.mark.parametrize("target", ["x86.avx2", "x86.scalar"])
+@pytest.mark.parametrize("dtype", ["s8", "bf16"])
+def test_what_is_read_whole_and_in_part_may_be_converted(dtype: str, target: str) -> None:
+    """A part is no whole, though the whole is read, too: its rows do not lie together."""
+    text = f"""spec parts() {{
+      input x: f32[13, 19] local t: {dtype}[13, 19] output y: f32[13, 19]
+      t = copy(x)
+      y[i, j] += 2 * t[i, j] + t[k, i + 3]
+    }}"""
+    kernel = to_run(morello.compile, text, target=target)
+    x = np.random.default_rng(0).integers(-9, 9, (13, 19)).astype(np.float32)
+    expected = 26 * x + x[:, 3:16].sum(0)[:, None]
+    np.testing.assert_array_equal(kernel(x), expected)

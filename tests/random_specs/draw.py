@@ -162,7 +162,17 @@ class Drawing:
 
 
 MIXED = frozenset(
-    {"copy", "fill", "select", "matmul", "matmul_nt", "matmul_tn", "matmul_tt", "conv_row"}
+    {
+        "copy",
+        "fill",
+        "select",
+        "matmul",
+        "matmul_nt",
+        "matmul_tn",
+        "matmul_tt",
+        "matvec",
+        "conv_row",
+    }
     | {"conv2d", "conv2d_nhwc", "conv_image", "conv1d_nwc", "conv_line"}
     | {"grouped_conv2d", "grouped_conv2d_nhwc", "depthwise_row", "depthwise_image"}
     | {"depthwise_conv2d", "depthwise_conv2d_nhwc"}

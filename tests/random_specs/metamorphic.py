@@ -37,7 +37,16 @@ BATCHED = frozenset(
     | {"row_sum", "row_max", "row_min", "row_mean", "row_mean_square", "row_square_sum", "row_dot"}
     | {"row_variance", "add_to_rows", "subtract_from_rows", "scale_rows", "divide_rows"}
     | {"softmax", "log_softmax", "column_softmax", "softmax_matmul", "transpose", "copy", "floor"}
-    | {"matmul", "matmul_nt", "matmul_tn", "matmul_tt", "split_rows", "merge_rows", "round"}
+    | {
+        "matmul",
+        "matmul_nt",
+        "matmul_tn",
+        "matmul_tt",
+        "matvec",
+        "split_rows",
+        "merge_rows",
+        "round",
+    }
     | {"split_heads", "merge_heads", "gelu_tanh", "leaky_relu", "softplus", "reciprocal", "rsqrt"}
 )
 """Operators whose operands and result may all have one more dimension in front."""

@@ -32,6 +32,11 @@ def matmul_tt(a: V, b: V) -> V:
     return contracted("...km,...nk->...mn", a, b)
 
 
+@operator
+def matvec(a: V, x: V) -> V:
+    return contracted("...mk,...k->...m", a, x)
+
+
 # -------------------------------------------------------------------------- convolutions
 
 

@@ -221,6 +221,14 @@ def _matmul(d: Drawing, name: str) -> None:
     d.add(name, [a, b], {}, result)
 
 
+@_recipe("matvec")
+def _matvec(d: Drawing, name: str) -> None:
+    left, right, result = _types(d)
+    a = d.any((2, 3, 4), left)
+    *batch, _, k = a.shape
+    d.add(name, [a, d.of((*batch, k), right)], {}, result)
+
+
 @_recipe("softmax_matmul")
 def _softmax_matmul(d: Drawing, name: str) -> None:
     x = d.any((2, 3), FLOATING)
