@@ -40,6 +40,7 @@ PRUNINGS: Mapping[str, str] = {
     "taken_apart": "What a sum gives is kept before its rows are taken apart.",
     "tall_panels": "Panels with a height take the place of those as wide without one.",
     "visible": "What parts can see as it lies is not copied into another order first.",
+    "windows": "What is computed is kept before windows read it for several results.",
 }
 """The sentence of each, by name."""
 

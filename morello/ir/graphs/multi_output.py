@@ -47,6 +47,7 @@ def parts_for(
     network = _Network(tuple(nodes), dtypes, elements)
     results = dict.fromkeys([*outputs, *tensors_to_keep(network.nodes, outputs)])
     results |= dict.fromkeys(tensors_that_tell_sizes(network.nodes, results))
+    results |= dict.fromkeys(network.under_windows(results))
     # Each round makes results of tensors that were none, so that this ends.
     while more := (network.shared_sums(results) or network.cut(results) or network.untold(results)):
         results |= dict.fromkeys(more)
@@ -105,6 +106,23 @@ class _Network:
             about = [node.output for node, same in own if missing & composition.dims[same.output]]
             found += about[-1:]
         return found
+
+    def under_windows(self, results: Collection[str]) -> list[str]:
+        """The computed tensors whose windows are reduced once for each of several results.
+
+        As in a convolution, for each filter; of a pool, windows have one result each.
+        """
+        found: list[str] = []
+        for node in self.nodes:
+            if node.operation.operator.reduction is None:
+                continue
+            *accesses, output = node.operation.operands
+            wanted = {dim for index in output for dim in index.dims}
+            for name, access in zip(node.inputs, accesses, strict=True):
+                again = wanted.difference(*(index.dims for index in access))
+                if name in self._by_output and again and any(len(i.terms) > 1 for i in access):
+                    found.append(name)
+        return [name for name in found if name not in results and prunes("windows")]
 
     def shared_sums(self, results: Collection[str]) -> list[str]:
         """The last tensors that several graphs would compute, a sum among what that takes.
