@@ -165,6 +165,7 @@ FUNCTION_ULPS: Mapping[str, float] = {
     "erfc": 8.0,
     "sin": 1.5,
     "cos": 1.5,
+    "atan": 1.5,
 }
 """How far from the exact value a target may compute a function, in units in the last place.
 

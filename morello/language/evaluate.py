@@ -116,6 +116,7 @@ ARITHMETIC: Mapping[str, Callable[..., Value]] = {
     "erfc": _by_element(math.erfc),
     "sin": np.sin,
     "cos": np.cos,
+    "atan": np.arctan,
     "floor": _whole(np.floor),
     "round": _whole(np.rint),
 }

@@ -55,6 +55,7 @@ ARITHMETIC: dict[str, Signature] = {
     "erfc": Signature(("number",), "number", "1 less the error function, exact where it is small."),
     "sin": Signature(("number",), "number", "Sine of an angle in radians."),
     "cos": Signature(("number",), "number", "Cosine of an angle in radians."),
+    "atan": Signature(("number",), "number", "Angle in radians that has this tangent."),
     "floor": Signature(("number",), "number", "Rounded down to a whole number."),
     "round": Signature(
         ("number",), "number", "Rounded to the nearest whole number, ties to the even one."

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 SIGMOID = "exp(min(20, {0})) / (1 + exp(min(20, {0})))"
 
+TRUNCATED = "{0} // {1} + (1 if ({0} % {1} > 0 and {0} < 0) or ({0} % {1} < 0 and {0} > 0))"
+"""A quotient of whole numbers without what is left: `//` rounds down."""
+
 POWERS: Mapping[float, str] = {
     -1.0: "1 / {0}",
     -0.5: "1 / sqrt({0})",

@@ -31,6 +31,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.ir.numeric import Array
+from morello.networks.arithmetic import TRUNCATED
 from morello.networks.network import Network, Node, keeps_order
 
 TYPES: Mapping[str, str] = {
@@ -177,6 +178,20 @@ class Translation:
         once = np.broadcast_shapes(*map(self.shape, inputs))
         result = self._add("Elementwise", inputs, once, dtype, value=value)
         return self.repeat(result, shape)
+
+    def condition(self, value: str, *inputs: str) -> str:
+        """A template that compares, as 0 or 1.
+
+        Whole numbers are compared as what they are: f32 does not have all of 32 bits.
+        """
+        own = self.type(inputs[0])
+        if own != "int32":
+            return self.elementwise(value, *inputs)
+        return self.cast(self.elementwise(value, *inputs, dtype=own))
+
+    def quotient(self, a: str, b: str) -> str:
+        """A quotient; of whole numbers without what is left."""
+        return self.elementwise("{0} / {1}" if self.is_float(a) else TRUNCATED, a, b)
 
     def repeat(self, source: str, shape: Sequence[int]) -> str:
         """A tensor in a shape that it is broadcast to."""

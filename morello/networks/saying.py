@@ -206,7 +206,7 @@ def _elementwise(scribe: _Scribe, node: Node) -> None:
     values = []
     for name in node.inputs:
         data, own = network.data(name), network.shape(name)
-        if data is not None and data.size == 1:
+        if data is not None and data.size == 1 and data.item() == data.item():
             values.append(number(data.reshape(()).item()))
         elif own == shape:
             values.append(scribe.read(name, slots))

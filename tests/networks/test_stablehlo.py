@@ -160,6 +160,12 @@ OPERATIONS: dict[str, tuple[list[Array], str, str]] = {
         "%m = stablehlo.multiply %0, %c : tensor<3xi32>\n%y = stablehlo.add %m, %0 : tensor<3xi32>",
         "3xi32",
     ),
+    "quotients of whole numbers": (
+        [np.array([7, -7, 7, -7], np.int32)],
+        "%c = stablehlo.constant dense<[2, 2, -2, -2]> : tensor<4xi32>\n"
+        "%y = stablehlo.divide %0, %c : tensor<4xi32>",
+        "4xi32",
+    ),
     "transpose": (
         [X],
         f"%y = stablehlo.transpose %0, dims = [2, 0, 1] : ({T}) -> tensor<4x2x3xf32>",
@@ -418,12 +424,6 @@ WRONG: dict[str, tuple[str, str]] = {
     "cannot import cbrt": (
         module_of([X], f"%y = stablehlo.cbrt %0 : {T}", SAME),
         "no translation",
-    ),
-    "it is of whole numbers": (
-        module_of(
-            [np.array([4], np.int32)], "%y = stablehlo.divide %0, %0 : tensor<1xi32>", "1xi32"
-        ),
-        "",
     ),
 }
 

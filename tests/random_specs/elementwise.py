@@ -13,7 +13,7 @@ from .oracle import V, added, less, like, operator, over, times
 EXP_UNITS = LOG_UNITS = 2.0
 LOG1P_UNITS, EXPM1_UNITS, ERFC_UNITS = 3.0, 4.0, 16.0
 TANH_UNITS = ERF_UNITS = 6.0
-WAVE_UNITS = 3.0
+WAVE_UNITS = ATAN_UNITS = 3.0
 """Stated errors of functions, twice their units in the last place, which are up to 2 u."""
 
 FADED = 1e-36
@@ -180,6 +180,11 @@ def sin(x: V) -> V:
 @operator
 def cos(x: V) -> V:
     return x.wave(np.cos).widened(WAVE_UNITS).clipped(-1.0, 1.0)
+
+
+@operator
+def atan(x: V) -> V:
+    return x.rising(np.arctan).widened(ATAN_UNITS)
 
 
 @operator

@@ -45,7 +45,7 @@ def _recipe(*names: str) -> Callable[[Recipe], Recipe]:
 # --------------------------------------------------------------------------- elementwise
 
 
-@_recipe("sqrt", "exp", "log", "tanh", "erf", "erfc", "log1p", "expm1", "sin", "cos")
+@_recipe("sqrt", "exp", "log", "tanh", "erf", "erfc", "log1p", "expm1", "sin", "cos", "atan")
 @_recipe("sigmoid", "silu", "gelu", "gelu_tanh", "softplus")
 @_recipe("reciprocal", "rsqrt", "reciprocal_from_one")
 def _function(d: Drawing, name: str) -> None:

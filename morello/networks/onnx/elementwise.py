@@ -9,13 +9,37 @@ import numpy as np
 from morello.networks.arithmetic import POWERS, SIGMOID
 from morello.networks.kinds import LOWEST, Rewrite, Translation, number
 
+A = "abs({0})"
+
+HUGE, LOG_TWICE = "1e10", f"log({A}) + 0.6931472"
+"""From where on a root of x^2 + 1 is x, so that twice x has this logarithm, and never overflows."""
+
+HALF_EXP = "0.5 * exp(0.5 * {0}) * exp(0.5 * {0})"
+HALF_EXP_OF_NEGATED = "0.5 * exp(-0.5 * {0}) * exp(-0.5 * {0})"
+"""Half an exponential, which is finite where the whole one no longer is."""
+
+
+def odd(positive: str) -> str:
+    """A function of which a template says the half of positive numbers: the other mirrors it."""
+    return f"{positive} if {{0}} > 0 else -({positive})"
+
+
 TEMPLATES: Mapping[str, str] = {
     "Abs": "abs({0})",
+    "Acos": "2 * atan(sqrt((1 - {0}) / (1 + {0})))",
+    "Acosh": (
+        f"log1p({{0}} - 1 + sqrt({{0}} - 1) * sqrt({{0}} + 1)) if {{0}} < {HUGE} else {LOG_TWICE}"
+    ),
     "Add": "{0} + {1}",
+    "Asin": "atan({0} / sqrt((1 - {0}) * (1 + {0})))",
+    "Asinh": odd(
+        f"(log1p({A} + {A} * {A} / (1 + sqrt({A} * {A} + 1))) if {A} < {HUGE} else {LOG_TWICE})"
+    ),
+    "Atan": "atan({0})",
+    "Atanh": odd(f"0.5 * log1p(2 * {A} / (1 - {A}))"),
     "Ceil": "-floor(-{0})",
     "Cos": "cos({0})",
-    "Cosh": "0.5 * exp({0}) + 0.5 * exp(-{0})",
-    "Div": "{0} / {1}",
+    "Cosh": f"{HALF_EXP} + {HALF_EXP_OF_NEGATED}",
     "Erf": "erf({0})",
     "Exp": "exp({0})",
     "Floor": "floor({0})",
@@ -29,9 +53,11 @@ TEMPLATES: Mapping[str, str] = {
     "Relu": "max({0}, 0)",
     "Round": "round({0})",
     "Sigmoid": SIGMOID,
-    "Sign": "1 if {0} > 0 else (-1 if {0} < 0 else 0)",
+    "Sign": "1 if {0} > 0 else (-1 if {0} < 0 else {0})",
     "Sin": "sin({0})",
-    "Sinh": "0.5 * (expm1({0}) - expm1(-{0}))",
+    "Sinh": (
+        f"0.5 * (expm1({{0}}) - expm1(-{{0}})) if {A} < 80 else {HALF_EXP} - {HALF_EXP_OF_NEGATED}"
+    ),
     "Softplus": "max({0}, 0) + log1p(exp(-abs({0})))",
     "Softsign": "{0} / (1 + abs({0}))",
     "Sqrt": "sqrt({0})",
@@ -40,17 +66,22 @@ TEMPLATES: Mapping[str, str] = {
     "Tanh": "tanh({0})",
     # Truth is a number, 0 or 1.
     "And": "{0} * {1}",
-    "Equal": "1 if {0} == {1} else 0",
-    "Greater": "1 if {0} > {1} else 0",
-    "GreaterOrEqual": "1 if {0} >= {1} else 0",
-    "Less": "1 if {0} < {1} else 0",
-    "LessOrEqual": "1 if {0} <= {1} else 0",
     "Not": "1 - {0}",
     "Or": "max({0}, {1})",
     "Where": "{1} if {0} != 0 else {2}",
     "Xor": "abs({0} - {1})",
 }
 """Operators of one expression: inputs by their number."""
+
+COMPARISONS: Mapping[str, str] = {
+    "Equal": "1 if {0} == {1} else 0",
+    "Greater": "1 if {0} > {1} else 0",
+    "GreaterOrEqual": "1 if {0} >= {1} else 0",
+    "IsNaN": "1 if {0} != {0} else 0",
+    "Less": "1 if {0} < {1} else 0",
+    "LessOrEqual": "1 if {0} <= {1} else 0",
+}
+"""Those whose result is truth."""
 
 OF_ANY_NUMBER: Mapping[str, str] = {
     "Max": "max({0}, {1})",
@@ -74,7 +105,7 @@ def _of_any_number(t: Translation) -> str:
     for name in rest:
         first = t.elementwise(OF_ANY_NUMBER[t.node.operator], first, name)
     mean = t.node.operator == "Mean" and rest
-    return t.elementwise(f"{{0}} / {len(t.inputs)}", first) if mean else first
+    return t.quotient(first, t.constant(np.asarray(len(t.inputs)))) if mean else first
 
 
 def _of_attributes(template: Callable[[Translation], str]) -> Rewrite:
@@ -128,14 +159,36 @@ def _leaky_relu(t: Translation) -> str:
 
 
 def _clip(t: Translation) -> str:
-    low = float(t.attribute("min", t.number(1, -np.inf)))
-    high = float(t.attribute("max", t.number(2, np.inf)))
-    value = "{0}"
-    if low > LOWEST:
-        value = f"max({number(low)}, {value})"
-    if high < -LOWEST:
-        value = f"min({number(high)}, {value})"
-    return t.elementwise(value, t.inputs[0])
+    value, inputs = "{0}", [t.inputs[0]]
+    whole = not t.is_float(t.inputs[0])
+    for place, bound, kept in ((1, "min", "max"), (2, "max", "min")):
+        given = t.input(place)
+        if given and t.network.repeated_data(given) is None:
+            value = f"{kept}({{{len(inputs)}}}, {value})"
+            inputs.append(given)
+            continue
+        limit = float(t.attribute(bound, t.number(place, np.inf)))
+        if abs(limit) < -LOWEST:
+            value = f"{kept}({number(int(limit) if whole else limit)}, {value})"
+    return t.elementwise(value, *inputs)
+
+
+def _is_infinite(t: Translation) -> str:
+    signs = (("positive", f"{{0}} > {number(-LOWEST)}"), ("negative", f"{{0}} < {number(LOWEST)}"))
+    wanted = [value for sign, value in signs if t.attribute(f"detect_{sign}", 1)]
+    return t.condition(f"1 if {' or '.join(wanted) or '{0} < {0}'} else 0", t.inputs[0])
+
+
+def _remainder(t: Translation) -> str:
+    """With the sign of the divisor, or with that of what is divided."""
+    a, b = t.inputs
+    if t.is_float(a):
+        raise t.unsupported("it divides numbers that are not whole, with a remainder that is exact")
+    left = t.elementwise("{0} % {1}", a, b)
+    if not t.attribute("fmod", 0):
+        return left
+    other = "{0} - {2} if ({0} > 0 and {1} < 0) or ({0} < 0 and {1} > 0) else {0}"
+    return t.elementwise(other, left, a, b)
 
 
 def _pow(t: Translation) -> str:
@@ -156,14 +209,18 @@ def _pow(t: Translation) -> str:
 
 REWRITES: Mapping[str, Rewrite] = {
     **dict.fromkeys(TEMPLATES, _template),
+    **dict.fromkeys(COMPARISONS, lambda t: t.condition(COMPARISONS[t.operator], *t.inputs)),
     **dict.fromkeys(OF_ANY_NUMBER, _of_any_number),
     "Cast": lambda t: t.cast(t.inputs[0]),
     "Celu": _of_attributes(_celu),
     "Clip": _clip,
+    "Div": lambda t: t.quotient(*t.inputs),
     "Elu": _of_attributes(_elu),
     "Gelu": _of_attributes(_gelu),
     "HardSigmoid": _of_attributes(_hard_sigmoid),
+    "IsInf": _is_infinite,
     "LeakyRelu": _of_attributes(_leaky_relu),
+    "Mod": _remainder,
     "Pow": _pow,
     "Selu": _of_attributes(_selu),
     "Shrink": _of_attributes(_shrink),

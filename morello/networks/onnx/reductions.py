@@ -41,7 +41,7 @@ def _reduction(update: str, before: str = "", after: str = "") -> Rewrite:
 
 def _mean(t: Translation, source: str, axes: tuple[int, ...]) -> str:
     count = prod(t.shape(source)[axis] for axis in axes)
-    return t.elementwise(f"{{0}} / {count}", t.reduce(source, axes, "+="))
+    return t.quotient(t.reduce(source, axes, "+="), t.constant(np.asarray(count)))
 
 
 def _global(t: Translation) -> tuple[int, ...]:
@@ -165,7 +165,8 @@ def _place(t: Translation, source: str, axis: int, update: str, *, last: bool = 
     # Where none is, since what is no number equals nothing: an end of the row.
     other = 0 if last else t.shape(source)[axis] - 1
     value = f"{{2}} if {{0}} == {{1}} else {other}"
-    found = t.elementwise(value, source, best, _counted(t, source, axis), dtype="float32")
+    wide = "int32" if t.type(source) == "int32" else "float32"  # which does not have all of these
+    found = t.elementwise(value, source, best, _counted(t, source, axis), dtype=wide)
     return t.reduce(found, [axis], "max=" if last else "min=")
 
 

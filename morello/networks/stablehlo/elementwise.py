@@ -66,7 +66,7 @@ def _logic(t: Translation) -> str:
 
 
 def _compare(t: Translation) -> str:
-    return t.elementwise(COMPARISONS[t.attribute("comparison_direction", "")], *t.inputs)
+    return t.condition(COMPARISONS[t.attribute("comparison_direction", "")], *t.inputs)
 
 
 def _extreme(name: str, neutral: float) -> Rewrite:
@@ -83,12 +83,6 @@ def _extreme(name: str, neutral: float) -> Rewrite:
     return rewrite
 
 
-def _divide(t: Translation) -> str:
-    if not t.is_float(t.node.output):
-        raise t.unsupported("it is of whole numbers")
-    return t.elementwise("{0} / {1}", *t.inputs)
-
-
 def _power(t: Translation) -> str:
     base, exponent = t.inputs
     exponents = {*t.data(exponent, "exponent").reshape(-1).tolist()}
@@ -102,7 +96,7 @@ REWRITES: Mapping[str, Rewrite] = {
     **dict.fromkeys(LOGIC, _logic),
     "compare": _compare,
     "convert": lambda t: t.cast(t.inputs[0]),
-    "divide": _divide,
+    "divide": lambda t: t.quotient(*t.inputs),
     "maximum": _extreme("max", -np.inf),
     "minimum": _extreme("min", np.inf),
     "power": _power,

@@ -31,7 +31,7 @@ from .programs import element_loops, vector_rows
 PORTABLE = "portable.vectors"
 """It writes no function itself: all are defined by equations, on the target that it extends."""
 
-CALLED = {"sin", "cos"}
+CALLED = {"sin", "cos", "atan"}
 """Functions of the C library that no target has for vectors."""
 
 VECTORS = [
