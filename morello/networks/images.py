@@ -108,7 +108,11 @@ def pooled(t: Translation, x: str, counts: Sequence[int], windows: Windows, upda
     # All that windows reach, and no more: what lies beyond is cut off or added.
     reach, inside = windows.reach(counts), windows.inside(shape[2:], counts)
     image = t.cut(t.view(x, shape), (*shape[:2], *inside), (0,) * 4)
-    around = LOWEST if update == "max=" else -LOWEST if update == "min=" else 0.0
+    around = 0.0
+    if update != "+=":
+        own = None if t.is_float(x) else np.iinfo(t.type(x))
+        low, high = (own.min, own.max) if own else (LOWEST, -LOWEST)
+        around = low if update == "max=" else high
     return t.window(
         t.frame(image, (0, 0, *windows.before), (*shape[:2], *reach), around),
         (*shape[:2], *counts),

@@ -295,7 +295,7 @@ class Translation:
         """A tensor in a larger one, which has one value around it."""
         if self.shape(source) == tuple(shape):
             return source
-        dtype = self.type(source)
+        dtype, value = self.type(source), value if self.is_float(source) else int(value)
         return self._add("Frame", [source], shape, dtype, before=tuple(before), value=value)
 
     def concat(self, parts: Sequence[str], axis: int) -> str:
@@ -337,7 +337,12 @@ def translated(network: Network, node: Node, rewrite: Rewrite) -> list[Node]:
     translation = Translation(network, node)
     results = rewrite(translation)
     every = [results] if isinstance(results, str) else results
+    if lost := {*filter(None, node.outputs[len(every) :])} & network.read():
+        raise translation.unsupported(f"its result '{min(lost)}' has no translation")
     for output, result in zip(node.outputs, every, strict=False):
+        if output and prod(network.shape(result)) != prod(network.shape(output)):
+            shapes = " and ".join(str([*network.shape(name)]) for name in (output, result))
+            raise translation.unsupported(f"what the file says of its shape is not so: {shapes}")
         data = network.data(result)
         if output and data is not None:
             network.fix(output, data)

@@ -43,8 +43,8 @@ class Node(Struct, frozen=True):
 
     @property
     def output(self) -> str:
-        """The first of its outputs."""
-        return self.outputs[0]
+        """The first of its outputs that has a name."""
+        return self.results[0]
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -93,6 +93,10 @@ class Network:
         """The same of what may repeat a constant."""
         data = self.data(self.repeated.get(name, name))
         return None if data is None else np.broadcast_to(data, self.shape(name))
+
+    def read(self) -> set[str]:
+        """The values that nodes read, or that are wanted."""
+        return {*self.outputs}.union(*(node.inputs for node in self.nodes))
 
     def new(self, like: str, shape: Iterable[int], dtype: str | None = None) -> str:
         """A new value, called after another one."""

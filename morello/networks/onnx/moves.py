@@ -34,6 +34,7 @@ def _slice(t: Translation) -> str:
 
 def _split(t: Translation) -> Sequence[str]:
     x = t.inputs[0]
+    t.whole_numbers("split", 1)  # what is computed has no sizes to be known
     axis = int(t.attribute("axis", 0)) % len(t.shape(x))
     parts, starts = [], [0] * len(t.shape(x))
     for place in range(len(t.node.outputs)):
@@ -146,17 +147,27 @@ def _space_to_depth(t: Translation) -> str:
     n, c, h, w = t.shape(t.inputs[0])
     block = int(t.attribute("blocksize", 1))
     view = t.view(t.inputs[0], (n, c, h // block, block, w // block, block))
-    return t.permute(view, (0, 3, 5, 1, 2, 4))
+    blocks_first = t.attribute("mode", "DCR") == "DCR"
+    return t.permute(view, (0, 3, 5, 1, 2, 4) if blocks_first else (0, 1, 3, 5, 2, 4))
 
 
 def _same(t: Translation) -> str:
     return t.inputs[0]
 
 
+def _dropout(t: Translation) -> Sequence[str]:
+    """All elements, and that all are kept."""
+    if t.number(2, 0):
+        raise t.unsupported("it is in training")
+    x = t.inputs[0]
+    return x, t.constant(np.ones(t.shape(x), np.float32))
+
+
 REWRITES: Mapping[str, Rewrite] = {
-    **dict.fromkeys(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"), _same),
+    **dict.fromkeys(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"), _same),
     "Concat": _concat,
     "DepthToSpace": _depth_to_space,
+    "Dropout": _dropout,
     "Expand": _expand,
     "Gather": _gather,
     "GatherElements": _gather_elements,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ import numpy as np
 from morello.networks.onnx.operators import OPERATORS
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import ModelProto, ValueInfoProto
 
 
 def simplified(model: ModelProto, slim: Callable[[ModelProto], ModelProto]) -> ModelProto:
@@ -20,23 +22,100 @@ def simplified(model: ModelProto, slim: Callable[[ModelProto], ModelProto]) -> M
     What has no translation, but is defined by other operators, in ONNX or in the file, is written
     out.
     """
-    from onnx import helper, inliner, shape_inference  # noqa: PLC0415
+    from onnx import inliner  # noqa: PLC0415
 
     if model.functions:
         model = inliner.inline_local_functions(model)
     while True:
-        model = shape_inference.infer_shapes(_folded(slim(model)), data_prop=True)
-        known = {info.name for info in model.graph.value_info}
-        for data in model.graph.initializer:  # some definitions depend on types
-            if data.name not in known:
-                info = helper.make_tensor_value_info(data.name, data.data_type, data.dims)
-                model.graph.value_info.append(info)
+        model = _with_shapes(_folded(slim(model)))
         used = {(node.domain, node.op_type) for node in model.graph.node}
         unknown = sorted(each for each in used if operator_name(*each) not in OPERATORS.rewrites)
-        written = inliner.inline_selected_functions(model, unknown, inline_schema_functions=True)
+        written = _written_out(model, unknown)
         if [n.op_type for n in written.graph.node] == [n.op_type for n in model.graph.node]:
             return model
         model = written
+
+
+def _written_out(model: ModelProto, operators: Sequence[tuple[str, str]]) -> ModelProto:
+    """The model with operators as ONNX defines them, where it does, by others."""
+    from onnx import TensorProto, helper, inliner  # noqa: PLC0415
+
+    if not operators:
+        return model
+    _write_defaults(model, operators)
+    written = deepcopy(model)
+    # Some definitions depend on types: also on those of constants, and of inputs that are left out.
+    infos = written.graph.value_info
+    known = {info.name for info in infos}
+    for data in written.graph.initializer:
+        if data.name not in known:
+            infos.append(helper.make_tensor_value_info(data.name, data.data_type, data.dims))
+    infos.append(helper.make_tensor_value_info("", TensorProto.UNDEFINED, None))
+    for operator in operators:
+        # It does not know the types of what is in branches.
+        with suppress(RuntimeError):
+            tried = inliner.inline_selected_functions(
+                written, [operator], inline_schema_functions=True
+            )
+            # What is defined by a loop is better known by its own name.
+            written = tried if _loops(tried) == _loops(written) else written
+    return written
+
+
+def _loops(model: ModelProto) -> int:
+    """How many nodes repeat others."""
+    return sum(node.op_type in ("Loop", "Scan") for node in model.graph.node)
+
+
+def _with_shapes(model: ModelProto) -> ModelProto:
+    """The model with all shapes that follow, as ONNX says; else as the simplifier has found them.
+
+    That has others of some nodes, such as of a `Split` that leaves a rest.
+    """
+    from onnx import shape_inference  # noqa: PLC0415
+
+    found = [*map(deepcopy, _infos(model))]
+    del model.graph.value_info[:]
+    for info in model.graph.output:
+        info.type.tensor_type.ClearField("shape")
+    model = shape_inference.infer_shapes(model, data_prop=True)
+    said = {info.name: info for info in _infos(model)}
+    rest = [info for info in found if _is_whole(info) and not _is_whole(said.get(info.name))]
+    for info in rest:
+        said.setdefault(info.name, model.graph.value_info.add()).CopyFrom(info)
+    return shape_inference.infer_shapes(model, data_prop=True) if rest else model
+
+
+def _infos(model: ModelProto) -> list[ValueInfoProto]:
+    """What is said of all that is computed."""
+    return [*model.graph.value_info, *model.graph.output]
+
+
+def _is_whole(info: ValueInfoProto | None) -> bool:
+    """Whether a tensor's sizes are all said."""
+    if info is None or not info.type.tensor_type.HasField("shape"):
+        return False
+    return all(dim.HasField("dim_value") for dim in info.type.tensor_type.shape.dim)
+
+
+def _write_defaults(model: ModelProto, operators: Sequence[tuple[str, str]]) -> None:
+    """Give the nodes of these operators the attributes that they leave out.
+
+    What they are defined by reads them: the inliner does not know them by itself.
+    """
+    from onnx import defs  # noqa: PLC0415
+
+    opsets = {used.domain: used.version for used in model.opset_import}
+    for node in model.graph.node:
+        version = opsets.get(node.domain, 0)
+        if (node.domain, node.op_type) not in operators or not version:
+            continue
+        if not defs.has(node.op_type, version, node.domain):
+            continue
+        own = {attribute.name for attribute in node.attribute}
+        schema = defs.get_schema(node.op_type, version, node.domain)
+        left = (a for name, a in schema.attributes.items() if name not in own)
+        node.attribute.extend(a.default_value for a in left if a.default_value.name)
 
 
 MOST_FOLDED = 4096
