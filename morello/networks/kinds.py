@@ -31,7 +31,7 @@ import numpy as np
 
 from morello.errors import MorelloError
 from morello.ir.numeric import Array
-from morello.networks.arithmetic import TRUNCATED
+from morello.networks.arithmetic import NORMS, TRUNCATED
 from morello.networks.network import Network, Node, keeps_order
 
 TYPES: Mapping[str, str] = {
@@ -312,9 +312,18 @@ class Translation:
         dtype = self.type(table)
         return self._add("Lookup", [table, indices], shape, dtype, nearest=nearest)
 
-    def convert(self, source: str) -> str:
-        """The element type of the node's output, where specs do not have both."""
-        return self._add("Convert", [source], self.shape(source), self.type(self.node.output))
+    def convert(self, source: str, dtype: str = "") -> str:
+        """An element type, or that of the node's output, where specs do not have both."""
+        dtype = dtype or self.type(self.node.output)
+        return self._add("Convert", [source], self.shape(source), dtype)
+
+    def norm(self, source: str, exponent: int, total: Callable[[str], str]) -> str:
+        """The root of a sum of powers of magnitudes, where ``total`` says the sum."""
+        if exponent not in NORMS:
+            raise self.unsupported(f"it is the norm of exponent {exponent}, not of 1 or 2")
+        power, root = NORMS[exponent]
+        summed = total(self.elementwise(power, source))
+        return self.elementwise(root, summed) if root else summed
 
     def places(self, source: str) -> Array:
         """For each element of a tensor where it lies."""

@@ -244,7 +244,7 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         "GRU",
         {"x": random(3, 2, 4)},
         {"w": random(1, 15, 4), "r": random(1, 15, 5), "b": random(1, 30)},
-        {"hidden_size": 5, "linear_before_reset": 1},
+        {"hidden_size": 5, "linear_before_reset": 1, "activations": ["Sigmoid", "Tanh"]},
     ),
     "a plain sequence": (
         "RNN",

@@ -180,6 +180,8 @@ def _attribute(attribute: AttributeProto) -> Any:
     value = helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return value.decode(errors="replace")
+    if attribute.strings:
+        return tuple(own.decode(errors="replace") for own in value)
     if isinstance(value, TensorProto):
         return numpy_helper.to_array(value)
     return tuple(value) if isinstance(value, list) else value

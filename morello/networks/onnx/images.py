@@ -62,6 +62,15 @@ def _pool(t: Translation) -> str:
     return t.elementwise("{0} * {1}", reduced, t.constant(share.astype(np.float32)))
 
 
+def _norm_pool(t: Translation) -> str:
+    windows = windows_of(t, t.attribute("kernel_shape", ()))
+
+    def total(x: str) -> str:
+        return pooled(t, x, t.result()[2:], windows, "+=")
+
+    return t.norm(t.inputs[0], int(t.attribute("p", 2)), total)
+
+
 def _elements(
     windows: Windows, shape: Sequence[int], result: Sequence[int], *, padded: bool = False
 ) -> Array:
@@ -163,5 +172,6 @@ REWRITES: Mapping[str, Rewrite] = {
     "AveragePool": _pool,
     "Conv": _convolution,
     "ConvTranspose": _transposed_convolution,
+    "LpPool": _norm_pool,
     "MaxPool": _pool,
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from morello.ir.numeric import Array
-from morello.networks.kinds import Rewrite, Translation
+from morello.networks.kinds import TYPES, Rewrite, Translation, number
 
 
 def _transpose(t: Translation) -> str:
@@ -73,21 +74,71 @@ def _elements(t: Translation, data: Array) -> tuple[Array, ...]:
 
 def _gather_nd(t: Translation) -> str:
     x, indices = t.inputs
-    if t.attribute("batch_dims", 0):
-        raise t.unsupported("it looks up in batches")
-    return t.move(x, t.places(x)[tuple(np.moveaxis(t.data(indices, "indices"), -1, 0))])
+    data = t.data(indices, "indices")
+    batch = np.indices(data.shape[:-1])[: int(t.attribute("batch_dims", 0))]
+    return t.move(x, t.places(x)[(*batch, *np.moveaxis(data, -1, 0))])
+
+
+COMBINED: Mapping[str, str] = {
+    "add": "{0} + {1}",
+    "max": "max({0}, {1})",
+    "min": "min({0}, {1})",
+    "mul": "{0} * {1}",
+}
+"""What is written, of what is there and what is new: by the name of a reduction."""
 
 
 def _scattered(t: Translation, *, elements: bool) -> str:
     """Elements of two tensors that lie one after the other."""
     x, indices, updates = t.inputs
-    if t.attribute("reduction", "none") != "none":
-        raise t.unsupported("it adds, or compares, what it writes")
     places, data = t.places(x).copy(), t.data(indices, "indices")
-    own = places.size + t.places(updates)
-    places[_elements(t, data) if elements else tuple(np.moveaxis(data, -1, 0))] = own
+    where = _elements(t, data) if elements else tuple(np.moveaxis(data, -1, 0))
+    combined = COMBINED.get(str(t.attribute("reduction", "none")))
+    if combined:
+        if np.unique(places[where]).size < places[where].size:
+            raise t.unsupported("it combines several elements that it writes to one place")
+        updates = t.elementwise(combined, t.move(x, places[where]), updates)
+    places[where] = places.size + t.places(updates)
     flat = [t.view(name, (t.places(name).size,)) for name in (x, updates)]
     return t.move(t.concat(flat, 0), places)
+
+
+def _reversed_rows(t: Translation) -> str:
+    """The first elements of each row in the reverse order, as many as its length says."""
+    x, lengths = t.inputs
+    time, batch = int(t.attribute("time_axis", 0)), int(t.attribute("batch_axis", 1))
+    places = t.places(x).copy()
+    rows = np.moveaxis(places, (batch, time), (0, 1))  # a view of the places
+    for row, length in zip(rows, t.data(lengths, "lengths").tolist(), strict=True):
+        row[:length] = row[:length][::-1].copy()
+    return t.move(x, places)
+
+
+def _one_hot(t: Translation) -> str:
+    """A number where the index is that of the place, also from the end, another one elsewhere."""
+    indices, _, values = t.inputs
+    depth, (off, on) = int(t.number(1, 0)), t.data(values, "values").tolist()
+    axis = int(t.attribute("axis", -1)) % len(t.result())
+    shape = t.shape(indices)
+    if t.type(indices) not in TYPES:
+        indices = t.convert(indices, "float32")
+    places = np.arange(depth, dtype=np.float32).reshape(-1, *(1,) * (len(shape) - axis))
+    column = t.view(indices, (*shape[:axis], 1, *shape[axis:]))
+    value = f"{number(on)} if {{0}} == {{1}} or {{0}} + {depth} == {{1}} else {number(off)}"
+    return t.cast(t.elementwise(value, column, t.constant(places), dtype="float32"))
+
+
+def _diagonal(t: Translation) -> str:
+    rows, columns = t.result()
+    ones = np.eye(rows, columns, int(t.attribute("k", 0)), np.float32)
+    return t.cast(t.constant(ones))
+
+
+def _sizes(t: Translation) -> str:
+    shape = t.shape(t.inputs[0])
+    if t.operator == "Size":
+        return t.constant(np.array(prod(shape)))
+    return t.constant(np.array(shape[t.attribute("start", 0) : t.attribute("end", None)]))
 
 
 def _triangle(t: Translation) -> str:
@@ -169,12 +220,18 @@ REWRITES: Mapping[str, Rewrite] = {
     "DepthToSpace": _depth_to_space,
     "Dropout": _dropout,
     "Expand": _expand,
+    "EyeLike": _diagonal,
     "Gather": _gather,
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
+    "OneHot": _one_hot,
     "Pad": _pad,
+    "ReverseSequence": _reversed_rows,
+    "Scatter": lambda t: _scattered(t, elements=True),
     "ScatterElements": lambda t: _scattered(t, elements=True),
     "ScatterND": lambda t: _scattered(t, elements=False),
+    "Shape": _sizes,
+    "Size": _sizes,
     "Slice": _slice,
     "SpaceToDepth": _space_to_depth,
     "Split": _split,

@@ -11,6 +11,7 @@ from morello.networks.onnx import (
     reductions,
     resizing,
     sequences,
+    signals,
 )
 from morello.networks.translate import Operators
 
@@ -24,6 +25,7 @@ OPERATORS = Operators(
         **reductions.REWRITES,
         **resizing.REWRITES,
         **sequences.REWRITES,
+        **signals.REWRITES,
     },
     cast="Cast",
     weights={"Gemm": 1, "MatMul": 1},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -120,13 +120,13 @@ def _group_norm(t: Translation) -> str:
     return t.view(_scaled(t, *_variance(t, rows, (2, 3)), gain, bias), shape)
 
 
+def _norm(t: Translation, exponent: int, axes: Sequence[int]) -> str:
+    return t.norm(t.inputs[0], exponent, lambda powers: t.reduce(powers, axes, "+="))
+
+
 def _lp_norm(t: Translation) -> str:
     source = t.inputs[0]
-    axis = int(t.attribute("axis", -1)) % len(t.shape(source))
-    absolute = t.attribute("p", 2) == 1
-    powers = t.elementwise("abs({0})" if absolute else "{0} * {0}", source)
-    total = t.reduce(powers, [axis], "+=")
-    norm = total if absolute else t.elementwise("sqrt({0})", total)
+    norm = _norm(t, int(t.attribute("p", 2)), [int(t.attribute("axis", -1)) % len(t.shape(source))])
     return t.elementwise("{0} / {1} if {1} != 0 else 0", source, norm)
 
 
@@ -150,6 +150,30 @@ def _local_response(t: Translation) -> str:
     base = f"({number(float(t.attribute('bias', 1.0)))} + {number(factor)} * {{1}})"
     power = number(-float(t.attribute("beta", 0.75)))
     return t.elementwise(f"{{0}} * exp({power} * log{base})", source, total)
+
+
+def _product(t: Translation) -> str:
+    """Halves by each other, until one element is left; and what was left out on the way."""
+    source = t.inputs[0]
+    for axis in _axes(t):
+        rest = []
+        while (size := t.shape(source)[axis]) > 1:
+            half, odd = divmod(size, 2)
+            if odd:
+                rest.append(_part(t, source, axis, 1, 2 * half))
+            source = t.elementwise(
+                "{0} * {1}", *(_part(t, source, axis, half, start) for start in (0, half))
+            )
+        for own in rest:
+            source = t.elementwise("{0} * {1}", source, own)
+    return source
+
+
+def _part(t: Translation, source: str, axis: int, size: int, start: int) -> str:
+    """So many elements along a dimension."""
+    shape = t.shape(source)
+    starts = [start if place == axis else 0 for place in range(len(shape))]
+    return t.cut(source, (*shape[:axis], size, *shape[axis + 1 :]), starts)
 
 
 def _counted(t: Translation, source: str, axis: int) -> str:
@@ -212,6 +236,7 @@ REWRITES: Mapping[str, Rewrite] = {
     "BatchNormalization": _batch_norm,
     "CumSum": _running_sum,
     "GlobalAveragePool": lambda t: _mean(t, t.inputs[0], _global(t)),
+    "GlobalLpPool": lambda t: _norm(t, int(t.attribute("p", 2)), _global(t)),
     "GlobalMaxPool": lambda t: t.reduce(t.inputs[0], _global(t), "max="),
     "GroupNormalization": _group_norm,
     "Hardmax": _hardmax,
@@ -221,13 +246,14 @@ REWRITES: Mapping[str, Rewrite] = {
     "LogSoftmax": _along,
     "LpNormalization": _lp_norm,
     "RMSNormalization": _rms_norm,
-    "ReduceL1": _reduction("+=", "abs({0})"),
-    "ReduceL2": _reduction("+=", "{0} * {0}", "sqrt({0})"),
+    "ReduceL1": lambda t: _norm(t, 1, _axes(t)),
+    "ReduceL2": lambda t: _norm(t, 2, _axes(t)),
     "ReduceLogSum": _reduction("+=", "", "log({0})"),
     "ReduceLogSumExp": _log_sum_exp,
     "ReduceMax": _reduction("max="),
     "ReduceMean": lambda t: _mean(t, t.inputs[0], _axes(t)),
     "ReduceMin": _reduction("min="),
+    "ReduceProd": _product,
     "ReduceSum": _reduction("+="),
     "ReduceSumSquare": _reduction("+=", "{0} * {0}"),
     "Softmax": _along,

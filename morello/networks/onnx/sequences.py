@@ -139,10 +139,11 @@ def _cell(t: Translation, number: int) -> _Cell:
 
 def _check_plain(t: Translation, activations: tuple[str, ...]) -> None:
     both = t.attribute("direction", "forward") == "bidirectional"
-    given = tuple(t.attribute("activations", activations * (1 + both)))
+    every = activations * (1 + both)
+    given = tuple(t.attribute("activations", every))[: len(every)]  # the default is of both ways
     if t.attribute("layout", 0) or t.input(4) or t.input(7):
         raise t.unsupported("its batch is in front, lengths differ, or gates look at states")
-    if given != activations * (1 + both) or t.attribute("clip", 0):
+    if given != every or t.attribute("clip", 0):
         raise t.unsupported(f"it clips, or has other functions than {', '.join(activations)}")
     if t.attribute("input_forget", 0):
         raise t.unsupported("it couples its gates")

@@ -27,6 +27,7 @@ def simplified(model: ModelProto, slim: Callable[[ModelProto], ModelProto]) -> M
     if model.functions:
         model = inliner.inline_local_functions(model)
     while True:
+        _write_defaults(model)
         model = _with_shapes(_folded(slim(model)))
         used = {(node.domain, node.op_type) for node in model.graph.node}
         unknown = sorted(each for each in used if operator_name(*each) not in OPERATORS.rewrites)
@@ -42,7 +43,6 @@ def _written_out(model: ModelProto, operators: Sequence[tuple[str, str]]) -> Mod
 
     if not operators:
         return model
-    _write_defaults(model, operators)
     written = deepcopy(model)
     # Some definitions depend on types: also on those of constants, and of inputs that are left out.
     infos = written.graph.value_info
@@ -98,19 +98,17 @@ def _is_whole(info: ValueInfoProto | None) -> bool:
     return all(dim.HasField("dim_value") for dim in info.type.tensor_type.shape.dim)
 
 
-def _write_defaults(model: ModelProto, operators: Sequence[tuple[str, str]]) -> None:
-    """Give the nodes of these operators the attributes that they leave out.
+def _write_defaults(model: ModelProto) -> None:
+    """Give nodes the attributes that they leave out.
 
-    What they are defined by reads them: the inliner does not know them by itself.
+    Not all that reads them knows what they are then: the inliner, and the shape of an `STFT`.
     """
     from onnx import defs  # noqa: PLC0415
 
     opsets = {used.domain: used.version for used in model.opset_import}
     for node in model.graph.node:
         version = opsets.get(node.domain, 0)
-        if (node.domain, node.op_type) not in operators or not version:
-            continue
-        if not defs.has(node.op_type, version, node.domain):
+        if not version or not defs.has(node.op_type, version, node.domain):
             continue
         own = {attribute.name for attribute in node.attribute}
         schema = defs.get_schema(node.op_type, version, node.domain)
