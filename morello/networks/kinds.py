@@ -241,6 +241,11 @@ class Translation:
     def cast(self, source: str) -> str:
         """The element type of the node's output."""
         given, wanted = (self.type(name) for name in (source, self.node.output))
+        data = self.network.data(source)
+        if data is not None and given != wanted:
+            return self.constant(
+                (data != 0).astype("f4") if wanted == "bool" else data.astype(wanted)
+            )
         if wanted == "bool" and given != "bool":
             return self.elementwise("1 if {0} != 0 else 0", source)
         if TYPES.get(given, given) == TYPES.get(wanted, wanted):

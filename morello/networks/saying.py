@@ -207,7 +207,7 @@ def _elementwise(scribe: _Scribe, node: Node) -> None:
     for name in node.inputs:
         data, own = network.data(name), network.shape(name)
         if data is not None and data.size == 1 and data.item() == data.item():
-            values.append(number(data.reshape(()).item()))
+            values.append(_number(node, data.item()))
         elif own == shape:
             values.append(scribe.read(name, slots))
         else:
@@ -217,6 +217,13 @@ def _elementwise(scribe: _Scribe, node: Node) -> None:
                 part += [slot for slot in slots if slot[0] == 1]
             values.append(scribe.read(name, part))
     scribe.write(node.output, slots, node.attributes["value"].format(*values))
+
+
+def _number(node: Node, value: float) -> str:
+    """A constant of one number, as specs write it."""
+    if isinstance(value, int) and not -(2**31) <= value < 2**31:
+        raise UnsupportedNodeError(node, f"it computes with {value}, which has more than 32 bits")
+    return number(value)
 
 
 def _without(scribe: _Scribe, name: str, axes: Sequence[int]) -> tuple[Slots, Slots]:

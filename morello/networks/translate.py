@@ -10,6 +10,7 @@ from morello.errors import MorelloError
 from morello.networks.halves import widen_halves
 from morello.networks.idioms import recognize_softmax
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
+from morello.networks.longs import narrow_longs
 from morello.networks.network import Network, Node
 from morello.networks.permutes import sink_permutes
 from morello.networks.truth import truth_as_numbers
@@ -23,11 +24,13 @@ class Operators(Struct, frozen=True):
         rewrites: Says each by nodes of `morello.networks.kinds`.
         cast: The one that converts elements.
         weights: Those that read a constant of a narrow type where it lies: which input that is.
+        indices: Those that read indices of 64 bits where they lie: which input that is.
     """
 
     rewrites: Mapping[str, Rewrite]
     cast: str
     weights: Mapping[str, int]
+    indices: Mapping[str, int]
 
 
 def translate(network: Network, operators: Operators, *, callbacks: bool = False) -> None:
@@ -43,6 +46,7 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
     """
     widen_halves(network, operators.cast, operators.weights)
     truth_as_numbers(network, operators.cast)
+    narrow_longs(network, operators.cast, operators.rewrites, operators.indices)
     nodes: list[Node] = []
     errors: list[UnsupportedNodeError] = []
     for node in network.nodes:

@@ -92,6 +92,8 @@ def interpreted(network: Network, inputs: Arrays) -> list[np.ndarray[Any, Any]]:
         elif step.operator not in SEEN:
             value = network.values[step.output]
             result = _between(step, [known[name] for name in step.inputs])
+            if step.operator == "Convert":
+                result = result.astype(value.dtype)
             known[step.output] = result.reshape(value.shape)
         _look(network, known)
     return [known[name] for name in network.outputs]

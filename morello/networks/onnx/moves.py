@@ -137,8 +137,9 @@ def _diagonal(t: Translation) -> str:
 def _sizes(t: Translation) -> str:
     shape = t.shape(t.inputs[0])
     if t.operator == "Size":
-        return t.constant(np.array(prod(shape)))
-    return t.constant(np.array(shape[t.attribute("start", 0) : t.attribute("end", None)]))
+        return t.cast(t.constant(np.array(prod(shape), np.int32)))
+    part = shape[t.attribute("start", 0) : t.attribute("end", None)]
+    return t.cast(t.constant(np.array(part, np.int32)))
 
 
 def _triangle(t: Translation) -> str:

@@ -29,4 +29,5 @@ OPERATORS = Operators(
     },
     cast="Cast",
     weights={"Gemm": 1, "MatMul": 1},
+    indices={"Gather": 1},
 )

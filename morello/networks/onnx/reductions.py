@@ -219,10 +219,8 @@ def _running_sum(t: Translation) -> str:
     size = shape[axis]
     if size > MOST_SUMMED:
         raise t.unsupported(f"it sums along {size} elements, more than {MOST_SUMMED}")
-    if not t.is_float(source):
-        raise t.unsupported("it sums whole numbers")
     exclusive, reverse = (bool(t.attribute(n, 0)) for n in ("exclusive", "reverse"))
-    triangle = np.triu(np.ones((size, size), np.float32), int(exclusive))
+    triangle = np.triu(np.ones((size, size), t.type(source)), int(exclusive))
     order = [*(a for a in range(len(shape)) if a != axis), axis]
     rows = t.view(t.permute(source, order), (prod(shape) // size, size))
     summed = t.product(rows, t.constant(triangle.T if reverse else triangle))

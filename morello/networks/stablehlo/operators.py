@@ -9,4 +9,5 @@ OPERATORS = Operators(
     {**elementwise.REWRITES, **moves.REWRITES, **sums.REWRITES},
     cast="convert",
     weights={"dot_general": 1},
+    indices={"gather": 1},
 )
