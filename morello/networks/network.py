@@ -67,6 +67,7 @@ class Network:
         outputs: Names of what is wanted.
         version: Of the operators that the file uses.
         wide: For a value of few bits that was computed in f32, the same numbers there.
+        narrowed: Values of 32 bits that have 64 in the file.
         repeated: For a value that repeats another along dimensions which that has not, or has with
             size 1, the other.
     """
@@ -79,6 +80,7 @@ class Network:
     version: int = 0
     repeated: dict[str, str] = field(default_factory=dict)
     wide: dict[str, str] = field(default_factory=dict)
+    narrowed: set[str] = field(default_factory=set)
     _fresh: int = 0
 
     def shape(self, name: str) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from morello.errors import MorelloError
 from morello.networks.halves import widen_halves
 from morello.networks.idioms import recognize_softmax
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
-from morello.networks.longs import narrow_longs
+from morello.networks.longs import narrow_longs, widened
 from morello.networks.network import Network, Node
 from morello.networks.permutes import sink_permutes
 from morello.networks.truth import truth_as_numbers
@@ -46,7 +46,7 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
     """
     widen_halves(network, operators.cast, operators.weights)
     truth_as_numbers(network, operators.cast)
-    narrow_longs(network, operators.cast, operators.rewrites, operators.indices)
+    narrow_longs(network, operators.cast, operators.indices)
     nodes: list[Node] = []
     errors: list[UnsupportedNodeError] = []
     for node in network.nodes:
@@ -57,7 +57,11 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
             nodes += translated(network, node, rewrite)
         except UnsupportedNodeError as error:
             errors.append(error)
-            nodes.append(Node("Call", node.name, node.inputs, node.outputs, origin=node.operator))
+            call = Node("Call", node.name, node.inputs, node.outputs, origin=node.operator)
+            for each in widened(network, call, operators.cast):
+                converts = each.operator == operators.cast
+                rewrite = operators.rewrites[operators.cast]
+                nodes += translated(network, each, rewrite) if converts else [each]
     if errors and not callbacks:
         raise _together(errors)
     network.nodes = nodes

@@ -49,9 +49,11 @@ def _gather(t: Translation) -> str:
     shape, data = t.shape(x), t.network.data(indices)
     axis = int(t.attribute("axis", 0)) % len(shape)
     if data is None:
-        if axis:
-            raise t.unsupported("it looks up by data in a dimension that is not the first")
-        return t.lookup(x, indices)
+        # Rows of the first dimension; those of another one are brought there and back.
+        order = [axis, *(a for a in range(len(shape)) if a != axis)]
+        found, rank = t.lookup(t.permute(x, order), indices), len(t.shape(indices))
+        inner = range(rank + axis, rank + len(shape) - 1)
+        return t.permute(found, [*range(rank, rank + axis), *range(rank), *inner])
     if data.size != 1:
         return t.move(x, np.take(t.places(x), data, axis=axis))
     starts, one = [0] * len(shape), list(shape)

@@ -34,22 +34,32 @@ def _gemm(t: Translation) -> str:
 
 
 def _einsum(t: Translation) -> str:
-    """A sum of products of two tensors, or the sum of one: what only one has is summed first."""
+    """A sum of products: of the first two tensors, of what they give and the next, and so on."""
     given, arrow, wanted = str(t.attribute("equation", "")).replace(" ", "").partition("->")
     terms = given.split(",")
     every = "".join(terms)
-    if "." in every or len(terms) > 2 or any(len({*term}) < len(term) for term in terms):
-        raise t.unsupported("it is no product of two tensors without diagonals")
+    if "." in every or any(len({*term}) < len(term) for term in terms):
+        raise t.unsupported("it has diagonals, or dimensions without letters")
     if not arrow:
         wanted = "".join(sorted(d for d in {*every} if every.count(d) == 1))
-    inputs = [
-        _summed(t, name, term, {*wanted}.union(*(o for o in terms if o is not term)))
-        for name, term in zip(t.inputs, terms, strict=True)
-    ]
-    if len(inputs) == 1:
-        [(x, own)] = inputs
-        return t.permute(x, [own.index(d) for d in wanted])
-    (a, left), (b, right) = inputs
+    x, own = t.inputs[0], terms[0]
+    for place, (name, term) in enumerate(zip(t.inputs[1:], terms[1:], strict=True), 2):
+        kept = {*wanted}.union(*terms[place:])
+        result = wanted if place == len(terms) else "".join(d for d in every if d in kept)
+        result = "".join(dict.fromkeys(d for d in result if d in own + term))
+        x, own = _contracted(t, (x, own), (name, term), result), result
+    x, own = _summed(t, x, own, wanted)
+    return t.permute(x, [own.index(d) for d in wanted])
+
+
+_Term = tuple[str, str]
+"""A tensor, and its letters."""
+
+
+def _contracted(t: Translation, first: _Term, second: _Term, wanted: str) -> str:
+    """A sum of products of two tensors; what only one has is summed first."""
+    a, left = _summed(t, *first, {*wanted, *second[1]})
+    b, right = _summed(t, *second, {*wanted, *first[1]})
     size = dict(zip(left + right, (*t.shape(a), *t.shape(b)), strict=True))
     batch = [d for d in wanted if d in left and d in right]
     inner = [d for d in left if d in right and d not in wanted]
@@ -62,8 +72,8 @@ def _einsum(t: Translation) -> str:
 
     # The second one in the order that leaves its columns where they are.
     swapped = bool(inner) and right.endswith(inner[-1])
-    second = as_matrix(b, right, columns, inner) if swapped else as_matrix(b, right, inner, columns)
-    made = t.product(as_matrix(a, left, rows, inner), second, swap_b=swapped)
+    last = as_matrix(b, right, columns, inner) if swapped else as_matrix(b, right, inner, columns)
+    made = t.product(as_matrix(a, left, rows, inner), last, swap_b=swapped)
     order = [*batch, *rows, *columns]
     return t.permute(t.view(made, [size[d] for d in order]), [order.index(d) for d in wanted])
 

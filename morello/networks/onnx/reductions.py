@@ -204,6 +204,37 @@ def _arg(update: str) -> Rewrite:
     return rewrite
 
 
+def _ordered(t: Translation) -> Sequence[str]:
+    """The largest or least elements: a row's is in the place of how many are in front of it."""
+    source = t.inputs[0]
+    shape, result = t.shape(source), [*t.shape(source)]
+    axis = int(t.attribute("axis", -1)) % len(shape)
+    size = shape[axis]
+    result[axis] = int(t.attribute("k", t.number(1, size)))
+    if size > MOST_SUMMED:
+        raise t.unsupported(f"it orders {size} elements, more than {MOST_SUMMED}")
+    order = [*(a for a in range(len(shape)) if a != axis), axis]
+    rows = t.view(t.permute(source, order), (prod(shape) // size, 1, size))
+    columns = t.view(rows, (prod(shape) // size, size, 1))
+    own, other = _counted(t, rows, 2), _counted(t, columns, 1)
+    relation = ">" if t.attribute("largest", 1) else "<"
+    in_front = f"1 if {{0}} {relation} {{1}} or ({{0}} == {{1}} and {{2}} < {{3}}) else 0"
+    wide = "int32" if t.type(source) == "int32" else "float32"
+    before = t.elementwise(in_front, columns, rows, other, own, dtype=wide)
+    count = t.reduce(before, [1], "+=")
+    wanted = t.constant(np.arange(result[axis], dtype=np.float32).reshape(-1, 1))
+
+    def taken(name: str, dtype: str) -> str:
+        """Of each row those that are wanted, each in its place."""
+        found = t.elementwise("{0} if {1} == {2} else 0", name, count, wanted, dtype=dtype)
+        moved = t.view(t.reduce(found, [2], "+="), [result[a] for a in order])
+        return t.permute(moved, [order.index(a) for a in range(len(shape))])
+
+    places = t.node.outputs[1] if len(t.node.outputs) > 1 else ""
+    values = taken(rows, t.type(source))
+    return (values, taken(own, t.type(places))) if places else (values,)
+
+
 def _hardmax(t: Translation) -> str:
     source = t.inputs[0]
     axis = int(t.attribute("axis", -1)) % len(t.shape(source))
@@ -255,4 +286,5 @@ REWRITES: Mapping[str, Rewrite] = {
     "ReduceSum": _reduction("+="),
     "ReduceSumSquare": _reduction("+=", "{0} * {0}"),
     "Softmax": _along,
+    "TopK": _ordered,
 }
