@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from onnx import helper
 
+import morello
 from morello.errors import MorelloError
 
-from .models import expected, interpreted, model_of, random, read
+from .models import expected, interpreted, model_of, random, read, saved
+from .test_networks import TARGET, imported
 
 X = random(2, 3, 5)
 ROWS = np.array([[[0], [2]], [[1], [1]]])
@@ -54,6 +56,22 @@ CASES: dict[str, Case] = {
         {"time_axis": 0, "batch_axis": 1},
     ),
     "rows of a batch by places": ("GatherND", {"x": X}, {"i": ROWS}, {"batch_dims": 1}),
+    **{
+        f"by data {where}": (operator, {"x": X, "i": np.array(indices)}, {}, attributes)
+        for where, operator, indices, attributes in (
+            (
+                "along columns",
+                "GatherElements",
+                [[[0, -1, 2, 1, 0]], [[1, 1, -3, 2, 0]]],
+                {"axis": 1},
+            ),
+            ("along rows", "GatherElements", [[[0, -5], [4, 2], [1, 1]]] * 2, {"axis": 2}),
+            ("of rows", "GatherND", [[0, 1], [-1, 2], [1, -3]], {}),
+            ("of tables", "GatherND", [[1]], {}),
+            ("of elements", "GatherND", [[[0, 1, 4]], [[1, -1, 0]]], {}),
+            ("of rows of a batch", "GatherND", [[[2], [0]], [[1], [-1]]], {"batch_dims": 1}),
+        )
+    },
     **{
         f"rows combined by {reduction}": (
             "ScatterND",
@@ -115,6 +133,22 @@ def test_it_computes_what_onnx_says(case: str, tmp_path: Path) -> None:
     [wanted] = expected(model, CASES[case][1])
     assert result.shape == wanted.shape
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_an_index_outside_of_its_dimension_is_an_error(tmp_path: Path) -> None:
+    """Even if there is an element of another row."""
+    node = helper.make_node("GatherElements", ["x", "i"], ["y"], axis=1)
+    inputs = {"x": random(2, 3), "i": np.array([[0, 2], [-3, 1]])}
+    model = model_of([node], inputs, ["y"])
+    out = tmp_path / "out"
+    path = str(saved(model, tmp_path))
+    assert imported([path, "-o", str(out), "-t", TARGET, "--no-memo"]).exit_code == 0
+    network = morello.load(out)
+    np.testing.assert_array_equal(network(**inputs), expected(model, inputs)[0])
+    for wrong in (3, -4):
+        indices = np.array([[wrong, 2], [0, 1]])
+        with pytest.raises(MorelloError, match="lies outside"):
+            network(inputs["x"], indices)
 
 
 REFUSED: dict[str, Case] = {

@@ -63,7 +63,34 @@ def _gather(t: Translation) -> str:
 
 def _gather_elements(t: Translation) -> str:
     x, indices = t.inputs
-    return t.move(x, t.places(x)[_elements(t, t.data(indices, "indices"))])
+    data = t.network.repeated_data(indices)
+    if data is not None:
+        return t.move(x, t.places(x)[_elements(t, data)])
+    shape, wanted = t.shape(x), t.shape(indices)
+    axis = int(t.attribute("axis", 0)) % len(shape)
+    first = t.places(x)[_elements(t, np.zeros(wanted, np.int32))]
+    step = prod(shape[axis + 1 :])
+    flat = _row_number(t, [indices], [shape[axis]], [step], first, prod(shape))
+    return t.lookup(t.view(x, (prod(shape),)), flat)
+
+
+def _row_number(
+    t: Translation,
+    columns: Sequence[str],
+    sizes: Sequence[int],
+    steps: Sequence[int],
+    first: Array,
+    rows: int,
+) -> str:
+    """Which of all rows is meant by indices along several dimensions, from a first one on.
+
+    A negative one counts from the end. One that is outside of its dimension is outside of all rows.
+    """
+    every = [(f"{{{n}}}", size, steps[n]) for n, size in enumerate(sizes)]
+    parts = [f"({own} if {own} >= 0 else {own} + {size}) * {step}" for own, size, step in every]
+    outside = " or ".join(f"{own} < (-{size}) or {own} >= {size}" for own, size, _ in every)
+    value = f"(-{rows + 1}) if {outside} else {' + '.join(parts)} + {{{len(every)}}}"
+    return t.elementwise(value, *columns, t.constant(first.astype(np.int32)), dtype="int32")
 
 
 def _elements(t: Translation, data: Array) -> tuple[Array, ...]:
@@ -76,9 +103,24 @@ def _elements(t: Translation, data: Array) -> tuple[Array, ...]:
 
 def _gather_nd(t: Translation) -> str:
     x, indices = t.inputs
-    data = t.data(indices, "indices")
-    batch = np.indices(data.shape[:-1])[: int(t.attribute("batch_dims", 0))]
-    return t.move(x, t.places(x)[(*batch, *np.moveaxis(data, -1, 0))])
+    data, shape, given = t.network.repeated_data(indices), t.shape(x), t.shape(indices)
+    batched = int(t.attribute("batch_dims", 0))
+    if data is not None:
+        batch = np.indices(data.shape[:-1])[:batched]
+        return t.move(x, t.places(x)[(*batch, *np.moveaxis(data, -1, 0))])
+    depth = batched + given[-1]
+    sizes = shape[batched:depth]
+    columns = [
+        t.view(t.cut(indices, (*given[:-1], 1), (*(0,) * (len(given) - 1), n)), given[:-1])
+        for n in range(given[-1])
+    ]
+    steps = [prod(sizes[n + 1 :]) for n in range(len(sizes))]
+    first = (np.arange(prod(shape[:batched])) * prod(sizes)).reshape(
+        *shape[:batched], *(1,) * (len(given) - 1 - batched)
+    )
+    rows = prod(shape[:depth])
+    found = _row_number(t, columns, sizes, steps, first, rows)
+    return t.lookup(t.view(x, (rows, *shape[depth:])), found)
 
 
 COMBINED: Mapping[str, str] = {
