@@ -1,5 +1,7 @@
 """Networks of f16 or bf16 in f32: what is given, wanted, and weights stay narrow.
 
+What is of f64 on the way is of f32, too: files have it where numbers of Python are in between.
+
 Targets convert these types and do not compute in them. A result is rounded once, where it leaves
 the network, and not after each node, as the file says: it is nearer to that of the same network in
 f32.
@@ -14,11 +16,11 @@ import numpy as np
 from morello.networks.network import Network, Node
 from morello.records import replace
 
-HALVES, WIDE = ("float16", "bfloat16"), "float32"
+HALVES, DOUBLE, WIDE = ("float16", "bfloat16"), "float64", "float32"
 
 
 def widen_halves(network: Network, cast: str, read_as_they_lie: Mapping[str, int]) -> None:
-    """Compute in f32 what a network has in f16 or bf16.
+    """Compute in f32 what a network has in f16 or bf16, or in f64 without being given it.
 
     Args:
         network: The network.
@@ -27,7 +29,8 @@ def widen_halves(network: Network, cast: str, read_as_they_lie: Mapping[str, int
             is.
     """
     values = network.values
-    halves = {name for name, value in values.items() if value.dtype in HALVES}
+    doubles = {n for n, v in values.items() if v.dtype == DOUBLE} - {*network.inputs}
+    halves = {name for name, value in values.items() if value.dtype in HALVES} | doubles
     if not halves:
         return
     computed = {name for node in network.nodes for name in node.results}
@@ -43,7 +46,7 @@ def widen_halves(network: Network, cast: str, read_as_they_lie: Mapping[str, int
         data = values[name].data
         if data is None:
             values[name] = replace(values[name], dtype=WIDE)
-        elif name not in weights:
+        elif name not in weights or name in doubles:
             values[name] = replace(values[name], dtype=WIDE, data=data.astype(np.float32))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from morello.errors import MorelloError
 
@@ -121,3 +121,27 @@ def test_a_frame_of_a_large_whole_number(tmp_path: Path) -> None:
     constants = {"p": np.array([1, 2]), "v": np.array(16777217, np.int32)}
     results, wanted = found("Pad", {"x": np.array([5, -7], np.int32)}, constants, tmp_path)
     assert results[0].tolist() == wanted[0].tolist() == [16777217, 5, -7, 16777217, 16777217]
+
+
+def test_what_is_double_on_the_way_is_not(tmp_path: Path) -> None:
+    """As where numbers are replaced that are none, or infinite."""
+    nodes = [
+        helper.make_node("Cast", ["x"], ["d"], to=TensorProto.DOUBLE),
+        helper.make_node("IsInf", ["d"], ["infinite"]),
+        helper.make_node("Mul", ["d", "two"], ["twice"]),
+        helper.make_node("Where", ["infinite", "two", "twice"], ["e"]),
+        helper.make_node("Cast", ["e"], ["y"], to=TensorProto.FLOAT),
+    ]
+    inputs = {"x": np.array([1, -np.inf, np.nan, 3e38, -5], np.float32)}
+    constants = {"two": np.array([0.1], np.float64)}
+    model = model_of(nodes, inputs, ["y", "twice"], constants)
+    results = interpreted(read(model, tmp_path), inputs)
+    for result, wanted in zip(results, expected(model, inputs), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-6)
+
+
+def test_what_is_given_as_double_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node("Neg", ["x"], ["y"])
+    network = read(model_of([node], {"x": np.ones(3)}, ["y"]), tmp_path)
+    with pytest.raises(MorelloError, match="'x' is of float64"):
+        interpreted(network, {"x": np.ones(3)})
