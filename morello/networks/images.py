@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from morello.ir.numeric import Array
-from morello.networks.kinds import LOWEST, Translation
+from morello.networks.kinds import Translation
 
 
 class Windows(Struct, frozen=True):
@@ -110,9 +110,7 @@ def pooled(t: Translation, x: str, counts: Sequence[int], windows: Windows, upda
     image = t.cut(t.view(x, shape), (*shape[:2], *inside), (0,) * 4)
     around = 0.0
     if update != "+=":
-        own = None if t.is_float(x) else np.iinfo(t.type(x))
-        low, high = (own.min, own.max) if own else (LOWEST, -LOWEST)
-        around = low if update == "max=" else high
+        around = t.limits(x)[0 if update == "max=" else 1]
     return t.window(
         t.frame(image, (0, 0, *windows.before), (*shape[:2], *reach), around),
         (*shape[:2], *counts),

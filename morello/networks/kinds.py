@@ -118,6 +118,13 @@ class Translation:
         """Whether a value's elements are no whole numbers, and no truth."""
         return "float" in self.type(name)
 
+    def limits(self, name: str) -> tuple[float, float]:
+        """The least and the largest number of a value's element type."""
+        if self.is_float(name):
+            return LOWEST, -LOWEST
+        limits = np.iinfo(self.type(name))
+        return limits.min, limits.max
+
     def unsupported(self, reason: str) -> UnsupportedNodeError:
         """The error for what cannot be said."""
         return UnsupportedNodeError(self.node, reason)
@@ -317,10 +324,9 @@ class Translation:
         dtype = self.type(table)
         return self._add("Lookup", [table, indices], shape, dtype, nearest=nearest)
 
-    def convert(self, source: str, dtype: str = "") -> str:
-        """An element type, or that of the node's output, where specs do not have both."""
-        dtype = dtype or self.type(self.node.output)
-        return self._add("Convert", [source], self.shape(source), dtype)
+    def convert(self, source: str) -> str:
+        """The element type of the node's output, where specs do not have both."""
+        return self._add("Convert", [source], self.shape(source), self.type(self.node.output))
 
     def norm(self, source: str, exponent: int, total: Callable[[str], str]) -> str:
         """The root of a sum of powers of magnitudes, where ``total`` says the sum."""

@@ -81,6 +81,15 @@ CASES: dict[str, Case] = {
         )
         for reduction in ("add", "mul", "max", "min")
     },
+    **{
+        f"several combined by {reduction}": (
+            "ScatterElements",
+            {"x": x, "u": (random(2, 4, 5) * 9).astype(x.dtype)},
+            {"i": np.random.default_rng(3).integers(-3, 3, (2, 4, 5))},
+            {"axis": 1, "reduction": reduction},
+        )
+        for reduction, x in (("add", X), ("max", X), ("min", (X * 9).astype(np.int32)))
+    },
     "elements that are added": (
         "ScatterElements",
         {"x": X, "u": random(1, 2, 5)},
@@ -152,11 +161,11 @@ def test_an_index_outside_of_its_dimension_is_an_error(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, Case] = {
-    "it combines several elements that it writes to one place": (
+    "it multiplies several elements that it writes to one place": (
         "ScatterND",
         {"x": X},
         {"i": np.array([[0, 2], [0, -1]]), "u": random(2, 5)},
-        {"reduction": "add"},
+        {"reduction": "mul"},
     ),
     "it is the norm of exponent 3, not of 1 or 2": (
         "LpPool",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from morello.ir.numeric import Array
-from morello.networks.kinds import TYPES, Rewrite, Translation, number
+from morello.networks.kinds import Rewrite, Translation, number
 
 
 def _transpose(t: Translation) -> str:
@@ -123,13 +123,14 @@ def _gather_nd(t: Translation) -> str:
     return t.lookup(t.view(x, (rows, *shape[depth:])), found)
 
 
-COMBINED: Mapping[str, str] = {
-    "add": "{0} + {1}",
-    "max": "max({0}, {1})",
-    "min": "min({0}, {1})",
-    "mul": "{0} * {1}",
+COMBINED: Mapping[str, tuple[str, str]] = {
+    "add": ("{0} + {1}", "+="),
+    "max": ("max({0}, {1})", "max="),
+    "min": ("min({0}, {1})", "min="),
+    "mul": ("{0} * {1}", ""),
 }
-"""What is written, of what is there and what is new: by the name of a reduction."""
+"""What is written, of what is there and what is new, and what several that are new are reduced by:
+by the name of a reduction."""
 
 
 def _scattered(t: Translation, *, elements: bool) -> str:
@@ -137,14 +138,33 @@ def _scattered(t: Translation, *, elements: bool) -> str:
     x, indices, updates = t.inputs
     places, data = t.places(x).copy(), t.data(indices, "indices")
     where = _elements(t, data) if elements else tuple(np.moveaxis(data, -1, 0))
-    combined = COMBINED.get(str(t.attribute("reduction", "none")))
-    if combined:
-        if np.unique(places[where]).size < places[where].size:
-            raise t.unsupported("it combines several elements that it writes to one place")
-        updates = t.elementwise(combined, t.move(x, places[where]), updates)
-    places[where] = places.size + t.places(updates)
-    flat = [t.view(name, (t.places(name).size,)) for name in (x, updates)]
-    return t.move(t.concat(flat, 0), places)
+    targets = places[where].reshape(-1)
+    updates = t.view(updates, targets.shape)
+    reduction = str(t.attribute("reduction", "none"))
+    if reduction != "none":
+        combined, update = COMBINED[reduction]
+        targets, updates = _reduced_to_places(t, targets, updates, update)
+        updates = t.elementwise(combined, t.move(x, targets), updates)
+    places.reshape(-1)[targets] = places.size + np.arange(len(targets))
+    return t.move(t.concat([t.view(x, (places.size,)), updates], 0), places)
+
+
+def _reduced_to_places(
+    t: Translation, targets: Array, updates: str, update: str
+) -> tuple[Array, str]:
+    """Places, each once, and what is written to each, in a row."""
+    distinct, own, counts = np.unique(targets, return_inverse=True, return_counts=True)
+    if counts.max() > 1 and not update:
+        raise t.unsupported("it multiplies several elements that it writes to one place")
+    order = np.argsort(own, kind="stable")
+    column = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = np.full((len(distinct), counts.max()), len(order))
+    table[own[order], column] = order
+    if counts.min() < counts.max():
+        fill = 0 if update == "+=" else t.limits(updates)[0 if update == "max=" else 1]
+        updates = t.concat([updates, t.constant(np.array([fill], t.type(updates)))], 0)
+    rows = t.reduce(t.move(updates, table), [1], update)
+    return distinct, t.view(rows, (len(distinct),))
 
 
 def _reversed_rows(t: Translation) -> str:
@@ -164,8 +184,6 @@ def _one_hot(t: Translation) -> str:
     depth, (off, on) = int(t.number(1, 0)), t.data(values, "values").tolist()
     axis = int(t.attribute("axis", -1)) % len(t.result())
     shape = t.shape(indices)
-    if t.type(indices) not in TYPES:
-        indices = t.convert(indices, "float32")
     places = np.arange(depth, dtype=np.float32).reshape(-1, *(1,) * (len(shape) - axis))
     column = t.view(indices, (*shape[:axis], 1, *shape[axis:]))
     value = f"{number(on)} if {{0}} == {{1}} or {{0}} + {depth} == {{1}} else {number(off)}"
