@@ -31,9 +31,10 @@ from morello.search.planning.unimplemented import no_family
 from morello.search.tables.box import tiling_closure
 from morello.search.tables.memo_backend import MemoBackend
 
-FAR_TOO_MANY = 2
+FAR_TOO_MANY = 4
 """How many times as many families as leave nothing for Specs are found before a search gives up:
-some of them may be needed for nothing."""
+some of them may be needed for nothing, and how many there are says which budget is enough. To find
+one takes a quarter of the time that it is counted with."""
 
 
 class Planned(Struct, frozen=True):
