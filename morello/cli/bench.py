@@ -15,7 +15,7 @@ from morello.cli.options import (
 )
 from morello.cli.request import Request, compile_request, statistics_json
 from morello.cli.session import Session
-from morello.codegen.goals import iterations as iterations_of
+from morello.codegen.goals import arithmetic
 from morello.report.documents import Document
 
 
@@ -41,7 +41,8 @@ def bench(session: Session, /, **request: Any) -> None:
     kernel.verify()
     timing = kernel.time()
     lower, upper = timing.quartiles
-    iterations = iterations_of(kernel.goal)
+    operations = arithmetic(kernel.goal)
+    passed = sum(t.bytes for t in kernel.goal.tensors if t.role in ("input", "weight", "output"))
     if session.json:
         document: Document = {
             "name": kernel.name,
@@ -49,7 +50,8 @@ def bench(session: Session, /, **request: Any) -> None:
             "runner": kernel.machine.runner,
             "seconds": timing.median,
             "quartiles": [lower, upper],
-            "iterations": iterations,
+            "operations": operations,
+            "bytes": passed,
             "predicted_cycles": kernel.cost,
             "search": statistics_json(kernel),
         }
@@ -60,7 +62,8 @@ def bench(session: Session, /, **request: Any) -> None:
     session.say(
         f"measured{under}: {_microseconds(timing.median)} a call "
         f"(half of the calls within {_microseconds(lower)} to {_microseconds(upper)}), "
-        f"{iterations / timing.median / 1e9:,.4g} iterations a nanosecond"
+        f"{operations / timing.median / 1e9:,.4g} Gop/s, "
+        f"{passed / timing.median / 1e9:,.4g} GB/s of its arguments"
     )
     session.say(f"predicted: {kernel.cost:,.0f} cycles")
 

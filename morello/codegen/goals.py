@@ -10,10 +10,12 @@ from morello.definitions import Definitions
 from morello.ir.goal import Computation, Goal, GoalTensor
 from morello.ir.graphs.composition import composition_of
 from morello.ir.layout import Axis, packing_by_strides
+from morello.ir.operators import Operator
 from morello.ir.passes import GAP_PANELS
 from morello.ir.programs.tree import Affine, Lookup, Node, Origin, Tensor, View
 from morello.ir.spec import Family, Operand, Spec
 from morello.ir.target import Target
+from morello.language.traverse import children, subexpressions
 from morello.records import replace
 from morello.rewriting.context import Context, shared_context
 from morello.search.results.reconstruct import PlanNode
@@ -137,6 +139,26 @@ def _formula(computation: Computation, known: set[GoalTensor]) -> str:
     return ", ".join([f"{output} = {formula}", *news])
 
 
-def iterations(goal: Goal) -> int:
-    """Size of the iteration spaces of all computations."""
-    return sum(prod(computation.sizes) for computation in goal.computations)
+def arithmetic(goal: Goal) -> int:
+    """Operations of all statements, as they are declared: a function, or a choice, is one."""
+    return sum(map(_arithmetic, goal.computations))
+
+
+def _arithmetic(computation: Computation) -> int:
+    operation = computation.operation
+    composition = composition_of(operation.operator)
+    if composition is None:
+        return _arithmetic_of(operation.operator) * prod(computation.sizes)
+    sizes = dict(zip(operation.dims, computation.sizes, strict=True))
+    return sum(
+        _arithmetic_of(node.operation.operator)
+        * prod(sizes[dim] for dim in composition.dims[node.output])
+        for node in composition.graph.nodes
+    )
+
+
+def _arithmetic_of(operator: Operator) -> int:
+    """Of one iteration."""
+    value = operator.statement.value
+    count = sum(bool(children(part)) for part in subexpressions(value))
+    return count + (operator.reduction is not None)

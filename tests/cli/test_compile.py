@@ -363,7 +363,8 @@ def test_bench_times_the_program(run: Run, small_spec: Path) -> None:
     document = json.loads(run("bench", small_spec, "--json").stdout)
     lower, upper = document["quartiles"]
     assert 0 < lower <= document["seconds"] <= upper
-    assert document["iterations"] == 4 * 3 * 5
+    assert document["operations"] == 2 * 4 * 3 * 5
+    assert document["bytes"] == 4 * (4 * 3 + 3 * 5 + 4 * 5)
     assert document["predicted_cycles"] > 0
     assert "measured: " in run("bench", small_spec).stdout
     assert _written() == set()

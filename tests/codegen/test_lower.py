@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import morello
+from morello.codegen.goals import arithmetic
 from morello.codegen.lower import Names, lower_plan, lower_step, whole
 from morello.ir.layout import Layout, contiguity, order_of, paged, panel
 from morello.ir.programs.tree import Node, Program, Tensor, View
@@ -241,3 +243,12 @@ def _iterations(plan: PlanNode, times: int) -> int:
         return volume(plan.spec) * times if plan.spec.family.operation.accumulating else 0
     parts = zip(plan.children, plan.counts, strict=True)
     return sum(_iterations(child, times * count) for child, count in parts)
+
+
+def test_arithmetic_is_that_of_all_statements() -> None:
+    """Of a graph, too, each counts with its own dimensions."""
+    text = """spec layer() {
+      input a: f32[4, 3] input b: f32[3, 5] output y: f32[4, 5]
+      y = relu(matmul(a, b))
+    }"""
+    assert arithmetic(morello.compile(text, target="c.scalar").goal) == 2 * 4 * 3 * 5 + 4 * 5
