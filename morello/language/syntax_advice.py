@@ -249,14 +249,20 @@ _MSPEC: Table = (
     ),
     (
         "a tensor has an element type and a shape: input a: f32[M, K]",
+        (_SPEC + "input a[", _SPEC + "input a f32", _SPEC + "input a;"),
+    ),
+    (
+        "a shape follows the element type, f32[M, K]; that of a single number is f32[]",
         (
-            _SPEC + "input a[",
-            _SPEC + "input a f32",
-            _SPEC + "input a;",
             _SPEC + "input a: f32 }",
+            _SPEC + "input a: f32;",
             _SPEC + "input a: f32 input",
+            _SPEC + "input a: f32 weight",
+            _SPEC + "input a: f32 local",
             _SPEC + "input a: f32 output",
             _SPEC + "input a: f32 b",
+            _SPEC + "input a: f32(",
+            _SPEC + "input a: f32",
         ),
     ),
     (
@@ -286,13 +292,19 @@ _MSPEC: Table = (
         (_SPEC + "a = b(c = 1, d)", _SPEC + "a = b(c = 1, d,", _SPEC + "a = b(c, d = 1, e)"),
     ),
     (
-        "results come from operators: c = add(a, b)",
+        "operators are calls: y = add(silu(x), x); arithmetic needs subscripts: y[i] = ...",
         (
-            _SPEC + "a = b +",
-            _SPEC + "a = b *",
+            *(
+                f"{_SPEC}a = {value} {sign}"
+                for value in ("b", "b()", "b(c)", "b(c())", "b(c, d = 1)", "b(c = 1)")
+                for sign in ("+", "-", "*", "/", "[")
+            ),
             _SPEC + "a = b }",
             _SPEC + "a = b c",
             _SPEC + "a = 1",
+            _SPEC + "a = 1.5",
+            _SPEC + "a = -",
+            _SPEC + "a = (",
         ),
     ),
 )

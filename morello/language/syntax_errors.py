@@ -34,20 +34,25 @@ _WORDS = {
 }
 
 _EXPRESSION = frozenset({"NAME", "INTEGER", "FLOAT", "LPAR", "MINUS"})
+_SHAPE = frozenset({"LSQB"})
 _OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 # What may follow an operand besides an operator: not worth a word each.
 _CONTINUATIONS = frozenset(
     {"COMPARISON", "AND", "OR", "IF", "DOT", "LPAR", "LSQB", "KIB", "MIB", "GIB"}
 )
 
+_POWERS = "there is no operator for powers: write x * x, or exp(a * log(x)) where x > 0"
+
 _CHARACTERS = {
     "'": "texts stand in double quotes",
     "\u201c": "texts stand in plain double quotes",
     "\u201d": "texts stand in plain double quotes",
-    "&": "write 'and'",
-    "|": "write 'or'",
+    "&": "write 'and'; of whole numbers, x % 16 is the low 4 bits",
+    "&&": "write 'and'",
+    "|": "write 'or'; there are no operators for bits",
+    "||": "write 'or'",
     "!": "write 'not'",
-    "^": "there is no operator for powers: multiply",
+    "^": _POWERS,
     "\u00d7": "multiply with '*'",
     "\u2212": "subtract with '-'",
     "\u2013": "subtract with '-'",
@@ -96,7 +101,7 @@ def _unexpected_character(source: Source, text: str, start: int) -> Diagnostic:
             "E005", "this text is not closed", span, help="close it with '\"' on the same line"
         )
     shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
-    advice = _CHARACTERS.get(character, "")
+    advice = _CHARACTERS.get(text[start : start + 2]) or _CHARACTERS.get(character, "")
     if character.isalpha():
         advice = "names are made of a-z, A-Z, 0-9 and '_'"
     message = f"{shown} has no meaning here"
@@ -109,28 +114,36 @@ def _unexpected_character(source: Source, text: str, start: int) -> Diagnostic:
 def _unexpected_token(
     lark: Lark, kind: Kind, source: Source, text: str, token: Token
 ) -> Diagnostic:
-    state, accepts = _state_before(lark, text, token)
+    state, accepts, end = _state_before(lark, text, token)
     words = _expected(lark, accepts)
     message = f"expected {_alternatives(words)}, found {_found(token)}"
     signature = state, accepts, _token_kind(lark, token)
-    advice = _misspelt(kind, token, words) or _advice(kind).get(signature) or _hint(token, accepts)
+    advice = (
+        _misspelt(kind, token, words) or _advice(kind).get(signature) or _hint(text, token, accepts)
+    )
+    if accepts == _SHAPE and "\n" in text[end : token.start_pos]:
+        # It was left out: what stands on a later line has nothing to do with it.
+        return Diagnostic("E003", message, Span(source, end, end), "it belongs here", advice)
     return Diagnostic("E003", message, _span(source, token), "not expected here", advice)
 
 
-def _state_before(lark: Lark, text: str, failed: Token) -> tuple[int, frozenset[str]]:
+def _state_before(lark: Lark, text: str, failed: Token) -> tuple[int, frozenset[str], int]:
     """State of the parser when it met the token, before it reduced anything because of it.
 
     The error itself carries the state after the reductions, which knows less of what could follow.
+    The last number is the end of the token before.
     """
+    end = 0
     interactive = lark.parse_interactive(text)
     try:
         for token in interactive.iter_parse():
             if failed.type != END and token.start_pos == failed.start_pos:
                 break
+            end = token.end_pos or 0
     except UnexpectedInput:  # the lexer gave up: at the same place
         pass
     accepts = interactive.accepts()  # type: ignore[no-untyped-call]  # lark gives it no types
-    return interactive.parser_state.position, frozenset(accepts)
+    return interactive.parser_state.position, frozenset(accepts), end
 
 
 def _span(source: Source, token: Token) -> Span:
@@ -201,8 +214,10 @@ def _misspelt(kind: Kind, token: Token, words: list[str]) -> str:
     return f"did you mean '{close[0]}'?" if close else ""
 
 
-def _hint(token: Token, accepts: frozenset[str]) -> str:
+def _hint(text: str, token: Token, accepts: frozenset[str]) -> str:
     """Advice that depends on what was found and what could follow, wherever that was."""
+    if token == "*" and text.endswith("*", 0, token.start_pos):
+        return _POWERS
     if token == "=" and "COMPARISON" in accepts:
         return "compare with '=='"
     if token.type == "COMPARISON" and "AND" in accepts:
@@ -227,6 +242,6 @@ def _signature(lark: Lark, broken: str) -> Signature:
     try:
         lark.parse(broken)
     except UnexpectedToken as error:
-        state, accepts = _state_before(lark, broken, error.token)
+        state, accepts, _ = _state_before(lark, broken, error.token)
         return state, accepts, _token_kind(lark, error.token)
     raise ValueError(f"an example of the table of advice is no syntax error: {broken!r}")

@@ -116,10 +116,34 @@ CASES = (
         "expected 'spec', 'target' or the end of the file, found 'kernel'",
         "'kernel' belongs in a .mtarget file",
     ),
+    Case(
+        "mspec", "spec s(N = 8) { y = silu(x) + x }", "E003", "1:29", "+",
+        "expected ';', 'input', 'local', 'output', 'weight', '}' or a name, found '+'",
+        "operators are calls: y = add(silu(x), x); arithmetic needs subscripts: y[i] = ...",
+    ),
+    Case(
+        "mspec", "spec s() { y[i] = x[i] ** 2 }", "E003", "1:25", "*",
+        "expected an expression, found '*'",
+        "there is no operator for powers: write x * x, or exp(a * log(x)) where x > 0",
+    ),
+    Case(
+        "mspec", "spec s() {\n  input s: f32 # one\n  output y: f32[]\n}", "E003", "2:15", "",
+        "expected '[', found 'output'",
+        "a shape follows the element type, f32[M, K]; that of a single number is f32[]",
+    ),
+    Case(
+        "mspec", "spec s() { input s: f32; output y: f32[] }", "E003", "1:24", ";",
+        "expected '[', found ';'",
+        "a shape follows the element type, f32[M, K]; that of a single number is f32[]",
+    ),
     # characters and texts
     Case(
         "rules", f"{RULE} where a && b", "E004", "1:33", "&", "'&' has no meaning here",
         "write 'and'",
+    ),
+    Case(
+        "mspec", "spec s() { y[i] = x[i] & 15 }", "E004", "1:24", "&", "'&' has no meaning here",
+        "write 'and'; of whole numbers, x % 16 is the low 4 bits",
     ),
     Case(
         "mspec", "spec größe() {}", "E004", "1:8", "ö", "'ö' has no meaning here",
