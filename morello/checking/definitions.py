@@ -11,7 +11,7 @@ from itertools import chain
 
 from morello.checking.kinds import KnownNames, Typed, expect, infer
 from morello.checking.primitives import Table
-from morello.ir.dtypes import DTYPES
+from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.primitives import SHIFTS, TYPE, entry_of, primitives_in
 from morello.ir.target import Definition, Primitives, Target
 from morello.language import ast, target_ast
@@ -78,8 +78,7 @@ def _check(
         collector.error("T070", message, node.name_span, "second definition", help)
     if node.dtype not in DTYPES:
         place = within(node.span, node.dtype, after=head)
-        help = collector.suggestion(node.dtype, DTYPES)
-        collector.error("T032", f"unknown dtype '{node.dtype}'", place, "not a dtype", help)
+        collector.error("T032", f"unknown dtype '{node.dtype}'", place, "not a dtype", DTYPES_ARE)
     if not node.doc.strip():
         message = f"function '{node.name}' has no sentence that says what it computes"
         collector.error("T072", message, node.name_span, help='write it in quotes before "cost"')

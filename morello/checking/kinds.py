@@ -35,6 +35,25 @@ TRUTH = Typed("truth")
 LIST = "list of "
 
 
+INFINITE = frozenset({"inf", "infinity"})
+FINITE = "no number is infinite; those of f32 go from -3.4028235e38 to 3.4028235e38"
+
+
+class Around(Struct, frozen=True):
+    """What a spec has around a statement's expression, for advice only.
+
+    Attributes:
+        parameters: Names that stand for numbers, which are in their place already.
+        operators: Names of operators, which take tensors instead of elements.
+    """
+
+    parameters: Collection[str] = ()
+    operators: Collection[str] = ()
+
+
+NOTHING_AROUND = Around()
+
+
 class KnownNames(Struct, frozen=True):
     """What an expression may refer to.
 
@@ -44,6 +63,7 @@ class KnownNames(Struct, frozen=True):
         numbers: Further names that are numbers (coefficients); none accepts any name.
         element: Kind of an element of a tensor, and its checks; none where elements mean nothing.
         advice: Help for an unknown name, instead of the nearest known one, if it returns a text.
+        around: What else advice may name.
     """
 
     names: Mapping[str, Typed]
@@ -51,6 +71,7 @@ class KnownNames(Struct, frozen=True):
     numbers: Collection[str] | None = ()
     element: Callable[[ast.Element], Typed] | None = None
     advice: Callable[[str], str] = lambda name: ""
+    around: Around = NOTHING_AROUND
 
 
 def article(kind: str) -> str:
@@ -146,8 +167,9 @@ def _name(node: ast.Name, scope: KnownNames, collector: Collector) -> Typed:
         count = len(scope.functions[node.id].arguments)
         advice = f"'{node.id}' is a function of {count}: write {node.id}(...)"
     else:
-        advice = scope.advice(node.id)
-    help = advice or collector.suggestion(node.id, [*scope.names, *scope.numbers])
+        advice = scope.advice(node.id) or (FINITE if node.id.lower() in INFINITE else "")
+    known = [*scope.names, *scope.numbers, *scope.around.parameters]
+    help = advice or collector.suggestion(node.id, known)
     collector.error("K001", f"unknown name '{node.id}'", node.span, "not known here", help)
     return UNKNOWN
 
@@ -174,10 +196,16 @@ def _call(node: ast.Call, scope: KnownNames, collector: Collector) -> Typed:
     if signature is None:
         for argument in node.args:
             infer(argument, scope, collector)
-        help = collector.suggestion(node.function, scope.functions) or (
-            f"functions are {', '.join(sorted(scope.functions))}"
-            f"{'; operators take whole tensors' if scope.element is not None else ''}"
-        )
+        if node.function in scope.around.operators:
+            help = (
+                f"'{node.function}' is an operator, and operators take whole tensors: "
+                f"write h = {node.function}(...) before, and read elements of h here"
+            )
+        else:
+            help = collector.suggestion(node.function, scope.functions) or (
+                f"functions are {', '.join(sorted(scope.functions))}"
+                f"{'; operators take whole tensors' if scope.element is not None else ''}"
+            )
         message = f"unknown function '{node.function}'"
         collector.error("K002", message, place, "not a function", help)
         return UNKNOWN

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from morello.checking.primitives import Table
 from morello.checking.templates import attributes_used
-from morello.ir.dtypes import DTYPES
+from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.primitives import FENCE, FIRST_LANE, STREAM, TYPE, exchanges
 from morello.ir.target import Microkernel, Primitives, Target
 from morello.ir.vector_axis import REDUCTION
@@ -44,8 +44,7 @@ def instances(
         return
     for dtype in dict(node.given).values():
         if dtype not in DTYPES:
-            help = collector.suggestion(str(dtype), DTYPES)
-            collector.error("T047", f"unknown dtype '{dtype}'", node.name_span, help=help)
+            collector.error("T047", f"unknown dtype '{dtype}'", node.name_span, help=DTYPES_ARE)
             return
     made: set[tuple[str, int]] = set()
     lacking: list[tuple[Primitives, list[str]]] = []

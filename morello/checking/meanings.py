@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from morello.checking.kinds import NUMBER, UNKNOWN, KnownNames, Typed, expect
+from morello.checking.kinds import NUMBER, UNKNOWN, Around, KnownNames, Typed, expect
 from morello.ir.operators import Operator, size_name
 from morello.language import ast
 from morello.language.diagnostics import Collector
@@ -22,7 +22,10 @@ SIZE = "size"
 
 
 def check_value(
-    operator: Operator, inputs: Mapping[str, ast.TensorParameter], collector: Collector
+    operator: Operator,
+    inputs: Mapping[str, ast.TensorParameter],
+    collector: Collector,
+    around: Around,
 ) -> bool:
     """Check the expression, which may read ``inputs``; true if something in it was wrong."""
     before = len(collector.diagnostics)
@@ -42,7 +45,7 @@ def check_value(
     known = {d: Typed("dim") for d, i in dims if not i.group}
     known |= dict.fromkeys((s.id for s in operator.declaration.scalars), NUMBER)
     functions = {**ARITHMETIC, SIZE: SPEC[SIZE]}
-    scope = KnownNames(known, functions, element=element, advice=advice)
+    scope = KnownNames(known, functions, element=element, advice=advice, around=around)
     expect(operator.statement.value, "number", scope, collector, what="the value")
     if len(collector.diagnostics) == before:
         _conditions(operator.statement.value, collector)

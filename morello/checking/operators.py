@@ -19,8 +19,9 @@ from morello.checking.extents import (
     declared_divisions,
     declared_sizes,
 )
+from morello.checking.kinds import NOTHING_AROUND, Around
 from morello.checking.meanings import check_value, occurrences, with_sizes
-from morello.ir.dtypes import DTYPES
+from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.operators import Operator
 from morello.language import ast
 from morello.language.diagnostics import Collector
@@ -63,8 +64,13 @@ def _duplicate(
     )
 
 
-def check_operator(declaration: ast.OperatorDecl, collector: Collector) -> Operator:
-    """Check one declaration; the operator may be used only if there were no errors."""
+def check_operator(
+    declaration: ast.OperatorDecl, collector: Collector, around: Around = NOTHING_AROUND
+) -> Operator:
+    """Check one declaration; the operator may be used only if there were no errors.
+
+    ``around``: where it is the statement of a spec, what that has.
+    """
     _parameters(declaration, collector)
     *before, last = declaration.statements
     known = {p.name: p for p in declaration.inputs}
@@ -85,7 +91,7 @@ def check_operator(declaration: ast.OperatorDecl, collector: Collector) -> Opera
     poisoned = False
     for part in parts:
         _target(part, collector)
-        poisoned |= check_value(part, known, collector)
+        poisoned |= check_value(part, known, collector, around)
         check_elsewhere(part, collector)
         _dimensions(part, collector)
     if not poisoned:
@@ -168,13 +174,12 @@ def _dtype(parameter: ast.TensorParameter, collector: Collector) -> None:
     if dtype in DTYPES or re.fullmatch("[A-Z]", dtype):
         return
     place = within(parameter.span, dtype, after=parameter.span.start + len(parameter.name))
-    close = collector.suggestion(dtype, DTYPES)
     collector.error(
         "O004",
         f"unknown dtype '{dtype}'",
         place,
         "neither a dtype nor a variable",
-        help=f"{close}; a variable that stands for any dtype is one capital letter, such as T",
+        help=f"{DTYPES_ARE}; a variable that stands for any dtype is one capital letter, such as T",
     )
 
 

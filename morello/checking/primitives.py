@@ -7,7 +7,7 @@ from itertools import chain
 from string import Formatter
 
 from morello.checking.kinds import counted
-from morello.ir.dtypes import DTYPES
+from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.primitives import TYPE, arguments_by_primitive
 from morello.ir.target import Primitives, Target
 from morello.language import target_ast
@@ -86,9 +86,7 @@ def _check(node: target_ast.PrimitivesDecl, target: Target | None, collector: Co
     if node.dtype not in DTYPES:
         message = f"unknown dtype '{node.dtype}'"
         place = within(node.span, node.dtype, after=node.span.start + len("primitives"))
-        collector.error(
-            "T032", message, place, "not a dtype", collector.suggestion(node.dtype, DTYPES)
-        )
+        collector.error("T032", message, place, "not a dtype", DTYPES_ARE)
     if node.lanes < 1:
         collector.error("T032", "a vector has at least 1 lane", within(node.span, str(node.lanes)))
     body = max(node.span.start, node.span.source.text.find("{", node.span.start))

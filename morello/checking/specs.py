@@ -16,7 +16,7 @@ from morello.checking.seen import with_views
 from morello.checking.sizes import Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
-from morello.ir.dtypes import DTYPES
+from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.goal import Goal, GoalTensor
 from morello.ir.layout import Layout, panel_of, row_major
 from morello.ir.operators import Operator
@@ -163,8 +163,7 @@ class _SpecChecker:
             after = node.span.source.text.find(":", node.span.start)
             place = within(node.span, node.dtype, after=max(after, node.span.start))
             message = f"unknown dtype '{node.dtype}'"
-            help = self.collector.suggestion(node.dtype, DTYPES)
-            self.collector.error("S010", message, place, "not a dtype", help)
+            self.collector.error("S010", message, place, "not a dtype", DTYPES_ARE)
         shape = self._shape(node)
         self._layout(node)
         if dtype is not None and shape is not None:

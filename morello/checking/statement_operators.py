@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
+from morello.checking.kinds import NOTHING_AROUND, Around
 from morello.checking.operators import check_operator
 from morello.checking.recognition import recognized, seen_as
 from morello.checking.use import Checked
@@ -27,6 +28,7 @@ def statement_operator(
     stated: Mapping[str, int],
     name: str = "",
     collector: Collector | None = None,
+    around: Around = NOTHING_AROUND,
 ) -> Operator:
     """A statement as an operator; without a name it has one that follows from all else.
 
@@ -37,6 +39,7 @@ def statement_operator(
         stated: Sizes of dimensions that nothing else tells.
         name: A name for errors.
         collector: Takes the errors, where there may be any.
+        around: What the spec has, for the advice of errors.
     """
     span = statement.span
 
@@ -62,7 +65,7 @@ def statement_operator(
         sizes=tuple(sizes),
         span=span,
     )
-    return replace(check_operator(declaration, collector or Collector()), text=text)
+    return replace(check_operator(declaration, collector or Collector(), around), text=text)
 
 
 def statement_call(

@@ -99,7 +99,12 @@ class StatementsChecker:
         place = within(use.span, use.result)
         node = self.declared.get(use.result)
         if node is None and use.result not in read:
-            outputs = (n.name for n in self.declared.values() if n.role == "output")
+            outputs = [n.name for n in self.declared.values() if n.role == "output"]
+            if self.results.issuperset(outputs):
+                message = f"'{use.result}' is computed, but nothing reads it"
+                help = f"remove it, or make it an output: output {use.result}"
+                self.collector.error("S022", message, place, "never read", help)
+                return
             message = f"unknown tensor '{use.result}'"
             help = (
                 self.collector.suggestion(use.result, outputs)

@@ -27,6 +27,7 @@ from morello.checking.accesses import (
     margin,
     sizes_to_state,
 )
+from morello.checking.kinds import Around
 from morello.checking.lookups import without_lookups
 from morello.checking.sizes import Sizes
 from morello.checking.statement_operators import statement_call, statement_operator
@@ -366,7 +367,10 @@ class SubscriptsChecker:
         stated = {dims[d]: sizes[d] for d in sizes_to_state([*order.values()], target, sizes)}
         if canonical:
             return statement_operator(inputs, output, statement, stated)
-        return statement_operator(inputs, output, statement, stated, target.tensor, self.collector)
+        around = Around(self.sizes.values, self.operators)
+        return statement_operator(
+            inputs, output, statement, stated, target.tensor, self.collector, around
+        )
 
     def _slices(
         self, reads: Sequence[Access], sizes: Mapping[str, int]

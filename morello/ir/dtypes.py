@@ -46,6 +46,9 @@ U8 = DType("u8", 1, False)
 
 DTYPES: dict[str, DType] = {d.name: d for d in (F32, F16, BF16, S32, S8, U8)}
 
+DTYPES_ARE = "element types are " + ", ".join(DTYPES)
+"""Advice where a name is none of them: what is meant has seldom a similar name."""
+
 
 class FloatingLimits(Struct, frozen=True):
     """Of a floating type: spacing at 1, the largest, the smallest normal and subnormal number."""

@@ -211,6 +211,24 @@ TWO = """
 """
 
 
+@pytest.mark.parametrize(
+    ("statement", "code", "help"),
+    [
+        ("y[i] = x[i] * kk", "K001", "known: N, i"),
+        ("y[i] = max(x[i], -inf)", "K001", "-3.4028235e38 to"),
+        ("y[i] = x[i] elsewhere inf", "K001", "to 3.4028235e38"),
+        ("y[i] = softmax(x[i])", "K002", "'softmax' is an operator, and operators take whole"),
+        ("y[i] = cosh(x[i])", "K002", "did you mean 'cos'?"),
+        ("u[i] = x[i] + 1; y = relu(x)", "S022", "remove it, or make it an output: output u"),
+        ("local u: f64[N]; y = relu(x)", "S010", "element types are f32, f16, bf16, s32, s8, u8"),
+    ],
+)
+def test_advice(statement: str, code: str, help: str) -> None:
+    """It says what can be written instead."""
+    found = errors_of(f"spec s(N = 8) {{ input x: f32[N]; output y: f32[N]; {statement} }}")
+    assert help in {d.code: d.help for d in found}[code]
+
+
 def test_choice_of_a_spec() -> None:
     """With several specs one has to be named, and the names are listed."""
     (found,) = goal(TWO, "second").computations

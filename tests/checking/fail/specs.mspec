@@ -83,6 +83,13 @@ spec unknown_tensors(N = 2) {
   yy = relu(z) #! S022 3 unknown tensor 'yy' #! S022 13 unknown tensor 'z'
 }
 
+spec unread(N = 2) {
+  input x: f32[N]
+  output y: f32[N]
+  u[i] = x[i] + 1 #! S022 3 'u' is computed, but nothing reads it
+  y = relu(x)
+}
+
 spec computed_input(N = 2) {
   input x: f32[N]
   weight z: f32[N]
