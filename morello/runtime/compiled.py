@@ -16,7 +16,7 @@ from morello.ir.goal import Goal
 from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource
 from morello.ir.programs.tree import Program
-from morello.runtime.signature import AnyArray, Signature, argument_of, signature_of
+from morello.runtime.signature import AnyArray, Signature, argument_of, in_order, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ class CompiledSpec:
         with built_program(self._source, self.signature, machine=self.machine) as program:
             yield program
 
-    def __call__(self, *inputs: Passed, out: Out | None = None) -> Any:
+    def __call__(self, /, *inputs: Passed, out: Out | None = None, **named: Passed) -> Any:
         """Compute the outputs from numpy arrays.
 
         Args:
@@ -119,6 +119,8 @@ class CompiledSpec:
                 layouts, or what `pack` gave. A weight that is an array is packed in every call.
             out: Where to write: an array, or of several outputs a tuple or list of one for each, in
                 the order of the spec; by default new arrays.
+            named: The inputs and weights that are not in ``inputs``, by their names. One that is
+                called ``out`` is passed by position.
 
         Returns:
             The output, or a tuple of them where the spec has several.
@@ -126,15 +128,19 @@ class CompiledSpec:
         Raises:
             UsageError: An argument does not fit, with what is wrong and what to do.
         """
+        if named:
+            inputs = in_order(self.signature, inputs, named)
         function = self._function or self.function  # without the lock, once it is there
         return function(*inputs, out=out)
 
-    def bind(self, *inputs: Passed, out: Out | None = None) -> BoundCall:
+    def bind(self, /, *inputs: Passed, out: Out | None = None, **named: Passed) -> BoundCall:
         """A call with these arguments, for many: it does no more than run the function.
 
         Arguments and errors are those of a call. That looks at its arrays each time, this once.
         Without ``out`` it has arrays of its own for the outputs, and writes them in every call.
         """
+        if named:
+            inputs = in_order(self.signature, inputs, named)
         return self.function.bind(*inputs, out=out)
 
     def pack(self, name: str, values: AnyArray) -> Passed:

@@ -9,9 +9,9 @@ Arrays of other libraries in the processor's memory are taken where they lie, by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from mmap import PAGESIZE
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -25,6 +25,8 @@ from morello.ir.programs.emitted import CSource, EmittedPacking
 from morello.ir.programs.tree import Program
 from morello.language.diagnostics import suggestion
 from morello.toolchain.addresses import address_of
+
+T = TypeVar("T")
 
 PROCESSOR = 1
 """The processor's own memory, as DLPack numbers devices."""
@@ -163,6 +165,32 @@ def argument_of(signature: Signature, name: str) -> ArgumentInfo:
     if name not in found:
         raise UsageError(f"there is no argument '{name}'", help=suggestion(str(name), found))
     return found[name]
+
+
+def in_order(signature: Signature, inputs: tuple[T, ...], named: Mapping[str, T]) -> tuple[T, ...]:
+    """What is passed for the inputs by position and by name, in the order of the signature.
+
+    Raises:
+        UsageError: There is no input of a name, or an input is passed twice or not at all.
+    """
+    names = [a.name for a in signature.inputs]
+    if len(inputs) > len(names):
+        return inputs  # what counts them refuses that
+    passed = dict(zip(names, inputs, strict=False))
+    takes = f"it takes: {', '.join(names) or 'none'}"
+    for name in named:
+        if name not in names:
+            output = name in (a.name for a in signature.outputs)
+            help = "outputs are passed as out=..." if output else takes
+            raise UsageError(f"'{signature.name}' has no input '{name}'", help=help)
+        if name in passed:
+            message = f"input '{name}' of '{signature.name}' is passed by position and by name"
+            raise UsageError(message, help=takes)
+    passed |= named
+    missing = next((name for name in names if name not in passed), None)
+    if missing is not None:
+        raise UsageError(f"input '{missing}' of '{signature.name}' is missing", help=takes)
+    return tuple(passed[name] for name in names)
 
 
 # ------------------------------------------------------------------------------- checks

@@ -8,8 +8,8 @@ import pytest
 from morello.errors import UsageError
 from morello.ir.dtypes import DTYPES
 from morello.records import replace
-from morello.runtime.signature import check_argument, check_output
-from tests.runtime.functions import argument
+from morello.runtime.signature import check_argument, check_output, in_order
+from tests.runtime.functions import ADD, argument
 
 BITS = np.zeros(10, np.uint16)
 OUTPUT = argument("y", "output")
@@ -56,3 +56,27 @@ def test_no_copy_is_advised_for_an_output(array: object) -> None:
         check_output(OUTPUT, array)
     assert caught.value.help is not None
     assert caught.value.help.startswith(IN_THE_PLACE)
+
+
+def test_inputs_may_have_names() -> None:
+    """They are taken in the order of the signature, however they are passed."""
+    assert (1, 2) == in_order(ADD, (1,), {"z": 2}) == in_order(ADD, (), {"z": 2, "x": 1})
+    assert (1, 2, 3) == in_order(ADD, (1, 2, 3), {"z": 2})  # their number is refused later
+
+
+@pytest.mark.parametrize(
+    ("inputs", "named", "message", "help"),
+    [
+        ((1,), {"x": 2}, "input 'x' of 'add' is passed by position and by name", "it takes: x, z"),
+        ((), {"x": 1}, "input 'z' of 'add' is missing", "it takes: x, z"),
+        ((1, 2), {"w": 3}, "'add' has no input 'w'", "it takes: x, z"),
+        ((1, 2), {"y": 3}, "'add' has no input 'y'", "outputs are passed as out=..."),
+    ],
+)
+def test_names_that_do_not_fit(
+    inputs: tuple[int, ...], named: dict[str, int], message: str, help: str
+) -> None:
+    """What is wrong is said, and what the kernel takes."""
+    with pytest.raises(UsageError) as refused:
+        in_order(ADD, inputs, named)
+    assert (message, help) == (str(refused.value), refused.value.help)
