@@ -73,7 +73,9 @@ def check_types(network: Network, nodes: Iterable[Node]) -> None:
         for name in (*filter(None, node.inputs), *node.results):
             value = network.values[name]
             if value.dtype not in C_TYPES:
-                raise UnsupportedNodeError(node, f"'{name}' is of {value.dtype}")
+                message = f"'{name}' is of {value.dtype}"
+                help = f"between kernels there are {', '.join(C_TYPES)}"
+                raise UnsupportedNodeError(node, message, help=help)
 
 
 class Writer(Struct, frozen=True):

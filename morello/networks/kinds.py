@@ -33,6 +33,7 @@ from morello.errors import MorelloError
 from morello.ir.numeric import Array
 from morello.networks.arithmetic import NORMS, TRUNCATED
 from morello.networks.network import Network, Node, keeps_order
+from morello.records import replace
 
 TYPES: Mapping[str, str] = {
     "float32": "f32",
@@ -45,6 +46,8 @@ TYPES: Mapping[str, str] = {
 }
 """What specs call an element type; truth is a number."""
 
+TYPES_ARE = "element types that kernels have: " + ", ".join(TYPES)
+
 LOWEST = -3.4028234e38
 """Of f32: what the largest element of a window ignores."""
 
@@ -52,9 +55,10 @@ LOWEST = -3.4028234e38
 class UnsupportedNodeError(MorelloError):
     """A node that cannot be said."""
 
-    def __init__(self, node: Node, reason: str) -> None:
-        """``reason``: what it does that cannot be said."""
-        super().__init__(f"cannot import {node}: {reason}")
+    def __init__(self, node: Node, reason: str, *, help: str = "") -> None:
+        """``reason``: what it does that cannot be said; of a node of these kinds, the file's."""
+        node = replace(node, operator=node.origin or node.operator)
+        super().__init__(f"cannot import {node}: {reason}", help=help)
         self.reason = f"{node}: {reason}"
 
 

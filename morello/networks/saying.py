@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from morello.ir.layout import Order
 from morello.networks.joining import Forms, joined
-from morello.networks.kinds import TYPES, UnsupportedNodeError, number
+from morello.networks.kinds import TYPES, TYPES_ARE, UnsupportedNodeError, number
 from morello.networks.network import Network, Node, without_ones
 from morello.networks.partition import Part
 from morello.networks.views import views_of_same
@@ -139,7 +139,7 @@ class _Scribe:
         value = self.network.values[like or name]
         if value.dtype not in TYPES:
             node = self.part.nodes[0]
-            raise UnsupportedNodeError(node, f"'{value.name}' is of {value.dtype}")
+            raise UnsupportedNodeError(node, f"'{value.name}' is of {value.dtype}", help=TYPES_ARE)
         letter = {"input": "x", "weight": "w", "local": "t", "output": "y"}[role]
         count = self._counts[letter] = self._counts.get(letter, 0) + 1
         self.names[name] = f"{letter}{count}" if role != "output" else letter

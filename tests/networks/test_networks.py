@@ -301,6 +301,7 @@ def test_sizes_must_be_known(tmp_path: Path) -> None:
     path = str(saved(text_model()[0], tmp_path))
     for arguments, message in (
         ([], "the size of dimension 'batch' of input 'ids' is not known"),
+        ([], "give -D batch=1, or its whole shape, such as --shape ids="),
         (["-D", "batch=1", "-D", "lenght=5"], "the model has no dimension 'lenght'"),
         (["--shape", "ids=1,5", "--shape", "id=3"], "the model has no input 'id'"),
         (["--shape", "ids=1,5,3"], "input 'ids' has 2 dimensions, not 3"),
@@ -407,16 +408,29 @@ def test_halves_are_computed_in_f32_and_weights_stay_as_they_are(tmp_path: Path)
 
 
 def test_types_that_cannot_be_said_are_found_before_any_search(tmp_path: Path) -> None:
-    for dtype, nodes in (
-        (np.uint16, [node("Add", "x x", "y")]),
-        (np.float64, [node("Add", "x x", "y")]),
+    for dtype, message, advice in (
+        (np.uint16, "'x' is of uint16", "arguments are of float32, float64"),
+        (
+            np.float64,
+            "cannot import Add 'to_y': 'x' is of float64",
+            "kernels have: float32, float16",
+        ),
     ):
+        nodes = [node("Add", "x x", "y")]
         model = model_of(nodes, {"x": np.zeros(4, dtype)}, ["y"])
         path = str(saved(model, tmp_path))
         result = imported([path, "-o", str(tmp_path / "out"), "-t", TARGET])
         assert result.exit_code == 1
-        assert f"is of {np.dtype(dtype)}" in result.output
+        assert message in result.output
+        assert advice in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_what_no_node_computes_is_named(tmp_path: Path) -> None:
+    model = model_of([node("Relu", "x", "a"), node("Add", "a q", "y")], {"x": random(4)}, ["y"])
+    result = imported([str(saved(model, tmp_path)), "-o", str(tmp_path / "out"), "-t", TARGET])
+    assert result.exit_code == 1
+    assert "'q', which Add 'to_y' reads, is computed by no node" in result.output
 
 
 def test_truth_is_passed_as_bytes(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from morello.codegen.c.names import identifier
@@ -14,7 +15,7 @@ from morello.networks.onnx.simplifying import operator_name, simplified
 from morello.records import replace
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto, GraphProto, ModelProto, ValueInfoProto
+    from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 EXTRA = "install it with: pip install 'morello[onnx]'"
 
@@ -54,6 +55,7 @@ def read_onnx(
         raise MorelloError(f"'{path}' is no ONNX model") from error
     if not model.HasField("graph") or not model.graph.node:
         raise MorelloError(f"'{path}' is no ONNX model", help="it has no nodes")
+    _demand_computed(model.graph)
     _fix_sizes(model.graph, dict(sizes or {}), dict(shapes or {}))
     try:
         model = simplified(model, onnxslim.slim)
@@ -61,6 +63,27 @@ def read_onnx(
         text = " ".join(str(error).split())[:200]
         raise MorelloError(f"'{path}' cannot be simplified: {text}") from error
     return _network(model, name or identifier(path.stem))
+
+
+def _demand_computed(graph: GraphProto) -> None:
+    """Raise an error for a node that reads what is neither given nor computed."""
+    known = {"", *(value.name for value in graph.input)}
+    known.update(tensor.name for tensor in graph.initializer)
+    known.update(tensor.values.name for tensor in graph.sparse_initializer)
+    known.update(name for node in graph.node for name in node.output)
+    for number, node in enumerate(graph.node):
+        for name in node.input:
+            if name not in known:
+                reader = f"{node.op_type} '{_label(node, number)}'"
+                raise MorelloError(
+                    f"'{name}', which {reader} reads, is computed by no node",
+                    help="it is no input and no constant of the model either",
+                )
+
+
+def _label(node: NodeProto, number: int) -> str:
+    """What a node is called: its name, or one that follows from its place."""
+    return node.name or f"{node.op_type}_{number}"
 
 
 def _fix_sizes(graph: GraphProto, sizes: dict[str, int], shapes: dict[str, Sequence[int]]) -> None:
@@ -95,9 +118,10 @@ def _fix_input(
         if size < 1:
             called = f"'{dim.dim_param}'" if dim.dim_param else f"number {place + 1}"
             example = ",".join("1" if d.dim_value < 1 else str(d.dim_value) for d in dims)
+            named = f"-D {quote(f'{dim.dim_param}=1')}, or " if dim.dim_param else ""
             raise UsageError(
                 f"the size of dimension {called} of input '{value.name}' is not known",
-                help=f"give its shape, such as --shape {value.name}={example}",
+                help=f"give {named}its whole shape, such as --shape {value.name}={example}",
             )
         dim.Clear()
         dim.dim_value = size
@@ -117,10 +141,9 @@ def _network(model: ModelProto, name: str) -> Network:
     nodes = []
     for number, proto in enumerate(graph.node):
         attributes = {a.name: _attribute(a) for a in proto.attribute}
-        label = proto.name or f"{proto.op_type}_{number}"
         node = Node(
             operator_name(proto.domain, proto.op_type),
-            label,
+            _label(proto, number),
             tuple(proto.input),
             tuple(proto.output),
             attributes,
