@@ -228,11 +228,13 @@ def _graphs(definitions: Definitions, rule: Rule) -> Iterator[Operation]:
         for rank in group_ranks(rule.pattern):
             yield composed(Operation(rule.pattern, rank), dtype)
     last = [o for o in definitions.operators.values() if rule.may_match(o)]  # none: graphs only
-    rare = bool(rule.rearranges)
-    count = RARE_GRAPHS if rare else GRAPHS
+    moving = bool(rule.rearranges)
+    kept = _moves if moving else _batched if rule.leaves_out_batch else None
+    count = GRAPHS if kept is None else RARE_GRAPHS
     operators = definitions.operators
-    kept = _moves if rare else None
-    drawn = random_graphs(operators, dtype, random, count, last=last or None, split=rare, kept=kept)
+    drawn = random_graphs(
+        operators, dtype, random, count, last=last or None, split=moving, kept=kept
+    )
     found = (o for o in drawn if rule.may_match(o.operator) and _sizes(o, Random(rule.name)))
     yield from islice(found, GRAPHS)
     if rule.intermediates and rule.pattern is None:
@@ -248,6 +250,13 @@ def _moves(graph: Graph) -> bool:
     """Whether an operation only moves elements to other places."""
     operators = (node.operation.operator for node in graph.nodes)
     return any(operator.moves and not operator.copies for operator in operators)
+
+
+def _batched(graph: Graph) -> bool:
+    """Whether all operations are on batches, and one of them sums."""
+    operations = [node.operation for node in graph.nodes]
+    sums = any(operation.operator.reduction for operation in operations)
+    return sums and all(operation.group_rank for operation in operations)
 
 
 def _reads_one_twice(graph: Graph) -> bool:
