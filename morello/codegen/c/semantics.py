@@ -52,9 +52,11 @@ def literal(value: float, dtype: DType) -> str:
     if dtype.floating:
         if math.isnan(value):
             return "NAN"
-        if math.isinf(value):
+        with np.errstate(over="ignore"):
+            rounded = dtype.numpy.type(abs(value))
+        if np.isinf(rounded):  # also what is too large for the type, as 1e38 * 1e38
             return "INFINITY" if value > 0 else "(-INFINITY)"
-        text = f"{dtype.numpy.type(abs(value))!s}f"
+        text = f"{rounded!s}f"
         return f"(-{text})" if math.copysign(1.0, value) < 0 else text
     whole = int(convert_number(value, dtype))
     if whole < 0 and whole == np.iinfo(dtype.numpy).min:

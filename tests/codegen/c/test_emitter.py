@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from morello.codegen.c.emitter import CEmitter
+from morello.codegen.c.semantics import literal
 from morello.errors import MorelloError
+from morello.ir.dtypes import F32
 from morello.ir.layout import Layout
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.programs.tree import (
@@ -368,3 +370,17 @@ def test_large_totals_leave_the_stack() -> None:
     code = CEmitter().emit(program(target, [y], Block((body,))), EmitOptions())
     assert code.workspace_bytes == 2 * 4032
     assert code.source.count("_Alignas(64)") == 8
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1e38 * 1e38, "INFINITY"),
+        (-1e39, "(-INFINITY)"),
+        (-3.4028235e38, "(-3.4028235e+38f)"),
+        (1e-50, "0.0f"),
+    ],
+)
+def test_numbers_are_those_of_their_type(value: float, text: str) -> None:
+    """What a product of constants makes too large for f32 is infinite in it."""
+    assert text == literal(value, F32)
