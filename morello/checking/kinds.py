@@ -36,7 +36,7 @@ LIST = "list of "
 
 
 INFINITE = frozenset({"inf", "infinity"})
-FINITE = "no number is infinite; those of f32 go from -3.4028235e38 to 3.4028235e38"
+FINITE = "infinity has no name; the numbers of f32 go from -3.4028235e38 to 3.4028235e38"
 
 
 class Around(Struct, frozen=True):
