@@ -159,6 +159,7 @@ class CompiledFunction:
 
     def _packed(self, argument: ArgumentInfo, passed: Array) -> PackedWeight:
         memory = aligned_bytes(argument.taken_bytes)
+        memory[:] = 0  # gaps between panels are nobody's, and go to files with the rest
         pack = self._packers[argument.name]
         pack(address_of(passed), address_of(memory), self._workspace())
         return PackedWeight(self.signature.name, argument, memory)

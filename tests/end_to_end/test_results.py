@@ -12,6 +12,9 @@ from morello.ir.dtypes import BF16
 from morello.ir.layout import Layout
 from morello.reference.compare import MismatchError
 from morello.reference.inputs import KINDS
+from morello.runtime import library
+from morello.runtime.passing import PackedWeight
+from morello.runtime.signature import aligned_bytes
 from morello.verify.program import verify_function
 
 from .kernels import Array, compiled, small_inputs, to_run
@@ -192,6 +195,28 @@ def test_long_panels_of_a_weight_are_spread() -> None:
     kernel = compiled(*CASES["a weight in long panels"][:3])
     (packing,) = kernel.program.packings
     assert packing.packed.layout == Layout((0, 1), 16, gap=64)
+
+
+def test_what_is_packed_says_nothing_of_the_memory_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It goes to files, gaps between panels and all."""
+    kernel = compiled(*CASES["a weight in long panels"][:3])
+    (weight,) = (a for a in kernel.signature.arguments if a.role == "weight")
+    values = np.ones(weight.shape, weight.dtype.numpy)
+
+    def packed(before: int) -> Array:
+        def used(count: int) -> Array:
+            memory = aligned_bytes(count)
+            memory[:] = before
+            return memory
+
+        monkeypatch.setattr(library, "aligned_bytes", used)
+        taken = kernel.pack(weight.name, values)
+        assert isinstance(taken, PackedWeight)
+        return taken.memory
+
+    np.testing.assert_array_equal(packed(before=0), packed(before=0xAB))
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "in one piece" in name])
