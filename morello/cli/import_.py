@@ -197,7 +197,7 @@ def import_(
             verify=verify,
             machine=session.machine,
             progress=partial(phases_of, progress),
-            ahead=ahead,
+            ahead=ahead if at_once > 1 else None,
         )
     _write(library, directory, force=force)
     _show(session, library, directory)

@@ -37,7 +37,7 @@ def search_ahead(
         target: For which one.
         definitions: Operators, rules and targets.
         sources: Files of definitions beside those of plugins.
-        memo: One in a file.
+        memo: One in a file; without one that can be written, nothing is searched.
         jobs: How many at the same time, at most.
         budget: Of each search.
         progress: Is told how many are done.
@@ -46,12 +46,14 @@ def search_ahead(
         Of those that were searched, how that went. The memo answers the others already; or there
         was no use in more than one process.
     """
+    found: dict[str, Solved] = {}
+    if memo.store is None or memo.store.path is None or not memo.store.writable:
+        return found
     goals = [(ListedGoal(Source(name, text), name, {}), target) for name, text in specs.items()]
     filling = Filling(definitions, goals, progress, single_goals=True)
     # To begin a process takes as long as a small goal: each gets two at least.
     count = min(jobs, filling.unknown(memo) // 2)
-    found: dict[str, Solved] = {}
-    if count < 2 or memo.store is None or memo.store.path is None or not memo.store.writable:
+    if count < 2:
         return found
     setting = replace(setting_of(definitions, sources, [target], budget), single_goals=True)
     with closing(Processes(count, setting, memo.store.path)) as workers:

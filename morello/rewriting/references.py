@@ -121,7 +121,7 @@ class OperandView(Struct, frozen=True):
         """Whether it is all of the source, perhaps with more dimensions of size 1."""
         own, view_map = self.declared, self.view_map
         pairs = zip(view_map.axes, view_map.indices, strict=True)
-        along = [(axis, index) for axis, index in pairs if index.terms]
+        along = [(axis, index) for axis, index in pairs if axis.step]
         return (
             len(along) == len(own)
             and view_map.plain
