@@ -29,6 +29,7 @@ from morello.checking.accesses import (
 )
 from morello.checking.kinds import Around
 from morello.checking.lookups import without_lookups
+from morello.checking.meanings import SIZE
 from morello.checking.sizes import Sizes
 from morello.checking.statement_operators import statement_call, statement_operator
 from morello.checking.use import Checked, common_dtype
@@ -243,7 +244,8 @@ class SubscriptsChecker:
     ) -> tuple[ast.Expr, list[Access]]:
         """The value, and all that it reads, where a dimension is a number of its own.
 
-        That is an element of a row of whole numbers. To ``reads`` is added who reads it.
+        That is an element of a row of whole numbers. To ``reads`` is added who reads it. The size
+        of a dimension is a number that is known.
         """
         assert isinstance(self.result, GoalTensor)
         dtype, more = self.result.dtype, dict[str, Access]()
@@ -251,6 +253,11 @@ class SubscriptsChecker:
         def element(expr: ast.Expr) -> ast.Expr:
             if isinstance(expr, ast.Subscripted):
                 return expr
+            match expr:
+                case ast.Call(function=function, args=(ast.Name(id=dim),)) if (
+                    function == SIZE and dim in extents
+                ):
+                    return ast.Number(extents[dim], span=expr.span)
             if not isinstance(expr, ast.Name) or expr.id not in extents:
                 return with_children(expr, tuple(map(element, children(expr))))
             size = extents[expr.id]

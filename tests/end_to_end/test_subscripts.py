@@ -182,6 +182,11 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "input t: s32[7] output y: s32[7, 9] y[i, c] = 1 if c == t[i] else 0",
         lambda t: np.equal.outer(t, np.arange(9)),
     ),
+    "sizes, with positions and without": (
+        "input x: f32[5, 40] output m: f32[5] output y: f32[5, 40] m[i] += x[i, j] / size(j) "
+        "y[i, j] = x[i, j] * (size(j) - 1 - j) + size(i)",
+        lambda x: (x.mean(axis=1), x * np.arange(39, -1, -1) + 5),
+    ),
     "positions alone": ("output y: f32[30] y[i] = i", lambda: np.arange(30)),
     "a weighted sum by positions": (
         "input x: f32[5, 40] output y: f32[5] y[i] += (2 * j + i) * x[i, j]",
