@@ -318,3 +318,14 @@ def test_what_is_read_whole_and_in_part_may_be_converted(dtype: str, target: str
     x = np.random.default_rng(0).integers(-9, 9, (13, 19)).astype(np.float32)
     expected = 26 * x + x[:, 3:16].sum(0)[:, None]
     np.testing.assert_array_equal(kernel(x), expected)
+
+
+def test_one_integer_past_whole_vectors_is_read_as_one() -> None:
+    """As a float of C it would be another object, which is never written."""
+    text = """spec row() {
+      input a: s32[8, 3] input x: u8[33, 8] local t: s32[24, 33] output y: s32[33]
+      t[3 * i + j, k] = min(a[i, j], x[k, i])
+      y[i] = t[9, i]
+    }"""
+    kernel = to_run(morello.compile, text, target="x86.avx2")
+    assert kernel.verify().elements > 0
