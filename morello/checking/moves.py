@@ -94,9 +94,12 @@ class Way(Struct, frozen=True):
     def view(self, name: str, *, repeats: bool = False) -> GoalTensor | None:
         """As a strided view; none if it is none, or if its fastest dimension is not in one piece.
 
-        ``repeats``: whether it may have dimensions along which elements are the same ones.
+        ``repeats``: whether it may have dimensions along which elements are the same ones, which
+        go through one of memory: a number has none.
         """
         order = self.memory.layout.order
+        if not order:
+            return None
         axes, reach = list[Axis](), dict[int, int]()
         for p, size in enumerate(self.shape):
             along = [m for m, steps in enumerate(self.steps) if steps[p]]

@@ -182,6 +182,11 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "input t: s32[7] output y: s32[7, 9] y[i, c] = 1 if c == t[i] else 0",
         lambda t: np.equal.outer(t, np.arange(9)),
     ),
+    "a product times a number that each call brings": (
+        "input x: f32[5, 9] input w: f32[7, 9] input a: f32[] output y: f32[5, 7] "
+        "y[i, j] += x[i, k] * w[j, k] * a[]",
+        lambda x, w, a: (x @ w.T) * a,
+    ),
     "sizes, with positions and without": (
         "input x: f32[5, 40] output m: f32[5] output y: f32[5, 40] m[i] += x[i, j] / size(j) "
         "y[i, j] = x[i, j] * (size(j) - 1 - j) + size(i)",
