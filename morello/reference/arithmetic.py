@@ -36,7 +36,27 @@ class Products(Struct, frozen=True):
     order: tuple[str, int] | bool
 
     def sum(self, arrays: Sequence[Array]) -> Array:
-        """The sum with an array in place of each factor."""
+        """The sum with an array in place of each factor.
+
+        To numpy a factor that terms have in common is one of their sum. So infinite terms are
+        counted: where they are of both signs, the sum is NaN.
+        """
+        known = [np.isfinite(array) for array in arrays]
+        if all(each.all() for each in known):
+            return self._sum(arrays)
+        total = self._sum([np.where(k, array, 0) for k, array in zip(known, arrays, strict=True)])
+        signs = [np.where(array < 0, -1.0, np.where(array > 0, 1.0, 0.0)) for array in arrays]
+        finite = [np.where(k, sign, 0.0) for k, sign in zip(known, signs, strict=True)]
+        # A term without a sign has a 0 or NaN for a factor.
+        infinite = self._sum([*map(np.abs, signs)]) - self._sum([*map(np.abs, finite)])
+        above = self._sum(signs) - self._sum(finite)
+        beyond = self._sum(list(map(np.ones_like, finite)))
+        beyond -= self._sum([np.where(k, 1.0, 0.0) for k in known])
+        one_sign = (np.abs(above) == infinite) & (beyond == infinite)
+        limit = np.where(one_sign, np.copysign(np.inf, above), np.nan)
+        return np.where(beyond > 0, limit, total)
+
+    def _sum(self, arrays: Sequence[Array]) -> Array:
         arguments: list[Array | list[int]] = []
         for array, (_, axes) in zip(arrays, self.factors, strict=True):
             arguments += [array, axes]

@@ -49,6 +49,7 @@ REDUCTIONS = {
         binary("*", binary("*", A, number(0.3)), B),
         "+=",
     ),
+    "multiples": declare("pv", ("V[m]", "A[m, k]"), "Y[m]", binary("*", V, A), "+="),
     "sum": declare("s", ("A[m, k]",), "Y[m]", A, "+="),
     "exponentials": declare("e", ("A[m, k]", "V[m]"), "Y[m]", call("exp", OFF), "+="),
     "squares": declare("q", ("A[m, k]", "V[m]"), "Y[m]", binary("*", OFF, OFF), "+="),
@@ -335,6 +336,16 @@ def test_infinities_of_both_signs_make_a_sum_nan() -> None:
     x = Bounded(np.ones((2, 2)), np.zeros((2, 2)), specials, F32)
     total = reference(at_rank(REDUCTIONS["sum"]), (2, 2), [x], F32)
     assert [POSITIVE, POSITIVE | NEGATIVE | NAN] == total.specials.tolist()
+
+
+def test_infinite_multiples_of_both_signs_make_a_sum_nan() -> None:
+    """Though an infinity times the sum of what it is multiplied by would be none."""
+    v = np.array([np.inf, -np.inf, np.inf, np.inf, 2, np.inf, np.nan], np.float32)
+    a = [[-4, 3], [4, 3], [-4, -3], [0, 3], [3, -np.inf], [3, -np.inf], [1, 2]]
+    multiples = at_rank(REDUCTIONS["multiples"])
+    expected = reference(multiples, (7, 2), [v, np.array(a, np.float32)], F32)
+    right = [np.nan, -np.inf, -np.inf, np.nan, -np.inf, np.nan, np.nan]
+    np.testing.assert_array_equal(expected.rounded(), right)
 
 
 def test_what_is_written_once_is_exact_still() -> None:
