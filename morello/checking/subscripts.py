@@ -180,10 +180,10 @@ class SubscriptsChecker:
         if elsewhere is not None and not moves:
             inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
             shape = tuple(each.extent(extents) for each in inner.sums)
-            calls, source = self._first(inner, shape, reads, value, extents)
+            calls, first, source = self._first(inner, shape, reads, value, extents)
             sizes = dict(zip(LETTERS, shape, strict=False))
             into = target.in_frame(source, extents, written.shape)
-            return [*calls, self._moved(self.result, source, written, into, sizes, {}, elsewhere)]
+            return [*calls, self._moved(first, source, written, into, sizes, {}, elsewhere)]
         if not moves and any(len(each.terms) > 1 for each in target.sums):
             apart = [
                 (dim, len(each.terms) > 1, each.span)
@@ -194,11 +194,11 @@ class SubscriptsChecker:
             new = {dim: letter for (dim, _, _), letter in zip(apart, LETTERS, strict=False)}
             shape = tuple(extents[dim] for dim in new)
             inner = replace(target, sums=sums, shape=shape)
-            calls, source = self._first(inner, shape, reads, value, extents)
+            calls, first, source = self._first(inner, shape, reads, value, extents)
             sizes = {new[dim]: extents[dim] for dim in new}
             stated = {new[dim]: extents[dim] for dim, in_rows, _ in apart if in_rows}
             into = target.indices(new)
-            return [*calls, self._moved(self.result, source, written, into, sizes, stated)]
+            return [*calls, self._moved(first, source, written, into, sizes, stated)]
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
         operator = self._declare(target, reads, said, canonical, extents, canonical=True)
@@ -213,13 +213,16 @@ class SubscriptsChecker:
         reads: Mapping[int, Access | None],
         value: ast.Expr,
         extents: Mapping[str, int],
-    ) -> tuple[list[Checked], list[ast.Index]]:
-        """What computes a tensor on the way, which is the result now, and how it is then read."""
+    ) -> tuple[list[Checked], GoalTensor, list[ast.Index]]:
+        """What computes a tensor on the way, that, and how it is then read.
+
+        It is the result now; or, if it is computed in two steps as well, what the first one gives.
+        """
         assert isinstance(self.result, GoalTensor)
-        self.result = self._part(self.result, shape, "apart")
+        self.result = first = self._part(self.result, shape, "apart")
         calls = self._calls(inner, reads, (value, None), extents)
         dims = LETTERS[: len(shape)]
-        return calls, [ast.Index(((dim, 1),), span=self.node.span) for dim in dims]
+        return calls, first, [ast.Index(((dim, 1),), span=self.node.span) for dim in dims]
 
     # ------------------------------------------------------------------------- subscripts
 

@@ -197,6 +197,16 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "input x: f32[5, 40] output y: f32[5] y[i] += (2 * j + i) * x[i, j]",
         lambda x: x @ (2.0 * np.arange(40)) + np.arange(5) * x.sum(axis=1, dtype=np.float64),
     ),
+    "rows in a frame": (
+        "input x: f32[2, 4] input z: f32[2, 4, 9] local t: f32[8, 10] output y: f32[8, 3] "
+        "t[4 * i + j, k + 1] = min(x[i, j], z[i, j, k]) elsewhere 2 y[j, k] max= t[i, j + k]",
+        lambda x, z: np.lib.stride_tricks.sliding_window_view(
+            np.pad(
+                np.minimum(x[..., None], z).reshape(8, 9), ((0, 0), (1, 0)), constant_values=2
+            ).max(axis=0),
+            3,
+        ),
+    ),
     "positions in a frame": (
         "input x: f32[9] output y: f32[12] y[i + 2] = x[i] + i elsewhere -1",
         lambda x: np.pad(x + np.arange(9), (2, 1), constant_values=-1),
