@@ -1,8 +1,8 @@
 """Which declared operator computes what a statement with subscripts says.
 
 Both are compared as trees, up to names: of dimensions, operands and scalars, the order of inputs,
-and that of the terms of sums and the factors of products. Scalars of the declared operator stand
-for whatever number is in their place.
+and that of the terms of sums, the factors of products and the integers of a largest or least one.
+Scalars of the declared operator stand for whatever number is in their place.
 
 A statement may also be a declared operator whose operands have their dimensions in another order:
 then a rule says so, and the order becomes part of their layouts.
@@ -31,7 +31,10 @@ MOST_INPUTS = 4
 MOST_DIMENSIONS = 5
 """Those of an operand of so many are tried in all orders."""
 
-COMMUTATIVE = ("+", "*", "max", "min")
+COMMUTATIVE = ("+", "*")
+
+COMMUTATIVE_OF_INTEGERS = ("max", "min")
+"""Where one is NaN they give the second one."""
 
 Order = tuple[int, ...]
 """Of the dimensions of a declared operand, which ones of a statement's they are."""
@@ -183,7 +186,9 @@ def _matched(
         rank = operator.group_rank(ranks)
         if rank is None:
             continue
-        matching = _Matching(operator, own, rank, sizes, turned)
+        computed = DTYPES.get(dtypes[-1])  # unknown where only letters stand for types
+        integers = computed is not None and not computed.floating
+        matching = _Matching(operator, own, rank, sizes, turned, integers)
         found = matching.complete(places)
         if found is not None:
             scalars = tuple((name, matching.scalars[name]) for name in operator.scalars)
@@ -206,7 +211,8 @@ def _types_fit(operator: Operator, dtypes: Sequence[str]) -> bool:
 class _Matching:
     """What the names of a declared operator stand for in a statement's.
 
-    ``free`` are factors of dimensions of size 1, which may be anything.
+    ``free`` are factors of dimensions of size 1, which may be anything. ``integers``: whether what
+    is computed certainly is such.
     """
 
     operator: Operator
@@ -214,6 +220,7 @@ class _Matching:
     rank: int
     sizes: Mapping[str, int]
     turned: bool
+    integers: bool
     dims: dict[str, str] = field(default_factory=dict)
     tensors: dict[str, str] = field(default_factory=dict)
     scalars: dict[str, float] = field(default_factory=dict)
@@ -352,7 +359,8 @@ class _Matching:
         """Whether all of these are the same, in some order if that does not matter."""
         if len(declared) != len(own):
             return False
-        turned = head in COMMUTATIVE and len(own) == 2
+        commutes = head in COMMUTATIVE or (self.integers and head in COMMUTATIVE_OF_INTEGERS)
+        turned = commutes and len(own) == 2
         for parts in (own, own[::-1]) if turned else (own,):
             before = dict(self.scalars)
             if all(map(self._same, declared, parts)):

@@ -170,6 +170,13 @@ def test_types_decide_what_is_the_same() -> None:
     assert other.operation.operator.name.startswith("statement_")
 
 
+def test_the_larger_of_two_is_in_any_order_where_none_is_nan() -> None:
+    """Else the second one counts."""
+    for types, name in (("s32 s32", "relu"), ("f32 f32", "statement_")):
+        [found] = _goal("x[5] y[5]", "y[i] = max(0, x[i])", types=types).computations
+        assert found.operation.operator.name.startswith(name)
+
+
 def test_parts_are_seen_where_they_lie() -> None:
     """Each once; and what leaves a rest at the end is a part, too."""
     [computation] = _goal(

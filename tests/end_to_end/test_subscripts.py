@@ -395,3 +395,16 @@ def test_bytes_and_integers() -> None:
     x = np.arange(45, dtype=np.uint8).reshape(5, 9)
     w = (np.arange(63) - 30).astype(np.int8).reshape(7, 9)
     np.testing.assert_array_equal(kernel(x, w), x.astype(int) @ w.T.astype(int))
+
+
+@pytest.mark.parametrize("target", ["c.scalar", "x86.avx2"])
+def test_the_second_one_counts_where_one_is_nan(target: str) -> None:
+    """So `max(0, x)` is no `relu`, which is `max(x, 0)`."""
+    text = """spec s() {
+      input x: f32[9] output a: f32[9] output b: f32[9] output c: f32[9] output d: f32[9]
+      a[i] = max(x[i], 0) b[i] = max(0, x[i])
+      c[i] = min(4, max(x[i], 3)) d[i] = min(4, max(3, x[i]))
+    }"""
+    found = to_run(morello.compile, text, target=target)(np.full(9, np.nan, np.float32))
+    for values, right in zip(found, (0, np.nan, 3, np.nan), strict=True):
+        np.testing.assert_array_equal(values, right)
