@@ -61,6 +61,10 @@ class Access:
             if each.terms
         )
 
+    def without_numbers(self) -> Access:
+        """It from the first element on: nothing is added in its subscripts."""
+        return replace(self, sums=tuple(replace(each, constant=0) for each in self.sums))
+
     def has_all_of(self, reads: Iterable[Access]) -> bool:
         """Whether what is read has its dimensions, no others, and by themselves."""
         terms = [each.terms for read in reads for each in read.sums]

@@ -123,7 +123,10 @@ class SubscriptsChecker:
         said = value, said[1]
         assert isinstance(self.result, GoalTensor)
         if len(self.collector.diagnostics) == before:
-            self._declare(target, reads, said, {d: d for d in extents}, extents)
+            written, meant = target, said
+            if self._frames_rows(target, said):  # which are computed first
+                written, meant = target.without_numbers(), (said[0], None)
+            self._declare(written, reads, meant, {d: d for d in extents}, extents)
         self._held(said, self.result.dtype)
         if len(self.collector.diagnostics) > before:
             return []
@@ -176,9 +179,9 @@ class SubscriptsChecker:
         written, (value, elsewhere) = self.result, said
         found = [access for access in reads.values() if access is not None]
         element = isinstance(value, ast.Subscripted) and self.node.update == "="
-        moves = element and target.has_all_of(found)
+        moves = element and target.has_all_of(found) and not self._frames_rows(target, said)
         if elsewhere is not None and not moves:
-            inner = replace(target, sums=tuple(replace(each, constant=0) for each in target.sums))
+            inner = target.without_numbers()
             shape = tuple(each.extent(extents) for each in inner.sums)
             calls, first, source = self._first(inner, shape, reads, value, extents)
             sizes = dict(zip(LETTERS, shape, strict=False))
@@ -205,6 +208,11 @@ class SubscriptsChecker:
         operands = [*places.values(), self.result]
         own_sizes = {canonical[d]: size for d, size in extents.items()}
         return [*slices, statement_call(operator, operands, own_sizes, self.operators)]
+
+    def _frames_rows(self, target: Access, said: tuple[ast.Expr, ast.Number | None]) -> bool:
+        """Whether rows one after the other stand in a frame."""
+        rows = any(len(each.terms) > 1 for each in target.sums)
+        return rows and said[1] is not None and self.node.update == "="
 
     def _first(
         self,

@@ -207,6 +207,14 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
             3,
         ),
     ),
+    "rows in a frame along them": (
+        "input x: f32[3, 4] output y: f32[15] output z: f32[16] "
+        "y[4 * i + j + 2] = x[i, j] elsewhere 7 z[4 * i + j + 1] = 2 * x[i, j] elsewhere 8",
+        lambda x: (
+            np.pad(x.reshape(12), (2, 1), constant_values=7),
+            np.pad(2 * x.reshape(12), (1, 3), constant_values=8),
+        ),
+    ),
     "positions in a frame": (
         "input x: f32[9] output y: f32[12] y[i + 2] = x[i] + i elsewhere -1",
         lambda x: np.pad(x + np.arange(9), (2, 1), constant_values=-1),
