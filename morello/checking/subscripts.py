@@ -393,7 +393,11 @@ class SubscriptsChecker:
     def _slices(
         self, reads: Sequence[Access], sizes: Mapping[str, int]
     ) -> tuple[list[Checked], dict[_Key, GoalTensor]]:
-        """The tensors that the statement reads, and what cuts those out that are parts."""
+        """The tensors that the statement reads, and what cuts those out that are parts.
+
+        A part of what lies in panels is cut out of a copy without them, if it is read by windows or
+        in steps: no loop brings such pieces of panels nearer.
+        """
         calls: list[Checked] = []
         found: dict[_Key, GoalTensor] = {}
         for access in reads:
@@ -403,6 +407,10 @@ class SubscriptsChecker:
             lows = [each.constant for each in access.sums]
             shape = tuple(each.extent(sizes) - each.constant for each in access.sums)
             if shape != tensor.shape:
+                if tensor.layout.panel and not access.is_plain(tensor.layout.fastest):
+                    copied = self._part(tensor, tensor.shape, len(calls))
+                    calls.append(self._cut(tensor, copied, [0] * len(lows)))
+                    tensor = copied
                 part = self._part(tensor, shape, len(calls))
                 calls.append(self._cut(tensor, part, lows))
                 tensor = part

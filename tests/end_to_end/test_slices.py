@@ -329,3 +329,23 @@ def test_one_integer_past_whole_vectors_is_read_as_one() -> None:
     }"""
     kernel = to_run(morello.compile, text, target="x86.avx2")
     assert kernel.verify().elements > 0
+
+
+@pytest.mark.parametrize("target", ["c.scalar", "x86.avx2"])
+@pytest.mark.parametrize(
+    ("shape", "statement", "places"),
+    [
+        ("12, 17] panels 8", "y[i] = 2 * x[i, i + 0]", np.arange(12) * 18),
+        ("12, 17] panels 8", "y[i] = 2 * x[2 * i, 2 * i + 5]", np.arange(6) * 36 + 5),
+        ("1, 17] panels (4, 4)", "y[i] = 2 * x[0, 3 * i + 1]", np.arange(6) * 3 + 1),
+    ],
+)
+def test_parts_of_panels_may_be_read_in_any_way(
+    shape: str, statement: str, places: Array, target: str
+) -> None:
+    """By diagonals and in steps, of which no piece lies together."""
+    text = f"spec s() {{ input x: f32[{shape} output y: f32[{places.size}] {statement} }}"
+    kernel = to_run(morello.compile, text, target=target)
+    [argument] = kernel.signature.inputs
+    x = np.random.default_rng(0).integers(-9, 9, argument.shape).astype(np.float32)
+    np.testing.assert_array_equal(kernel(argument.pack(x)), 2 * x.reshape(-1)[places])
