@@ -80,12 +80,13 @@ def _is_truth(expr: ast.Expr) -> bool:
 def with_sizes(part: Operator) -> Operator:
     """The operator with a scalar for each size that its meaning asks for."""
     value = part.statement.value
-    asked = dict.fromkeys(d for e in subexpressions(value) if (d := _size_asked(e)) is not None)
+    asked = dict.fromkeys(d for e in subexpressions(value) if (d := size_asked(e)) is not None)
     statement = replace(part.statement, value=_sizes_named(value))
     return replace(part, statement=statement, scalars=(*part.scalars, *map(size_name, asked)))
 
 
-def _size_asked(expr: ast.Expr) -> str | None:
+def size_asked(expr: ast.Expr) -> str | None:
+    """The dimension whose size an expression is, if it is ``size(dim)``."""
     match expr:
         case ast.Call(function=function, args=(ast.Name(id=dimension),)) if function == SIZE:
             return dimension
@@ -93,7 +94,7 @@ def _size_asked(expr: ast.Expr) -> str | None:
 
 
 def _sizes_named(expr: ast.Expr) -> ast.Expr:
-    dimension = _size_asked(expr)
+    dimension = size_asked(expr)
     if dimension is not None:
         return ast.Name(size_name(dimension), span=expr.span)
     return with_children(expr, tuple(map(_sizes_named, children(expr))))

@@ -29,7 +29,7 @@ from morello.checking.accesses import (
 )
 from morello.checking.kinds import Around
 from morello.checking.lookups import without_lookups
-from morello.checking.meanings import SIZE
+from morello.checking.meanings import size_asked
 from morello.checking.sizes import Sizes
 from morello.checking.statement_operators import statement_call, statement_operator
 from morello.checking.use import Checked, common_dtype
@@ -236,7 +236,8 @@ class SubscriptsChecker:
 
     def _constants(self, expr: ast.Expr) -> ast.Expr:
         """The value with numbers in the place of parameters."""
-        if isinstance(expr, ast.Subscripted):
+        sized = size_asked(expr)
+        if isinstance(expr, ast.Subscripted) or (sized and sized not in self.sizes.values):
             return expr
         if isinstance(expr, ast.Name) and expr.id in self.sizes.values:
             self.sizes.used.add(expr.id)
@@ -264,11 +265,9 @@ class SubscriptsChecker:
         def element(expr: ast.Expr) -> ast.Expr:
             if isinstance(expr, ast.Subscripted):
                 return expr
-            match expr:
-                case ast.Call(function=function, args=(ast.Name(id=dim),)) if (
-                    function == SIZE and dim in extents
-                ):
-                    return ast.Number(extents[dim], span=expr.span)
+            sized = size_asked(expr)
+            if sized is not None and sized in extents:
+                return ast.Number(extents[sized], span=expr.span)
             if not isinstance(expr, ast.Name) or expr.id not in extents:
                 return with_children(expr, tuple(map(element, children(expr))))
             size = extents[expr.id]

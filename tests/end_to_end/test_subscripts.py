@@ -187,8 +187,8 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "y[i, j] += x[i, k] * w[j, k] * a[]",
         lambda x, w, a: (x @ w.T) * a,
     ),
-    "sizes, with positions and without": (
-        "input x: f32[5, 40] output m: f32[5] output y: f32[5, 40] m[i] += x[i, j] / size(j) "
+    "sizes, with positions and without, one of a dimension that is called as a tensor": (
+        "input x: f32[5, 40] output m: f32[5] output y: f32[5, 40] m[i] += x[i, x] / size(x) "
         "y[i, j] = x[i, j] * (size(j) - 1 - j) + size(i)",
         lambda x: (x.mean(axis=1), x * np.arange(39, -1, -1) + 5),
     ),
