@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from math import exp
 from typing import Literal
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -36,6 +38,16 @@ _BAR = 8
 """Characters of a whole bar."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_BRANCHES = "│├└─ \xa0"
+"""What a line of a tree may begin with."""
+
+_GOING_ON = str.maketrans("├└─", "│  ")
+"""Branches as they are below a line."""
+
+_HANGING = "  "
+_LEAST_ROOM = 20
+"""Characters: with less room beside the branches, a folded line begins at the left."""
+
 _WIDEST = 10_000
 """Columns of the tree before it is put beside its numbers: no line of it is folded."""
 
@@ -98,7 +110,7 @@ def _show_plan(session: Session, explanation: Explanation) -> None:
     """
     levels = [row["level"] for row in explanation.memory]
     tree = _tree_lines(explanation)
-    rows: list[tuple[str | Text, ...]] = [
+    rows: list[tuple[str | _TreeLine, ...]] = [
         (*_cells(node, explanation), *_memory(node, levels), text)
         for node, text in zip(nodes_of(explanation.plan), tree, strict=True)
     ]
@@ -149,17 +161,39 @@ def _bar(share: float) -> str:
     return _EIGHTHS[8] * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def _tree_lines(explanation: Explanation) -> list[Text]:
+class _TreeLine:
+    """A line of a tree; where it is folded, the branches beside it go on."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, Text(self._text))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        label = self._text.lstrip(_BRANCHES)
+        before = self._text.removesuffix(label)
+        beside = before.translate(_GOING_ON) + _HANGING
+        if width - len(beside) < _LEAST_ROOM:
+            yield Text(self._text, overflow="fold")
+            return
+        yield Text(
+            "\n".join(textwrap.wrap(label, width, initial_indent=before, subsequent_indent=beside))
+        )
+
+
+def _tree_lines(explanation: Explanation) -> list[_TreeLine]:
     """A line of a `rich` tree for each node, in program order."""
     plan = explanation.plan
     several = plan["kind"] == "sequence"
-    lines: list[Text] = []
+    lines: list[_TreeLine] = []
     for child in plan["children"] if several else [plan]:
         named = f"{child['computes']} = " if several else ""
         console = Console(width=_WIDEST, markup=False, highlight=False, emoji=False, no_color=True)
         with console.capture() as captured:
             console.print(_tree(child, named))
-        lines += [Text(line.rstrip()) for line in captured.get().splitlines()]
+        lines += [_TreeLine(line.rstrip()) for line in captured.get().splitlines()]
     return lines
 
 

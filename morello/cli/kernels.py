@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import click
 
-from morello.cli.options import examples, json_option, local_options
+from morello.cli.options import examples, json_option, local_options, name_filter
 from morello.cli.request import definitions_for
 from morello.cli.session import Session
-from morello.cli.tables import Row, place_of, require_known, show_table
+from morello.cli.tables import Row, named_like, place_of, require_known, show_table
 from morello.ir.target import Microkernel
 from morello.language.kernel_clauses import CLAUSES
 from morello.language.places import text_of
 
 
-@click.command(epilog=examples("morello kernels", "morello kernels --target NAME --json"))
+@click.command(
+    epilog=examples(
+        "morello kernels", "morello kernels add --target NAME", "morello kernels --json"
+    )
+)
+@name_filter
 @click.option("-t", "--target", metavar="NAME", help="Only what this target has or inherits.")
 @local_options
 @json_option
 @click.pass_obj
-def kernels(session: Session, /, target: str | None) -> None:
+def kernels(session: Session, /, text: str | None, target: str | None) -> None:
     """List the microkernels.
+
+    With TEXT, only those that have it in their name.
 
     What they match, what they cost, what counts as 0 to them, when what they
     take is not converted first, and where they are written.
@@ -38,7 +45,8 @@ def kernels(session: Session, /, target: str | None) -> None:
         "meaning",
         "place",
     )
-    show_table(session, "kernels", columns, [_row(kernel) for kernel in found.values()])
+    rows = named_like("kernel", text, [_row(kernel) for kernel in found.values()])
+    show_table(session, "kernels", columns, rows)
 
 
 def _row(kernel: Microkernel) -> Row:

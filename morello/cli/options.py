@@ -96,6 +96,10 @@ _kernels_option = click.option(
 )
 
 
+name_filter = click.argument("text", required=False, metavar="[TEXT]")
+"""Lists are long: `tables.named_like` keeps what has this in its name."""
+
+
 def targets_option(described: str) -> Callable[[Command], Command]:
     """Any number of targets, with the help that says what holds where none is named."""
     return click.option(

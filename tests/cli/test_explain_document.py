@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
+from rich.table import Table
 
+from morello.cli.explain_text import _TreeLine
 from morello.cli.main import main
 from tests.cli.conftest import SMALL, Run
 
@@ -160,3 +164,17 @@ def test_why_has_all_of_one_line(run: Run, small_spec: Path, solved_memo: Path) 
     assert sum(1 + s["more"] for r in decision["refused"] for s in r["steps"]) == len(
         found["refused"]
     )
+
+
+def test_folded_lines_stay_beside_their_branches() -> None:
+    """A line of the tree that does not fit goes on below itself, and the branches go on too."""
+    stream = io.StringIO()
+    grid = Table.grid()
+    grid.add_row(_TreeLine("│   ├── copy [i0=6 i1=16]: tile_output"))
+    grid.add_row(_TreeLine("│   └── copy [i0=6]: vector"))
+    Console(file=stream, width=34).print(grid)
+    assert [line.rstrip() for line in stream.getvalue().splitlines()] == [
+        "│   ├── copy [i0=6 i1=16]:",
+        "│   │     tile_output",
+        "│   └── copy [i0=6]: vector",
+    ]

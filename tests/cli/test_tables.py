@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from morello.cli.session import Session
+from morello.cli.tables import show_table
 from morello.definitions import Definitions
 from tests.cli.conftest import Run
 
@@ -115,3 +120,54 @@ def test_rules_of_a_file_are_listed_too(run: Run) -> None:
         "meaning": "Accumulate.",
         "place": "mine.mrules:1",
     } in rows
+
+
+@pytest.mark.parametrize("table", ["rules", "operators", "kernels"])
+def test_lists_are_filtered(table: str, run: Run, definitions: Definitions) -> None:
+    """By a part of a name, in any case; where nothing has it, that is an error with advice."""
+    rows = json.loads(run(table, "AD", "--json").stdout)[table]
+    assert {row["name"] for row in rows} == {n for n in _names(definitions, table) if "ad" in n}
+    name = max(_names(definitions, table), key=len)
+    result = run(table, f"{name}x")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        f"error: no {table[:-1]} has '{name}x' in its name",
+        f" = help: did you mean '{name}'?",
+    ]
+
+
+ROWS = [
+    {"name": "a_name_that_is_rather_long", "meaning": "What it means, in so many words.", "to": ""},
+    {"name": "short", "meaning": "Nothing.", "to": "a/place/that/cannot/be/folded.mrules:38"},
+]
+
+
+def _on_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    stream = io.StringIO()
+    session = Session()
+    console = Console(file=stream, force_terminal=True, no_color=True, width=width)
+    monkeypatch.setattr(session, "out", console)
+    show_table(session, "rows", ("name", "meaning", "to"), ROWS)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()).splitlines()
+    assert max(map(len, lines)) <= width
+    return [line.rstrip() for line in lines]
+
+
+def test_tables_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name is folded, nor any word; where there is no room for columns, rows are paragraphs."""
+    assert _on_a_terminal(100, monkeypatch)[3:] == [
+        " a_name_that_is_rather_long   What it means, in so many",
+        "                              words.",
+        " short                        Nothing.                     "
+        "a/place/that/cannot/be/folded.mrules:38",
+        "",
+    ]
+    assert _on_a_terminal(60, monkeypatch) == [
+        "a_name_that_is_rather_long",
+        "  meaning  What it means, in so many words.",
+        "",
+        "short",
+        "  meaning  Nothing.",
+        "  to       a/place/that/cannot/be/folded.mrules:38",
+        "",
+    ]
