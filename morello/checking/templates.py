@@ -11,7 +11,7 @@ from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 from morello.language import target_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
-from morello.language.source import Span
+from morello.language.template_lines import template_line
 
 
 def check_template(
@@ -38,7 +38,7 @@ def check_template(
         # jinja2 lets the last two through: of numbers with too many digits, and of deep nesting.
         reason = error.message if isinstance(error, TemplateSyntaxError) else error
         message = f"the template of kernel '{node.name}' does not parse: {reason}"
-        place = _line(node, template, getattr(error, "lineno", 1))
+        place = template_line(node, template, getattr(error, "lineno", 1))
         help = "it is C with jinja2 in it: {{ value }}, {% for j in range(0, n, 16) %}"
         collector.error("T060", message, place, help=help)
         return
@@ -47,14 +47,14 @@ def check_template(
         lines = [use.line for use in names[name] if not (callable_ and use.called)]
         if not lines:
             continue
-        place = within(_line(node, template, min(lines)), name)
+        place = within(template_line(node, template, min(lines)), name)
         help = collector.suggestion(name, [*given, *(functions or ())])
         message = f"the template of kernel '{node.name}' uses '{name}', which is not given to it"
         collector.error("T061", message, place, "unknown", help)
     for scalar in sorted(attributes_used(template, target_ast.SPEC) - set(scalars)):
         name = f"{target_ast.SPEC}.{scalar}"
         number = next((i for i, line in enumerate(template.split("\n"), 1) if name in line), 1)
-        place = within(_line(node, template, number), name)
+        place = within(template_line(node, template, number), name)
         message = f"the template of kernel '{node.name}' uses '{name}', which is not given to it"
         help = collector.suggestion(scalar, scalars) if scalars else "the operator has no scalars"
         collector.error("T061", message, place, "unknown", help)
@@ -95,21 +95,3 @@ def _names(template: str) -> Mapping[str, Sequence[_Use]]:
         if use.name in names:
             found[use.name].append(_Use(use.lineno, id(use) in called))
     return found
-
-
-def _line(node: target_ast.KernelDecl, template: str, number: int) -> Span:
-    """Span of a 1-based line of the template in the file, without its indentation."""
-    source = node.span.source
-    text = source.text[: node.span.end]
-    fence = text.find("```", node.span.start)
-    if fence < 0:
-        return node.name_span
-    raw = text[fence + 3 :].split("\n")
-    first = template.partition("\n")[0].strip()
-    # The parser may drop the end of the line that the fence stands on.
-    skipped = next((i for i, line in enumerate(raw) if line.strip() == first), 0)
-    index = min(skipped + number, len(raw)) - 1
-    start = fence + 3 + sum(len(line) + 1 for line in raw[:index])
-    line = raw[index]
-    indent = len(line) - len(line.lstrip())
-    return Span(source, start + indent, start + len(line.rstrip()))

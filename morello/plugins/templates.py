@@ -11,13 +11,30 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import jinja2
+from jinja2.utils import missing
 
+from morello.language.diagnostics import suggestion
 from morello.startup.cache import entry
 
 KEPT = 256
 """Templates that stay in the cache: all of a few targets."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+class _Unknown(jinja2.StrictUndefined):
+    """What is not there, said without the names of our classes."""
+
+    __slots__ = ()
+
+    @property
+    def _undefined_message(self) -> str:
+        of = self._undefined_obj
+        if self._undefined_hint or of is missing or not isinstance(self._undefined_name, str):
+            return super()._undefined_message
+        names = of if isinstance(of, Mapping) else (n for n in dir(of) if not n.startswith("_"))
+        advice = suggestion(self._undefined_name, map(str, names))
+        return f"there is no '.{self._undefined_name}' here" + (f": {advice}" if advice else "")
 
 
 def compile_template(
@@ -39,7 +56,7 @@ def compile_template(
         jinja2.TemplateSyntaxError: It is no template.
     """
     environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined,
+        undefined=_Unknown,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=keep_trailing_newline,

@@ -27,7 +27,10 @@ SANITIZE_FLAGS = (
     "-fno-omit-frame-pointer",
     "-O0",  # no access is optimised away before it is checked; and half the compiler's time
     "-g1",
-    "-w",  # checks that were added make some warnings wrong; and to find them takes long
+    "-Wno-all",  # checks that were added make some warnings wrong; and to find them takes long
+    "-Wno-extra",
+    "-Wno-error",
+    "-Werror=implicit-function-declaration",  # else the first error is of what the call returns
 )
 
 SANITIZE_FLAGS_OF_GCC = ("--param", "asan-instrumentation-with-call-threshold=0")

@@ -16,6 +16,9 @@ from msgspec import Struct
 
 from morello.errors import MorelloError
 
+ERROR = "error: "
+"""What compilers write before an error's message."""
+
 
 class Completed(Struct, frozen=True):
     """A command that ended. ``output`` is what it printed, on both streams.
@@ -38,8 +41,13 @@ class Completed(Struct, frozen=True):
             return f"killed by signal {-self.status}"
 
     def report(self, lines: int) -> str:
-        """The command, how it ended, and the first lines of what it printed."""
+        """The command, how it ended, and the first lines of what it printed.
+
+        Where a compiler's first error is not among these, they begin with it.
+        """
         printed = self.output.strip().splitlines()
+        first = next((i for i, line in enumerate(printed) if ERROR in line), 0)
+        printed = printed[first if first >= lines else 0 :]
         shown = [f"  | {line}" for line in printed[:lines]]
         if len(printed) > lines:
             shown.append(f"  | ... {len(printed) - lines} more lines")

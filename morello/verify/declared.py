@@ -125,5 +125,5 @@ def _of_kernel(kernel: Microkernel, report: KernelReport | None, untried: str = 
     tried = report.instances or report.failure
     untried = "" if tried else NO_INSTANCE
     if report.unbuilt:
-        untried = f"the C compiler cannot build it here: {report.unbuilt}"
+        untried = f"the C compiler refuses {report.unbuilt}"
     return Verdict("kernel", kernel.name, span, report.tried, report.failure, untried)

@@ -18,6 +18,7 @@ from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import EmitOptions
 from morello.ir.target import Microkernel, Target
+from morello.language.template_lines import line_that_gave
 from morello.runtime.machines import machine_for
 from morello.toolchain.machine import Machine
 from morello.toolchain.sanitizers import require_checks
@@ -32,8 +33,9 @@ class KernelReport(Struct, frozen=True):
     """What a kernel was tried on.
 
     ``elements`` counts what was compared with the reference. No instances: nothing was verified.
-    ``failure`` says what is wrong, if anything is. ``tried``: all shapes. ``unbuilt``: the first
-    error of the C compiler, where it refuses the kernel; then nothing was executed either.
+    ``failure`` says what is wrong, if anything is. ``tried``: all shapes. ``unbuilt``: a place
+    in the kernel and the first error of the C compiler, where it refuses the kernel; then nothing
+    was executed either.
     """
 
     kernel: str
@@ -163,7 +165,11 @@ def _report(
     outcomes: Sequence[Outcome] | NotBuiltError,
 ) -> KernelReport:
     if isinstance(outcomes, NotBuiltError):
-        return KernelReport(kernel.name, target.name, 0, 0, 0, unbuilt=outcomes.reason)
+        place = kernel.declaration.name_span
+        if kernel.template is not None:
+            place = line_that_gave(kernel.declaration, kernel.template, outcomes.refused)
+        unbuilt = f"{place}: {outcomes.reason}"
+        return KernelReport(kernel.name, target.name, 0, 0, 0, unbuilt=unbuilt)
     return _compare(target, kernel, trials, outcomes)
 
 

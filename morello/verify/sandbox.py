@@ -8,16 +8,18 @@ must hold the same bytes afterwards. When a function is stopped, the next proces
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import CSource
 from morello.toolchain.machine import Machine
-from morello.toolchain.process import Completed, run_command
+from morello.toolchain.process import ERROR, Completed, run_command
 from morello.toolchain.sanitizers import SANITIZER_OPTIONS, build_checked
 
 RUN_SECONDS, RUN_SECONDS_UNDER_RUNNER = 30.0, 900.0
@@ -27,8 +29,13 @@ PROGRAM = "program"
 """Its file's name."""
 
 REPORT_LINES = 12
-_ERROR = "error: "
-"""What compilers write before an error's message."""
+
+_FIRST_ERROR = re.compile(
+    r"(?m)^ *\|? *(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? "
+    rf".*?{ERROR}(?P<message>.*?)( \[-W\S+\])?$"
+)
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 WROTE_BEFORE = 4
 """Exit status of the harness: a function wrote before one of its arguments."""
@@ -136,14 +143,20 @@ class Case(Struct, frozen=True):
 
 
 class NotBuiltError(MorelloError):
-    """The C compiler refuses some function."""
+    """The C compiler refuses some function.
 
-    @property
-    def reason(self) -> str:
-        """The first error that the compiler prints, or the first line of what was said."""
-        lines = str(self).splitlines()
-        errors = (line.removeprefix("  | ") for line in lines if _ERROR in line)
-        return next(errors, lines[0])
+    Attributes:
+        reason: The first error that the compiler prints, or the first line of what was said.
+        refused: The line of C that it is in, where that is known.
+    """
+
+    def __init__(self, text: str, help: str = "", files: Mapping[str, str] = _NONE) -> None:
+        super().__init__(text, help=help)
+        self.reason, self.refused = text.partition("\n")[0], ""
+        if found := _FIRST_ERROR.search(text):
+            lines = files.get(found["file"], "").splitlines()
+            self.reason = found["message"]
+            self.refused = next(iter(lines[int(found["line"]) - 1 :]), "").strip()
 
 
 Outcome = list[tuple[bytes, ...]] | str
@@ -176,7 +189,7 @@ def run_cases(
         try:
             build_checked(files, machine, flags, here / PROGRAM)
         except MorelloError as error:
-            raise NotBuiltError(str(error), help=error.help) from error
+            raise NotBuiltError(str(error), error.help, files) from error
         with (here / "inputs").open("wb") as file:
             file.writelines(argument for c in cases for run in c.runs for argument in run)
         while len(outcomes) < len(cases):

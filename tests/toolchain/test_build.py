@@ -151,3 +151,11 @@ def test_options_become_flags(
 )
 def test_endings_in_words(status: int, words: str) -> None:
     assert Completed(("x",), status, "").ending == words
+
+
+def test_a_report_begins_with_an_error_that_would_not_be_shown() -> None:
+    """Warnings before it may be many; where it is among the first lines, so are they."""
+    output = "\n".join([*["a.c:1:1: warning: odd"] * 5, "a.c:2:1: error: wrong", "  note"])
+    done = Completed(("cc",), 1, output)
+    assert done.report(3).splitlines()[2:] == ["  | a.c:2:1: error: wrong", "  |   note"]
+    assert done.report(6).splitlines()[2] == "  | a.c:1:1: warning: odd"

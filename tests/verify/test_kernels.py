@@ -139,7 +139,30 @@ def test_what_the_compiler_refuses_is_not_executed() -> None:
     right, nonsense = verify_kernels(definitions, target, kernels, budget=2)
     assert (right.instances, right.failure, right.unbuilt) == (2, None, "")
     assert (nonsense.instances, nonsense.failure) == (0, None)
-    assert re.fullmatch(r"nonsense_0\.h:\d+:\d+: error: expected .*", nonsense.unbuilt)
+    assert re.fullmatch(r"n\.mtarget:7:5: expected .*", nonsense.unbuilt)
+
+
+UNDECLARED = """
+kernel undeclared on x86.scalar
+  "Calls a function that is not there; what it returns is no pointer."
+  match  copy(X: s32[1] at l1, Y: s32[1] at l1)
+  cost   scalar_load
+  emit   ```
+    {% for i in range(0, 1) %}
+    const double *const p_ = at_address_{{ i }}({{ X.pointer(0) }});
+    {{ Y[0] }} = *p_;
+    {% endfor %}
+  ```
+"""
+
+
+def test_the_compilers_first_error_is_shown() -> None:
+    """With the line of the template that it is about, though that is in a loop."""
+    definitions = load_definitions([Source("u.mtarget", UNDECLARED)])
+    target = definitions.targets["x86.scalar"]
+    (kernel,) = (kernel for kernel in target.kernels if kernel.name == "undeclared")
+    (report,) = verify_kernels(definitions, target, [kernel], budget=2)
+    assert re.match(r"u\.mtarget:8:5: .*implicit.* function '?at_address_0", report.unbuilt)
 
 
 ENDLESS = """

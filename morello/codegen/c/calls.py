@@ -8,6 +8,7 @@ functions of `FUNCTIONS`. Names of its local variables end with ``_``.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from textwrap import dedent
@@ -24,12 +25,21 @@ from morello.errors import MorelloError
 from morello.ir.programs.tree import KernelCall, View
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
+from morello.language.source import Span
 from morello.language.target_ast import SPEC, VECTOR
+from morello.language.template_lines import template_line
 from morello.plugins.templates import compile_template
 from morello.records import replace
 
 _LOCAL = re.compile(r"[\w*)]\s+\**\w+_\s*(?:\[\w*\]\s*)?=")
 """A declaration; the type may end in attributes."""
+
+
+_TEMPLATE = "<template>"
+"""What jinja2 calls the file of a template that is none."""
+
+_CLASS = re.compile(r"\b[A-Z]\w*\.(?=\w+\(\))")
+"""The class of a method in what Python says of a call."""
 
 
 def low_bits(count: int) -> str:
@@ -138,15 +148,28 @@ def _render(
     given: Mapping[str, object],
 ) -> list[str]:
     context: dict[str, object] = {operand.name: operand for operand in operands}
-    place = kernel.declaration.span
     try:
         text = _compiled(dedent(template)).render({**context, **given})
     except MorelloError as error:
+        place = _failing_line(kernel, template, error)
         raise MorelloError(f"kernel '{kernel.name}' ({place}): {error}", help=error.help) from error
     except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        place = _failing_line(kernel, template, error)
         raise MorelloError(
-            f"the template of kernel '{kernel.name}' ({place}) fails: {error}",
+            f"the template of kernel '{kernel.name}' ({place}) fails: {_CLASS.sub('', str(error))}",
             help="a template sees the operands and variables of the kernel's pattern, and "
             + ", ".join(sorted(FUNCTIONS)),
         ) from error
     return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def _failing_line(kernel: Microkernel, template: str, error: Exception) -> Span:
+    """The line of the template that was rendered last; jinja2 puts it into the traceback."""
+    lines = [
+        number
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == _TEMPLATE
+    ]
+    if not lines:
+        return kernel.declaration.span
+    return template_line(kernel.declaration, template, lines[-1])

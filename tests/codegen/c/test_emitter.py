@@ -335,6 +335,8 @@ def test_each_thread_calls_what_its_kernels_stand_between() -> None:
         ("{{ Y[9] }};", "operand 'Y': index [9] is outside its sizes [2, 4]"),
         ("{{ Y[0 }};", "unexpected '}'"),
         ("{{ Y['a'] }};", "fails"),
+        ("{{ Y.pointr(0) }};", "fails: there is no '.pointr' here: did you mean 'pointer'?"),
+        ("{{ Y.stride() }};", "fails: stride() missing 1 required positional argument"),
         ("{{ X.stride(0) }};", "operand 'X': it is in registers, which have no address"),
     ],
 )
