@@ -45,6 +45,7 @@ class _Findings:
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.others: list[MorelloError] = []
+        self.help = ""
 
     @contextmanager
     def collect(self) -> Iterator[None]:
@@ -53,13 +54,15 @@ class _Findings:
             yield
         except DiagnosticsError as error:
             self.diagnostics += error.diagnostics
+            self.help = self.help or error.help
         except MorelloError as error:
             self.others.append(error)
 
     def errors(self) -> list[MorelloError]:
         """All of them, without duplicates."""
-        sorted_ones = [DiagnosticsError(self.diagnostics)] if self.diagnostics else []
-        return [*self.others, *sorted_ones]
+        if not self.diagnostics:
+            return self.others
+        return [*self.others, DiagnosticsError(self.diagnostics, help=self.help)]
 
     @property
     def count(self) -> int:

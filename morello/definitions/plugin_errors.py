@@ -13,6 +13,8 @@ from morello.errors import MorelloError
 from morello.language.diagnostics import Diagnostic, DiagnosticsError
 from morello.plugins import BrokenPlugin, Owner, PluginSet, is_own
 
+REINSTALL = "install Morello anew"
+
 Result = TypeVar("Result")
 
 
@@ -49,13 +51,25 @@ def isolate(
         except FileError as error:
             blamed = {error.owner: _report(error.owner, [error])} if _strange(error) else {}
             raised: MorelloError = error.error
+            raised.help = raised.help if blamed else REINSTALL
         except DiagnosticsError as error:
             blamed = _blamed(error, plugins)
-            raised = error
+            raised = DiagnosticsError(error.diagnostics, help=_whose(error, plugins))
         if not blamed:
             raise raised
         broken += [blamed[owner] for owner in sorted(blamed)]
         plugins = plugins.without_definitions(blamed)
+
+
+def _whose(error: DiagnosticsError, plugins: PluginSet) -> str:
+    """That there are errors in files that come with Morello, or empty."""
+    wrong = {diagnostic.span.source.name for diagnostic in error.diagnostics}
+    own = [f for f in plugins.files if f.name in wrong and is_own(f.owner)]
+    if not own:
+        return ""
+    named = ", ".join(f"'{file.resource}'" for file in own)
+    verb, them = ("comes", "it") if len(own) == 1 else ("come", "them")
+    return f"{named} {verb} with Morello: if no file of yours clashes with {them}, {REINSTALL}"
 
 
 def _strange(error: FileError) -> bool:

@@ -39,9 +39,9 @@ class Diagnostic(Struct, frozen=True):
 class DiagnosticsError(MorelloError):
     """All errors of one stage."""
 
-    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+    def __init__(self, diagnostics: Iterable[Diagnostic], *, help: str = "") -> None:
         self.diagnostics = by_place(diagnostics)
-        super().__init__("\n".join(render(d) for d in self.diagnostics))
+        super().__init__("\n".join(render(d) for d in self.diagnostics), help=help)
 
 
 def by_place(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -12,8 +12,10 @@ from morello.errors import MorelloError
 from morello.language.diagnostics import DiagnosticsError
 from morello.language.load import load_source
 from morello.language.source import Source
-from morello.plugins import load_plugins
+from morello.plugins import DefinitionFile, PluginSet, load_plugins
+from morello.plugins.loading import is_own
 from morello.plugins.resources import load_resource
+from morello.records import replace
 from tests.plugins.conftest import EXAMPLE, Install
 
 LISTING = """
@@ -200,6 +202,23 @@ def test_a_mistake_of_the_user_is_no_mistake_of_a_plugin(example_plugin: None) -
         load_definitions([Source("mine.mrules", text)], load_plugins())
     assert ["O001"] == _codes(caught.value)
     assert "mine.mrules:1:4" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["op broken", None])
+def test_an_error_in_what_ships_says_whose_file_it_is(text: str | None, tmp_path: Path) -> None:
+    """It does not lie with the user, whose own file may be wrong besides."""
+    path = tmp_path / "shipped.mrules"
+    if text is not None:
+        path.write_text(text)
+    first, *others = load_plugins().plugins
+    assert is_own(first.owner)
+    file = DefinitionFile(first.owner, "morello_some/shipped.mrules", path)
+    plugins = PluginSet((replace(first, files=(file,)), *others), ())
+    with pytest.raises(MorelloError) as caught:
+        load_definitions([Source("mine.mrules", "op mine")], plugins)
+    assert "morello_some/shipped.mrules" in str(caught.value)
+    named = f"'{path}' comes with Morello: if no file of yours clashes with it, " if text else ""
+    assert caught.value.help == f"{named}install Morello anew"
 
 
 def test_a_file_of_another_kind_is_refused() -> None:
