@@ -8,6 +8,7 @@ comes from ``tile_sizes``; it is accepted wherever a number is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 
 from msgspec import Struct, field
 
@@ -16,6 +17,7 @@ from morello.language.diagnostics import Collector
 from morello.language.folding import constant
 from morello.language.functions import ATTRIBUTES, FUNCTIONS, Signature
 from morello.language.places import within
+from morello.records import replace
 
 
 class Typed(Struct, frozen=True):
@@ -34,6 +36,13 @@ NUMBER = Typed("number")
 TRUTH = Typed("truth")
 LIST = "list of "
 
+
+CHOICES = {
+    "dim": "dimensions are chosen, such as 'choose d in output_dims(f)', or an operator's: f.m",
+    "layout": "layouts are chosen: 'choose layout in layouts(X, level)'",
+    "level": "a rule names no level of a target; it chooses one: 'choose level in nearer(X.level)'",
+}
+"""What rules choose, for `KnownNames.choices`."""
 
 INFINITE = frozenset({"inf", "infinity"})
 FINITE = "infinity has no name; the numbers of f32 go from -3.4028235e38 to 3.4028235e38"
@@ -64,6 +73,7 @@ class KnownNames(Struct, frozen=True):
         element: Kind of an element of a tensor, and its checks; none where elements mean nothing.
         advice: Help for an unknown name, instead of the nearest known one, if it returns a text.
         around: What else advice may name.
+        choices: How the variables of a kind come to be, for the help of an unknown name there.
     """
 
     names: Mapping[str, Typed]
@@ -72,6 +82,17 @@ class KnownNames(Struct, frozen=True):
     element: Callable[[ast.Element], Typed] | None = None
     advice: Callable[[str], str] = lambda name: ""
     around: Around = NOTHING_AROUND
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    def wanting(self, kind: str) -> KnownNames:
+        """The same, where a name has to be of this kind."""
+        if kind not in self.choices:
+            return self
+
+        def advice(name: str) -> str:
+            return "" if get_close_matches(name, self.names, n=1) else self.choices[kind]
+
+        return replace(self, advice=advice)
 
 
 def article(kind: str) -> str:
@@ -114,7 +135,8 @@ def expect(
     Returns:
         The kind, or ``UNKNOWN`` if it was wrong.
     """
-    found = infer(expr, scope, collector)
+    asked = scope.wanting(expected) if isinstance(expr, ast.Name) else scope
+    found = infer(expr, asked, collector)
     if fits(found, expected):
         return found
     if found.kind.startswith(LIST) and code == "K005":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from morello.checking.kinds import KnownNames, Typed, article, counted, expect, fits, infer
+from morello.checking.kinds import CHOICES, KnownNames, Typed, article, counted, expect, fits, infer
 from morello.checking.parallel import check_parallel, writes
 from morello.checking.pipelined import check_pipelined
 from morello.checking.views import check_views
@@ -68,7 +68,9 @@ class ResultChecker:
     ) -> Typed:
         """Kind of an expression in the result; it may not depend on sizes."""
         self.used |= names(expr)
-        found = expect(expr, kind, KnownNames(kinds), self.collector, code=code, what=what)
+        found = expect(
+            expr, kind, KnownNames(kinds, choices=CHOICES), self.collector, code=code, what=what
+        )
         if found.sized and kind != "size":
             message = f"{what} may not depend on sizes"
             help = "it decides which Specs there are, before any size is known"
@@ -150,9 +152,10 @@ class ResultChecker:
         problem = "not bound" if found is None else article(found.kind)
         message = f"'{name}' is not an operand of this rule"
         place = within(node.span, name, after=node.span.start + after)
-        self.collector.error(
-            "R016", message, place, problem, self.collector.suggestion(name, known)
-        )
+        help = self.collector.suggestion(name, known)
+        if not known:
+            help = f"give it a variable in the match: '{name}: operand of f', or 'Y: f.NAME'"
+        self.collector.error("R016", message, place, problem, help)
 
     # ------------------------------------------------------------------------- leaves
 
@@ -247,7 +250,7 @@ class ResultChecker:
         for argument in step.arguments:
             expr = argument.operand if isinstance(argument, ast.View) else argument
             self.used |= names(expr)
-            infer(expr, KnownNames(kinds), self.collector)
+            infer(expr, KnownNames(kinds, choices=CHOICES), self.collector)
 
     def _applied(self, step: ast.Apply, operator: Operator, kinds: Mapping[str, Typed]) -> None:
         before = len(self.collector.diagnostics)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
-from morello.checking.kinds import LIST, UNKNOWN, KnownNames, Typed, article, expect, infer
+from morello.checking.kinds import CHOICES, LIST, UNKNOWN, KnownNames, Typed, article, expect, infer
 from morello.checking.results import ResultChecker
 from morello.ir.operators import Operator
 from morello.ir.rule import Rule
@@ -173,7 +173,7 @@ class _RuleChecker:
     # ------------------------------------------------------------------------- the clauses
 
     def _scope(self, coefficients: Collection[str] | None = ()) -> KnownNames:
-        return KnownNames(self.kinds, numbers=coefficients)
+        return KnownNames(self.kinds, numbers=coefficients, choices=CHOICES)
 
     def _choice(self, choice: ast.Choice) -> None:
         found = infer(choice.domain, self._scope(), self.collector)

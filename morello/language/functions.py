@@ -122,14 +122,15 @@ SPEC: dict[str, Signature] = {
     "parts_first": Signature(
         ("operation",),
         "truth",
-        "Whether its parts bring nearer what it reads: a rule of thumb.",
+        "Whether loops divide some dimensions only, so that its parts bring nearer what they "
+        "read: a rule of thumb.",
     ),
     "is_parallel": Signature(("operation",), "truth", "Whether threads may share its work."),
     "threads": Signature(("operation",), "number", "How many threads may share its work."),
     "direct": Signature(
         ("operation",),
         "truth",
-        "Whether a kernel that says so takes these element types: a rule of thumb.",
+        "Whether a kernel that is declared `direct` takes these element types: a rule of thumb.",
     ),
     "is_intermediate": Signature(("operand",), "truth", "Whether it is computed on the way."),
     "reads": Signature(("operation", "operand"), "truth", "Whether old contents matter."),
@@ -137,12 +138,14 @@ SPEC: dict[str, Signature] = {
     "reused": Signature(
         ("operation", "operand"),
         "truth",
-        "Whether some dimension leaves it alone, so that it is read again: a rule of thumb.",
+        "Whether a loop over it reads the operand again, since some dimension does not index "
+        "that: a rule of thumb.",
     ),
     "visible": Signature(
         ("operation", "operand"),
         "truth",
-        "Whether rules for its operator can see it as it lies: a rule of thumb.",
+        "Whether a rule for its operator can use it in the order in memory that it has, as a "
+        "view: a rule of thumb.",
     ),
     "in_place": Signature(
         ("operation", "operand"),
@@ -175,7 +178,8 @@ SPEC: dict[str, Signature] = {
     "first_to_move": Signature(
         ("operation", "operand", "level"),
         "truth",
-        "Whether it is this operation's turn to bring it there: a rule of thumb.",
+        "Whether this operand is the next to bring there: of several orders, one is tried: a "
+        "rule of thumb.",
     ),
     "reduces": Signature(("operation",), "truth", "Has a reduction that is not yet started."),
     "splits": Signature(
@@ -249,7 +253,8 @@ SPEC: dict[str, Signature] = {
     "short_block": Signature(
         ("number",),
         "truth",
-        "Whether memory keeps up with blocks of so many bytes: a rule of thumb.",
+        "Whether a block of a row has no more bytes than memory keeps up with, 4 KiB: a rule of "
+        "thumb.",
         sized=True,
     ),
     "free": Signature(("level",), "number", "Capacity units or registers not in use.", sized=True),

@@ -82,6 +82,11 @@ _RULES: Table = (
         (_RULE + "yield with Y = X {", _RULE + "yield with X at", _RULE + "yield with Y = X at l;"),
     ),
     (
+        "give the tensor a variable in the match ('match f: matmul, Y: f.C'), then place that: "
+        "with D = Y at level",
+        (_RULE + "yield with Y = f.",),
+    ),
+    (
         "separate steps with ';'",
         (
             _RULE + "yield f f",

@@ -30,6 +30,7 @@ from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.diagnostics import Collector
 from morello.language.traverse import Leaf
+from morello.rewriting.progress_help import EXCHANGE, WHY, advice
 
 COMPONENTS = (
     "operator rank",
@@ -40,23 +41,6 @@ COMPONENTS = (
     "weights",
     "dimensions",
     "sizes",
-)
-
-HELP = {
-    "distance": "replace an operand by a buffer at a level chosen from nearer(X.level)",
-    "accumulation": "guard it with reduces(f), which says that accumulation has not started",
-    "sizes": "take the step of a loop over d from tile_sizes(d)",
-}
-
-BY_NAME_HELP = (
-    "put a buffer in the place of every operand, or of all but one of {matched}'s own, "
-    "each at a level with the guard 'where distance(level) < nearest({matched})'"
-)
-"""For an operator that is yielded by its own name: nothing else of it is known to shrink."""
-
-EXCHANGE_HELP = (
-    "applied twice, it may give back what was matched; "
-    "match the other order in each rule that is to apply to it"
 )
 
 
@@ -173,7 +157,6 @@ def _check_leaf(
 ) -> None:
     step = leaf.step
     exchange = False
-    help_of: Mapping[str, str] = HELP
     if isinstance(step, ast.Apply):
         operator = operators.get(step.operator)
         if operator is None or not rule.may_match(operator):
@@ -181,8 +164,6 @@ def _check_leaf(
         signs = _self_application(rule, leaf, operator)
         what = f"'{step.operator}' of '{step.operator}'"
         exchange = _exchanged(rule, leaf, operator) == "="
-        matched = rule.declaration.match.variable
-        help_of = {"distance": BY_NAME_HELP.format(matched=matched)}
     else:
         signs = _reapplication(rule, leaf, step)
         what = f"'{step.variable}'"
@@ -190,14 +171,11 @@ def _check_leaf(
     if obstacle is None:
         return
     if exchange:
-        why = "it has the same operands"
-        help = EXCHANGE_HELP
-    elif obstacle in signs:
-        why = f"its {obstacle} may grow"
-        help = help_of.get(obstacle, "")
+        why, help = "it has the same operands", EXCHANGE
     else:
-        why = "no measure of it decreases"
-        help = "a result has to be smaller in one of: " + ", ".join(COMPONENTS)
+        loop = next((loop for loop in leaf.loops if _tiling(rule, loop) == "?"), None)
+        why = WHY.get(obstacle, f"its {obstacle} may grow")
+        help = advice(rule, leaf, obstacle, loop)
     message = f"rule '{rule.name}' makes no progress: it yields {what} again, and {why}"
     collector.error("R101", message, step.span, "not smaller than what was matched", help)
 

@@ -138,3 +138,33 @@ def test_siblings_may_share_a_buffer_name() -> None:
                  with Y = X at level layout layout { f[X := Y] }
     """
     assert len(rules(text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("clauses", "help"),
+    [
+        (
+            "match f: matmul, C: f.C yield with D = C at reg { f[C := D] }",
+            "a rule names no level of a target; it chooses one: 'choose level in nearer(X.level)'",
+        ),
+        (
+            "match f: matmul choose t in tile_sizes(m) yield for f.m step t { f }",
+            "dimensions are chosen, such as 'choose d in output_dims(f)', or an operator's: f.m",
+        ),
+        (
+            "match f: matmul, C: f.C choose level in nearer(C.level), order in layouts(C, level) "
+            "yield with D = C at levl layout order { f[C := D] }",
+            "did you mean 'level'?",
+        ),
+        (
+            "match f: matmul choose level in levels(f.C) yield with D = C at level { f }",
+            "give it a variable in the match: 'C: operand of f', or 'Y: f.NAME'",
+        ),
+    ],
+)
+def test_advice_for_names_of_targets_and_operators(clauses: str, help: str) -> None:
+    """A level, a dimension or an operand has to come from somewhere: the advice says from where."""
+    collector = Collector()
+    tree = parse_rules(source(f'rule r "R." {clauses}', ".mrules"))
+    check_rules([tree], shipped_operators(), collector)
+    assert help in [diagnostic.help for diagnostic in collector.diagnostics]
