@@ -166,7 +166,7 @@ def compile_spec(
     solved = _solve(
         definitions, goal, chosen, memo, allowed, progress, tables=tables, workers=workers
     )
-    note = "" if model is None else f", ranked by the model {model.digest}"
+    note = "" if model is None else f"\nranked by the model {model.digest}"
     emitter = definitions.emitters[chosen.emitter]
     options = EmitOptions(annotate)
     writer = Writer(goal, chosen, emitter, options, note)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from morello.codegen.goals import title
+from morello.codegen.goals import as_written
 from morello.ir.goal import Goal
 from morello.ir.programs.emitted import CSource
 from morello.ir.programs.tree import Program
@@ -117,7 +117,7 @@ class Kernel(CompiledSpec):
     def __str__(self) -> str:
         """What it computes and how, in a few lines; ``plan.render()`` has all of the plan."""
         rows = {
-            "computes": title(self.goal),
+            "computes": "; ".join(as_written(self.goal).splitlines()),
             "target": self.program.target.name,
             "predicted": f"{self.cost:,.0f} cycles",
             "workspace": f"{self.signature.workspace_bytes:,} bytes",
@@ -130,7 +130,7 @@ class Kernel(CompiledSpec):
         from morello.runtime.notebook import kernel_card  # noqa: PLC0415
 
         return kernel_card(
-            title(self.goal),
+            "; ".join(as_written(self.goal).splitlines()),
             self.program.target.name,
             self.goal.threads,
             self.plan,

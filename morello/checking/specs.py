@@ -6,7 +6,8 @@ Codes ``S...`` are errors of a spec, ``K...`` of an expression in it. What is co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from morello.checking.batches import as_batches
 from morello.checking.computations import computations
@@ -23,6 +24,9 @@ from morello.ir.operators import Operator
 from morello.language import spec_ast
 from morello.language.diagnostics import Collector
 from morello.language.places import within
+from morello.language.unparse_spec import unparse_use
+
+_WORD = re.compile(r"\w+")
 
 MAX_SIZE = 2**24
 """The largest size of one dimension."""
@@ -140,7 +144,17 @@ class _SpecChecker:
             target=target,
             declaration=self.spec.span,
             lookups=lookups,
+            written=tuple(self._written()),
         )
+
+    def _written(self) -> Iterator[str]:
+        """The statements, and the values of the parameters in them."""
+        lines = [unparse_use(use) for use in self.spec.uses]
+        words = set(_WORD.findall(" ".join(lines)))
+        named = [f"{n} = {value}" for n, value in self.sizes.values.items() if n in words]
+        yield from lines
+        if named:
+            yield f"where {', '.join(named)}"
 
     def _threads(self) -> int | None:
         if self.spec.threads is None:

@@ -8,7 +8,7 @@ from itertools import islice, zip_longest
 from msgspec import Struct
 
 from morello.codegen.first_use import copy_on_first_use
-from morello.codegen.goals import arguments_of, lower_goal, positions_of, title
+from morello.codegen.goals import arguments_of, as_written, lower_goal, positions_of
 from morello.codegen.prepack import split_prepacking
 from morello.ir.goal import Goal
 from morello.ir.programs.emitted import CSource, EmitOptions, Emitter
@@ -54,7 +54,7 @@ class Writer(Struct, frozen=True):
         arguments = arguments_of(self.target, self.goal)
         positions = positions_of(self.target, self.goal)
         given = (*arguments, *positions)
-        heading, threads = f"{title(self.goal)}{self.note}", self.goal.threads
+        heading, threads = f"{as_written(self.goal)}{self.note}", self.goal.threads
         for roots in plans:
             lowered = lower_goal(self.target, self.goal, tuple(roots))
             verify_tree(lowered, given)

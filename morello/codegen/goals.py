@@ -115,8 +115,13 @@ def _view(tensors: Mapping[GoalTensor, Tensor], tensor: GoalTensor) -> View:
     return replace(whole(every), offsets=offsets, sizes=tensor.shape, axes=axes)
 
 
+def as_written(goal: Goal) -> str:
+    """What is computed in the words of the spec, a statement a line."""
+    return "\n".join(goal.written) or title(goal)
+
+
 def title(goal: Goal) -> str:
-    """One line that says what is computed."""
+    """One line that says what is computed, by which operations: it tells goals apart."""
     known: set[GoalTensor] = set()
     rows = [f"{x.output} = {x.table} at {x.indices}" for x in goal.lookups]
     for lookup in goal.lookups:

@@ -123,6 +123,8 @@ class Goal:
         tensors: Inputs, weights and outputs in the order of their declaration, then positions, and
             such locals; of parts, that of which they are parts; and what is looked up.
         lookups: What is looked up before all that is computed.
+        written: What is computed, as the spec says it: a statement a line, and the values of the
+            parameters that these name.
         threads: How many threads may share the work, 1 or more.
         target: Name of the target, if the file says one.
         declaration: Where the spec is declared.
@@ -135,6 +137,7 @@ class Goal:
     target: str | None
     declaration: Span = field(compare=False, repr=False)
     lookups: tuple[Lookup, ...] = ()
+    written: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def outputs(self) -> tuple[GoalTensor, ...]:

@@ -23,7 +23,7 @@ def _spec(spec: spec_ast.SpecDecl) -> str:
     lines = [
         f"spec {spec.name}({parameters}){threads} {{",
         *(f"  {_tensor(tensor, width)}" for tensor in spec.tensors),
-        *(f"  {_use(use)}" for use in spec.uses),
+        *(f"  {unparse_use(use)}" for use in spec.uses),
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -45,7 +45,8 @@ def _tensor(tensor: spec_ast.TensorDecl, width: int) -> str:
     return text if tensor.panel is None else f"{text} panels {tensor.panel}"
 
 
-def _use(use: spec_ast.OperatorUse | spec_ast.Statement) -> str:
+def unparse_use(use: spec_ast.OperatorUse | spec_ast.Statement) -> str:
+    """The line of a statement."""
     if isinstance(use, spec_ast.Statement):
         rest = "" if use.elsewhere is None else f" elsewhere {unparse(use.elsewhere)}"
         return f"{unparse(use.target)} {use.update} {unparse(use.value)}{rest}"

@@ -434,3 +434,29 @@ class TestSeveralTargets:
         result = run("bench", small_spec, "-t", "c.scalar,x86.scalar")
         assert result.exit_code == 2
         assert "only 'morello compile' and morello.compile_for take several" in result.stderr
+
+
+WRITTEN = """target x86.scalar
+
+spec halves(M = 3, N = 4) {
+  input  a: f32[M, N]
+  input  b: f32[M, N]
+  output y: f32[M, 2 * N]
+  y[i, j] = a[i, j] * 2 if j <= i else 0  # by position
+  y[i, j + N] = a[i, j] + b[i, j]
+}
+"""
+
+
+def test_the_files_say_in_the_words_of_the_spec_what_is_computed(run: Run, tmp_path: Path) -> None:
+    """A C programmer reads no names of the search's, and sees the parameters' values."""
+    assert run("compile", "-", "-o", "halves", input=WRITTEN).exit_code == 0
+    for suffix in ("c", "h"):
+        lines = (tmp_path / f"halves.{suffix}").read_text().splitlines()
+        assert lines[1:6] == [
+            "/* halves:",
+            " *   y[i, j] = a[i, j] * 2 if j <= i else 0",
+            " *   y[i, j + N] = a[i, j] + b[i, j]",
+            " *   where N = 4",
+            " *",
+        ]

@@ -128,7 +128,7 @@ def _rendered(
     flags = (*targets[0].flags, *((OPENMP,) if parallel else ()))
     context = {
         "name": name,
-        "title": comment_text(functions[0].program.title),
+        "title": [comment_text(line) for line in functions[0].program.title.splitlines()],
         "targets": [t.name for t in targets],
         "choosing": choosing,
         "headers": _headers(functions, ["stdatomic.h", "string.h"] if choosing else []),

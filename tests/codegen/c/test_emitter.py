@@ -180,8 +180,9 @@ def test_comments_name_the_rules() -> None:
 
 def test_a_title_cannot_end_the_comment(tmp_path: Path) -> None:
     """The title is the user's text."""
-    made = replace(_relu(), title="x */ int y; /*\n z")
-    compile_only(CEmitter().emit(made, EmitOptions()), tmp_path)
+    for title in ("x */ int y; /*", "x */ int y; /*\n z */ int y;"):
+        made = replace(_relu(), title=title)
+        compile_only(CEmitter().emit(made, EmitOptions()), tmp_path)
 
 
 def test_a_missing_primitive_is_named() -> None:
