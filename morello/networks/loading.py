@@ -9,20 +9,24 @@ import math
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 
 from morello.errors import MorelloError, UsageError
 from morello.networks.callbacks import Callbacks, Function
+from morello.runtime.library import BoundCall, Out
 from morello.runtime.signature import aligned_bytes
 from morello.startup.cache import entry
 from morello.toolchain.addresses import address_of
 from morello.toolchain.build import build
 from morello.toolchain.machine import Machine
+
+if TYPE_CHECKING:
+    from morello.runtime.timing import Timing
 
 ARGUMENTS = "arguments that the network takes: "
 
@@ -50,6 +54,8 @@ class LoadedNetwork:
         inputs: What it takes.
         outputs: What it gives.
         arena_bytes: Memory that a call needs for what is computed on the way.
+        target: Name of the target that it was compiled for.
+        cost: Predicted cycles of all calls of kernels.
     """
 
     def __init__(
@@ -64,6 +70,8 @@ class LoadedNetwork:
         self.inputs = _arguments(manifest["inputs"])
         self.outputs = _arguments(manifest["outputs"])
         self.arena_bytes: int = manifest["arena"]
+        self.target: str = manifest["target"]
+        self.cost = sum(k["cycles"] * k["calls"] for k in manifest["kernels"])
         self._run = library[f"{self.name}_run"]
         self._run.argtypes = (ctypes.c_void_p,) * (2 + len(self.inputs) + len(self.outputs))
         path = directory / f"{self.name}.weights"
@@ -90,12 +98,15 @@ class LoadedNetwork:
         takes, gives = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"<network {self.name}({takes}) -> {gives}>"
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
+    def __call__(self, *inputs: Any, out: Out | None = None, **named: Any) -> Any:
         """Run the network.
 
         Args:
             inputs: Arrays, in the order of ``inputs``.
-            named: The others, by their names.
+            out: Where to write: an array, or of several outputs a tuple or list of one for each, in
+                order; by default new arrays.
+            named: The other inputs, by their names. One that is called ``out`` is passed by
+                position.
 
         Returns:
             The output, or a tuple of them where there are several.
@@ -106,8 +117,44 @@ class LoadedNetwork:
             Exception: What a function of the user has raised.
         """
         arrays = self._checked(inputs, named)
-        outputs = self._new_outputs()
-        addresses = [address_of(array) for array in (*arrays, *outputs, self._arena())]
+        outputs = self._new_outputs() if out is None else self._given_outputs(out, arrays)
+        self._call(*map(address_of, (*arrays, *outputs, self._arena())))
+        return _one_or_all(outputs)
+
+    def bind(self, *inputs: Any, out: Out | None = None, **named: Any) -> BoundCall:
+        """A call with these arrays, to be made many times: it does no more than run the network.
+
+        It computes from what the inputs hold when it runs, and writes the same outputs each time.
+        Arguments and errors are those of a call. Inputs have to be arrays without gaps.
+        """
+        arrays = self._checked(inputs, named, bound=True)
+        made = [self._new_output(each) for each in self.outputs]
+        outputs = made if out is None else self._given_outputs(out, arrays)
+        kept = (*arrays, *outputs, aligned_bytes(self.arena_bytes))
+        return BoundCall(self._call, kept, _one_or_all(outputs))
+
+    def time(self, *, repeats: int = 21, warmup: int = 2, min_seconds: float = 0.002) -> Timing:
+        """Measure how many seconds a call takes, on random numbers. Inputs of integers are 0.
+
+        Args:
+            repeats: Batches of calls that count.
+            warmup: Batches before those.
+            min_seconds: How long a batch takes at least; that makes its number of calls.
+
+        Raises:
+            UsageError: ``repeats`` is below 1, ``warmup`` below 0, or ``min_seconds`` not between 0
+                and 3,600; or one is no number.
+            Exception: What a function of the user has raised.
+        """
+        from morello.runtime.timing import repeated, time_alternately  # noqa: PLC0415
+
+        call = self.bind(*map(_some_numbers, self.inputs))
+        return time_alternately(
+            {self.name: repeated(call)}, repeats=repeats, warmup=warmup, min_seconds=min_seconds
+        )[self.name]
+
+    def _call(self, *addresses: int) -> None:
+        """Run the network on arrays for inputs, then outputs, then the arena."""
         status = self._run(ctypes.addressof(self._model), *addresses)
         raised = self._callbacks.raised() if self._callbacks else None
         if raised is not None:
@@ -117,9 +164,11 @@ class LoadedNetwork:
                 f"an index that '{self.name}' looks up lies outside its table",
                 help="check the inputs that are indices",
             )
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def _checked(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+    def _checked(
+        self, inputs: tuple[Any, ...], named: dict[str, Any], *, bound: bool = False
+    ) -> list[Any]:
+        """Arrays for the inputs; of ``bound`` ones no copies, which would not change with them."""
         known = [each.name for each in self.inputs]
         given = dict(zip(known, inputs, strict=False))
         if len(inputs) > len(known) or given.keys() & named.keys() or named.keys() - set(known):
@@ -130,6 +179,11 @@ class LoadedNetwork:
             if each.name not in given:
                 raise UsageError(f"input '{each.name}' is missing", help=self._help())
             array = np.asarray(given[each.name])
+            if bound and not (array is given[each.name] and array.flags.c_contiguous):
+                raise UsageError(
+                    f"input '{each.name}' cannot be bound: it is no array, or has gaps",
+                    help=f"pass np.ascontiguousarray({each.name})",
+                )
             if array.dtype == np.bool_ and each.dtype == "uint8":
                 array = array.view(np.uint8)
             if array.dtype != each.dtype or array.shape != each.shape:
@@ -140,6 +194,36 @@ class LoadedNetwork:
 
     def _help(self) -> str:
         return ARGUMENTS + ", ".join(map(str, self.inputs))
+
+    def _given_outputs(self, out: Out, inputs: Sequence[Any]) -> list[Any]:
+        """What the user gives for the outputs, if it fits."""
+        given = list(out) if isinstance(out, tuple | list) else [out]
+        if len(given) != len(self.outputs):
+            wanted = ", ".join(map(str, self.outputs))
+            raise UsageError(
+                f"'{self.name}' was given {len(given)} arrays as out", help=f"expected {wanted}"
+            )
+        for position, (each, array) in enumerate(zip(self.outputs, given, strict=True)):
+            if not isinstance(array, np.ndarray):
+                raise UsageError(f"output '{each.name}' is no array", help=f"expected {each}")
+            if array.dtype != each.dtype or array.shape != each.shape:
+                found = f"{array.dtype}{list(array.shape)}"
+                raise UsageError(f"output '{each.name}' is {found}", help=f"expected {each}")
+            if not (array.flags.c_contiguous and array.flags.writeable):
+                raise UsageError(
+                    f"output '{each.name}' has gaps, or cannot be written",
+                    help=f"pass np.empty({each.shape}, '{each.dtype}')",
+                )
+            if any(np.may_share_memory(array, o) for o in (*inputs, *given[:position])):
+                raise UsageError(
+                    f"output '{each.name}' shares memory with another array",
+                    help="an output needs memory of its own: pass a copy",
+                )
+        return given
+
+    def _new_output(self, each: NetworkArgument) -> Any:
+        memory = aligned_bytes(math.prod(each.shape) * np.dtype(each.dtype).itemsize)
+        return memory.view(each.dtype).reshape(each.shape)
 
     def _new_outputs(self) -> list[Any]:
         """Arrays for the outputs, not initialised, in memory that no other array uses."""
@@ -159,6 +243,18 @@ class LoadedNetwork:
         if not hasattr(self._local, "arena"):
             self._local.arena = aligned_bytes(self.arena_bytes)
         return self._local.arena
+
+
+def _one_or_all(outputs: Sequence[Any]) -> Any:
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _some_numbers(argument: NetworkArgument) -> Any:
+    """An input to time a network on; 0 is an index of any table."""
+    dtype = np.dtype(argument.dtype)
+    if dtype.kind in "iu":
+        return np.zeros(argument.shape, dtype)
+    return np.random.default_rng(0).standard_normal(argument.shape).astype(dtype)
 
 
 def _arguments(rows: list[Mapping[str, Any]]) -> tuple[NetworkArgument, ...]:
