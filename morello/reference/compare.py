@@ -45,9 +45,9 @@ class MismatchError(MorelloError):
         count: str,
     ) -> None:
         self.index, (self.actual, self.expected), self.bound = index, values, bound
+        near = f", off by at most {bound:.3g}" if bound else " exactly"
         super().__init__(
-            f"{name}{list(index)} is {self.actual!r}; expected {self.expected!r}, "
-            f"off by at most {bound:.3g} ({count})"
+            f"{name}{list(index)} is {self.actual!r}; expected {self.expected!r}{near} ({count})"
         )
 
 

@@ -154,7 +154,7 @@ class NotBuiltError(MorelloError):
         super().__init__(text, help=help)
         self.reason, self.refused = text.partition("\n")[0], ""
         if found := _FIRST_ERROR.search(text):
-            lines = files.get(found["file"], "").splitlines()
+            lines = files.get(Path(found["file"]).name, "").splitlines()
             self.reason = found["message"]
             self.refused = next(iter(lines[int(found["line"]) - 1 :]), "").strip()
 

@@ -165,6 +165,14 @@ def test_the_compilers_first_error_is_shown() -> None:
     assert re.match(r"u\.mtarget:8:5: .*implicit.* function '?at_address_0", report.unbuilt)
 
 
+@pytest.mark.parametrize("printed", ["a.h:2:7: error: bad", "./a.h:2:7: fatal error: bad [-Wno]"])
+def test_the_refused_line_is_found_as_compilers_name_it(printed: str) -> None:
+    """After warnings, with or without a directory before the file."""
+    text = f"the C compiler failed\n  | a.h:1:1: warning: odd\n  | {printed}"
+    error = sandbox.NotBuiltError(text, files={"a.h": "int a;\n  int b\n"})
+    assert (error.reason, error.refused) == ("bad", "int b")
+
+
 ENDLESS = """
 kernel right on x86.scalar
   "Copies one element."
