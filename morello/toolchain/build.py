@@ -45,7 +45,10 @@ BUILD_SECONDS = 600.0
 MESSAGE_LINES = 20
 """How much of what a compiler printed is shown."""
 
-ANOTHER = "another C compiler can be chosen with CC"
+ANOTHER = (
+    "another C compiler can be chosen with CC; "
+    "'morello check --execute' says which line of a kernel of yours it refuses"
+)
 
 
 def build(
