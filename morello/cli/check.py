@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from morello.checking.kinds import counted
 from morello.cli.executed import executed_json, show_executed, unexecuted
 from morello.cli.options import (
     budget_option,
@@ -225,7 +226,10 @@ def _execute(
     executed = [v for v in verdicts if not v.untried]
     instances = sum(v.instances for v in executed)
     if not findings.count:
-        session.say(f"executed {len(executed)} rules and kernels on {instances} instances")
+        kinds = [verdict.kind for verdict in executed]
+        what = [counted(kinds.count(kind), kind) for kind in ("rule", "kernel") if kind in kinds]
+        named = " and ".join(what) or "nothing"
+        session.say(f"executed {named} on {counted(instances, 'instance')}")
     return {"executed": executed_json(verdicts), "allow_unexecuted": allow}
 
 
