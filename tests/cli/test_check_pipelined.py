@@ -24,4 +24,4 @@ def test_inner_loops_may_be_of_one_tile(run: Run, tmp_path: Path) -> None:
     path.write_text(changed)
     done = run("check", path, "--execute")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "executed 1 rules and kernels" in done.stdout
+    assert "executed 1 rule on " in done.stdout
