@@ -275,69 +275,6 @@ def test_wrong_arrays_are_refused(network: Imported) -> None:
     assert str(network.network.inputs[0]) in str(error.value.help)
 
 
-def test_a_bound_call_computes_from_what_its_inputs_hold(network: Imported) -> None:
-    arrays = [array.copy() for array in network.inputs.values()]
-    call = network.network.bind(*arrays)
-    first = [result.copy() for result in call()]
-    for result, right in zip(first, network.network(*arrays), strict=True):
-        np.testing.assert_array_equal(result, right)
-    for array in arrays:
-        if array.dtype == np.float32:
-            np.multiply(array, 2, out=array)
-    second = network.network(*arrays)
-    for result, right in zip(call(), second, strict=True):
-        np.testing.assert_array_equal(result, right)
-    out = tuple(map(np.empty_like, second))
-    assert network.network.bind(*arrays, out=out)()[0] is out[0]
-    assert network.network(*arrays, out=out)[1] is out[1]
-    for result, right in zip(out, second, strict=True):
-        np.testing.assert_array_equal(result, right)
-
-
-def test_a_wrong_bound_call_is_refused(network: Imported) -> None:
-    arrays = list(network.inputs.values())
-    name = network.network.inputs[0].name
-    out = [np.empty(each.shape, each.dtype) for each in network.network.outputs]
-    with pytest.raises(UsageError, match=f"input '{name}' cannot be bound"):
-        network.network.bind(arrays[0].tolist(), *arrays[1:])
-    with pytest.raises(UsageError, match="was given 1 array"):
-        network.network.bind(*arrays, out=out[0])
-    with pytest.raises(UsageError, match=r"output '\w+' is float64"):
-        network.network(*arrays, out=[array.astype(np.float64) for array in out])
-    out[1].flags.writeable = False
-    with pytest.raises(UsageError, match="or cannot be written"):
-        network.network(*arrays, out=out)
-
-
-def test_it_is_timed(network: Imported) -> None:
-    """From Python, and by the command; which takes no options of what to compile."""
-    timing = network.network.time(repeats=3, warmup=0, min_seconds=0)
-    assert len(timing.runs) == 3
-    assert timing.median > 0
-    result = CliRunner().invoke(main, ["bench", str(network.directory), "--json"])
-    document = json.loads(result.stdout)
-    assert (document["name"], document["target"]) == (network.network.name, TARGET)
-    assert document["seconds"] > 0
-    assert document["predicted_cycles"] == pytest.approx(network.network.cost)
-    text = CliRunner().invoke(main, ["bench", str(network.directory)]).stdout.splitlines()
-    assert text[0].startswith("measured: ")
-    assert text[1] == f"predicted: {network.network.cost:,.0f} cycles in kernels"
-    wrong = CliRunner().invoke(main, ["bench", str(network.directory), "-t", TARGET])
-    assert wrong.exit_code == 2
-    assert "is a network, which is compiled already" in wrong.stderr
-
-
-def test_an_output_has_memory_of_its_own(tmp_path: Path) -> None:
-    """It is written before all inputs are read."""
-    inputs = {"x": np.ones((3, 4), np.float32)}
-    model = model_of([helper.make_node("Softmax", ["x"], ["y"])], inputs, ["y"], {})
-    place = saved(model, tmp_path, "soft")
-    assert imported([str(place), "-o", str(tmp_path / "out"), "-t", TARGET]).exit_code == 0
-    network = morello.load(tmp_path / "out")
-    with pytest.raises(UsageError, match="output 'y' shares memory with another array"):
-        network(inputs["x"], out=inputs["x"])
-
-
 def test_weights_of_another_network_are_refused(network: Imported, tmp_path: Path) -> None:
     name = network.network.name
     for path in network.directory.rglob("*.*"):
