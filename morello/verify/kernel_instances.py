@@ -3,7 +3,8 @@
 Families are shuffled, always alike, the operators and their operations taking turns, and paired
 with shapes along diagonals: family i with shape i, i + 1, ... So a small budget already sees every
 operator and every shape, and as many operations and families as it can. What is wrong beyond a
-threshold shows at large sizes only: of each free dimension one instance has one.
+threshold shows at large sizes only: of each free dimension one instance has one. Small sizes that
+guards tell apart are all tried, in tensors of their own and in parts of larger ones.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from morello.verify.kernel_sizes import (
     free_dims,
     large_shapes,
     possible_parts,
+    shapes_with,
     small_shapes,
+    told_apart,
 )
 
 _Item = TypeVar("_Item")
@@ -109,7 +112,29 @@ def instances_of(
         for number, match in enumerate(families)
     )
     found = list(islice(instances, budget))
+    found += _told_apart(target, families, found)
     return [*found, *_large(target, families, found)]
+
+
+def _told_apart(
+    target: Target, families: Sequence[KernelMatch], found: Sequence[KernelInstance]
+) -> Iterator[KernelInstance]:
+    """Of each small size that guards tell from others, an instance with parts, and one without.
+
+    Kernels for few rows or columns are written out for how many there are, and how far apart.
+    """
+    known = {(d, n, bool(one.parts)) for one in found for d, n in one.by_dim.items()}
+    for match in islice(families, LARGE_FAMILIES):
+        for (dim, size), part in product(told_apart(match), (True, False)):
+            if (dim, size, part) in known:
+                continue
+            for shape in shapes_with(target, match, dim, size, Random(f"{dim} {size}")):
+                parts = possible_parts(target, match, shape) if part else frozenset[int]()
+                if bool(parts) == part:
+                    one = KernelInstance(match, *shape, parts)
+                    known |= {(d, n, part) for d, n in one.by_dim.items()}
+                    yield one
+                    break
 
 
 def _large(

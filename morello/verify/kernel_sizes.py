@@ -37,6 +37,9 @@ MULTIPLES = 3
 MOST_DRAWN = 8192
 """So many combinations of sizes are tried at most: a kernel of six dimensions has 262,144."""
 
+MOST_ITERATIONS = 1 << 20
+"""Of one instance: several long rows at once would be more than a machine holds."""
+
 LARGE = range(100, 1101)
 """Every free size is tried at one of these at least, if the guards accept any."""
 
@@ -45,6 +48,9 @@ LARGE_SIZES = (259, 517, 1021, 131, 101)
 
 The first is more than a byte holds. C compilers take a long time for larger ones, written out.
 """
+
+DRAWS = 256
+"""How many combinations are tried of a size that guards tell apart."""
 
 LARGE_DRAWS = 32
 """How many combinations with small sizes of the other dimensions are tried of each."""
@@ -56,7 +62,24 @@ def small_shapes(target: Target, match: KernelMatch, random: Random) -> Iterator
     With each of them, every packing of whole operands that the pattern accepts. They are worked out
     when they are asked for.
     """
-    yield from _accepted_of(target, match, _drawn(list(_tried(match).values()), random))
+    drawn = _drawn(list(_tried(match).values()), random)
+    few = (sizes for sizes in drawn if prod(sizes) <= MOST_ITERATIONS)
+    yield from _accepted_of(target, match, few)
+
+
+def told_apart(match: KernelMatch) -> Iterator[tuple[str, int]]:
+    """Each dimension that guards bound by a number up to `EVERY`, with each size up to that."""
+    for dim, sizes in _ends(match).items():
+        yield from ((dim, size) for size in sorted(sizes) if size <= EVERY)
+
+
+def shapes_with(
+    target: Target, match: KernelMatch, dim: str, size: int, random: Random
+) -> Iterator[Shape]:
+    """Some of the small shapes in which one dimension has this size."""
+    drawn = _drawn(list((_tried(match) | {dim: [size]}).values()), random)
+    few = (sizes for sizes in drawn if prod(sizes) <= MOST_ITERATIONS)
+    yield from _accepted_of(target, match, islice(few, DRAWS))
 
 
 def accepts_family(target: Target, match: KernelMatch) -> bool:
