@@ -30,13 +30,14 @@ def declaration(
     shape: Shape | None,
     layout: Sequence[int] | None = None,
     panels: ast.Panel | None = None,
+    stride: Shape | None = None,
 ) -> spec_ast.TensorDecl:
     """The declaration of a tensor; type and shape may both be left to what computes it.
 
     Raises:
         UsageError: Something is not what it has to be.
     """
-    if dtype is None and shape is None and layout is None and panels is None:
+    if (dtype, shape, layout, panels, stride) == (None,) * 5:
         return spec_ast.TensorDecl(role, name, None, (), None, None, span=NO_PLACE)
     if dtype is None or shape is None:
         raise UsageError(
@@ -50,6 +51,7 @@ def declaration(
         shape=extents(shape, name),
         order=None if layout is None else whole_numbers(layout, f"the layout of '{name}'"),
         panel=None if panels is None else _panel(panels, name),
+        strides=None if stride is None else extents(stride, name, "stride"),
         span=NO_PLACE,
     )
 

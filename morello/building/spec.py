@@ -124,6 +124,7 @@ class SpecBuilder:
         *,
         layout: Sequence[int] | None = None,
         panels: int | tuple[int, int] | None = None,
+        stride: Shape | None = None,
     ) -> Tensor: ...
     @overload
     def input(self, name: str, *, like: Array) -> Tensor: ...
@@ -135,6 +136,7 @@ class SpecBuilder:
         *,
         layout: Sequence[int] | None = None,
         panels: int | tuple[int, int] | None = None,
+        stride: Shape | None = None,
         like: Array | None = None,
     ) -> Tensor:
         """Declare an input: what every call brings.
@@ -146,12 +148,14 @@ class SpecBuilder:
             layout: Dimensions from the slowest to the fastest in memory; by default C's order.
             panels: Width of the panels that the fastest dimension is cut into, if it is; or their
                 height, along the dimension next to it, and width.
+            stride: In their place, elements between neighbours along each dimension, where there
+                are gaps.
             like: In the place of all these, an array that has such a type, shape and layout.
 
         Raises:
             UsageError: Something is not what it has to be.
         """
-        return self._argument("input", name, dtype, shape, layout, panels, like)
+        return self._argument("input", name, dtype, shape, layout, panels, stride, like)
 
     @overload
     def weight(
@@ -162,6 +166,7 @@ class SpecBuilder:
         *,
         layout: Sequence[int] | None = None,
         panels: int | tuple[int, int] | None = None,
+        stride: Shape | None = None,
     ) -> Tensor: ...
     @overload
     def weight(self, name: str, *, like: Array) -> Tensor: ...
@@ -173,13 +178,14 @@ class SpecBuilder:
         *,
         layout: Sequence[int] | None = None,
         panels: int | tuple[int, int] | None = None,
+        stride: Shape | None = None,
         like: Array | None = None,
     ) -> Tensor:
         """Declare a weight: what is the same in many calls, so that it is packed once before them.
 
         The layout is the one it has before that. Arguments and errors are those of `input`.
         """
-        return self._argument("weight", name, dtype, shape, layout, panels, like)
+        return self._argument("weight", name, dtype, shape, layout, panels, stride, like)
 
     def local(
         self,
@@ -214,6 +220,7 @@ class SpecBuilder:
         *,
         layout: Sequence[int] | None = None,
         panels: int | tuple[int, int] | None = None,
+        stride: Shape | None = None,
     ) -> Tensor:
         """Declare what an operator computes as an output. It may be read further.
 
@@ -226,6 +233,7 @@ class SpecBuilder:
                 in memory; by default C's order.
             panels: There too, the width of the panels that the fastest dimension is cut into, or
                 their height and width.
+            stride: In their place, elements between neighbours along each dimension.
 
         Returns:
             The value.
@@ -234,7 +242,7 @@ class SpecBuilder:
             UsageError: The value is computed by no operator, or has a name; or something else is
                 not what it has to be.
         """
-        node = declaration("output", name, dtype, shape, layout, panels)
+        node = declaration("output", name, dtype, shape, layout, panels, stride)
         return self._result("output", name, value, node)
 
     # ------------------------------------------------------------------------- calls
@@ -388,6 +396,7 @@ class SpecBuilder:
         shape: Shape | None,
         layout: Sequence[int] | None,
         panels: int | tuple[int, int] | None,
+        stride: Shape | None,
         like: Array | None,
     ) -> Tensor:
         """Declare an input or a weight."""
@@ -398,18 +407,20 @@ class SpecBuilder:
                     f"'{own}' is to be like {_shown(like)}; expected a numpy array",
                     help=f"pass like=np.asarray({own})",
                 )
-            if (dtype, shape, layout, panels) != (None, None, None, None):
+            if (dtype, shape, layout, panels, stride) != (None,) * 5:
                 raise UsageError(
                     f"'{own}' is to be like an array, and has a type of its own",
                     help="give dtype, shape and layout, or like",
                 )
-            dtype, shape, layout = like.dtype, like.shape, layout_of(like, own)
+            dtype, shape = like.dtype, like.shape
+            layout, stride = layout_of(like, own)
         if dtype is None or shape is None:
             raise UsageError(
                 f"'{own}' has {'no dtype' if dtype is None else 'no shape'}",
                 help="give both, or an array that has them: like=array",
             )
-        self._declared.append((declaration(role, own, dtype, shape, layout, panels), site()))
+        node = declaration(role, own, dtype, shape, layout, panels, stride)
+        self._declared.append((node, site()))
         return self._new(_Value(None, own))
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from morello.errors import UsageError
 from morello.ir.dtypes import DTYPES
-from morello.ir.layout import Order, row_major
+from morello.ir.layout import Order, row_major, strided
 from morello.ir.numeric import Array
 from morello.language import ast
 from morello.language.signed_zero import is_negative_zero
@@ -159,14 +159,14 @@ def whole_numbers(values: object, what: str) -> tuple[int, ...]:
     )
 
 
-def extents(shape: Shape, name: str) -> tuple[ast.Expr, ...]:
-    """The expressions of a tensor's sizes.
+def extents(shape: Shape, name: str, what: str = "size") -> tuple[ast.Expr, ...]:
+    """The expressions of a tensor's sizes or strides.
 
     Raises:
         UsageError: One of them is no size.
     """
     sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
-    return tuple(extent(s, f"size {i} of '{name}'") for i, s in enumerate(sizes, start=1))
+    return tuple(extent(s, f"{what} {i} of '{name}'") for i, s in enumerate(sizes, start=1))
 
 
 def identifier(name: object, what: str) -> str:
@@ -202,18 +202,21 @@ def dtype_name(dtype: DTypeLike) -> str:
     raise UsageError(f"there is no element type '{wanted}'", help=f"known: {listed}")
 
 
-def layout_of(array: Array, name: str) -> Order | None:
-    """The order of the dimensions in which an array lies in memory; none for C's order.
+def layout_of(array: Array, name: str) -> tuple[Order | None, Order | None]:
+    """The order of the dimensions of an array, or its strides; neither for C's order.
 
     Raises:
-        UsageError: Its elements have gaps between them.
+        UsageError: Elements are not next to each other along any dimension, or repeated.
     """
     if array.flags.c_contiguous:
-        return None
-    order = tuple(sorted(range(array.ndim), key=lambda d: (-abs(array.strides[d]), d)))
-    if not array.transpose(order).flags.c_contiguous:
+        return None, None
+    layout = strided([n // array.itemsize for n in array.strides], array.shape)
+    if layout is None or any(n % array.itemsize for n in array.strides):
         raise UsageError(
-            f"the array for '{name}' has strides {array.strides} bytes; expected no gaps",
+            f"the array for '{name}' has strides {array.strides} bytes; expected elements that "
+            "are next to each other along the fastest dimension",
             help=f"pass like=np.ascontiguousarray({name})",
         )
-    return None if order == row_major(array.ndim).order else order
+    if layout.stated:
+        return None, layout.stated
+    return None if layout == row_major(array.ndim) else layout.order, None

@@ -14,14 +14,15 @@ from morello.checking.computations import computations
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
 from morello.checking.seen import with_views
-from morello.checking.sizes import Sizes
+from morello.checking.sizes import MAX_ELEMENTS, Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
 from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.goal import Goal, GoalTensor
-from morello.ir.layout import Layout, panel_of, row_major
+from morello.ir.layout import Layout, panel_of, row_major, strided
 from morello.ir.operators import Operator
 from morello.language import spec_ast
+from morello.language.ast import Expr
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.unparse_spec import unparse_use
@@ -179,10 +180,8 @@ class _SpecChecker:
             message = f"unknown dtype '{node.dtype}'"
             self.collector.error("S010", message, place, "not a dtype", DTYPES_ARE)
         shape = self._shape(node)
-        self._layout(node)
+        layout = self._layout(node, shape)
         if dtype is not None and shape is not None:
-            order = row_major(len(shape)).order if node.order is None else node.order
-            layout = Layout(order, panel_of(node.panel or 0))
             self.tensors[node.name] = GoalTensor(node.name, node.role, dtype, shape, layout)
 
     def _shape(self, node: spec_ast.TensorDecl) -> tuple[int, ...] | None:
@@ -195,9 +194,10 @@ class _SpecChecker:
             return None
         return shape if self.sizes.few_elements(node.name, shape, node.span) else None
 
-    def _layout(self, node: spec_ast.TensorDecl) -> None:
+    def _layout(self, node: spec_ast.TensorDecl, shape: tuple[int, ...] | None) -> Layout:
+        """The layout that is stated, or C's after an error."""
         rank = len(node.shape)
-        if node.role == "local" and (node.order is not None or node.panel is not None):
+        if node.role == "local" and (node.order, node.panel, node.strides) != (None, None, None):
             message = f"'{node.name}' is a local, so its layout is the compiler's choice"
             self.collector.error("S011", message, node.span, help="leave the layout out")
         wrong = None if node.panel is None else wrong_panels(node.panel, rank)
@@ -206,14 +206,55 @@ class _SpecChecker:
             after = max(node.span.source.text.rfind("panels", 0, node.span.end), node.span.start)
             place = within(node.span, "panels", after=after)
             self.collector.error("S011", f"'{node.name}': {message}", place, help=help)
-        if node.order is None or sorted(node.order) == list(range(rank)):
-            return
+        if node.strides is not None:
+            return self._strided(node, node.strides, shape) or row_major(rank)
+        if node.order is None:
+            return Layout(row_major(rank).order, panel_of(node.panel or 0))
+        if sorted(node.order) == list(range(rank)):
+            return Layout(node.order, panel_of(node.panel or 0))
         listed = ", ".join(str(i) for i in range(rank))
         message = f"the layout of '{node.name}' does not order its {counted(rank, 'dimension')}"
         help = f"name each of {listed} once, the slowest first" if rank else "remove it"
         after = max(node.span.source.text.rfind("layout", 0, node.span.end), node.span.start)
         place = within(node.span, "layout", after=after)
         self.collector.error("S011", message, place, f"found {node.order}", help)
+        return row_major(rank)
+
+    def _strided(
+        self,
+        node: spec_ast.TensorDecl,
+        stated: tuple[Expr, ...],
+        shape: tuple[int, ...] | None,
+    ) -> Layout | None:
+        """The layout with these strides, or none after an error."""
+        after = max(node.span.source.text.rfind("stride", 0, node.span.end), node.span.start)
+        place = within(node.span, "stride", after=after)
+        rank, name = len(node.shape), node.name
+        found = [
+            self.sizes.positive(expr, f"stride {i} of '{name}'", MAX_ELEMENTS)
+            for i, expr in enumerate(stated, start=1)
+        ]
+        strides = [stride for stride in found if stride is not None]
+        if node.order is not None or node.panel is not None:
+            message = f"'{name}' has {'a layout' if node.panel is None else 'panels'} and strides"
+            help = "strides tell the order of the dimensions; with panels there are none"
+        elif len(stated) != rank:
+            counts = counted(rank, "dimension"), counted(len(stated), "stride")
+            message = f"'{name}' has {' and '.join(counts)}"
+            help = "say the elements between neighbours along each dimension"
+        elif len(strides) < rank or shape is None:
+            return None
+        elif (layout := strided(strides, shape)) is not None:
+            few = self.sizes.few_elements(name, (layout.elements(shape),), place)
+            return layout if few else None
+        elif min(n for n, size in zip(strides, shape, strict=True) if size > 1) > 1:
+            message = f"no two elements of '{name}' are next to each other"
+            help = "declare the whole rows, and read elements of them: x[i, 2 * j]"
+        else:
+            message = f"elements of '{name}' lie in each other's place"
+            help = "each stride goes beyond what the smaller ones reach"
+        self.collector.error("S011", message, place, help=help)
+        return None
 
     def _unused_parameters(self) -> None:
         for parameter in self.spec.parameters:

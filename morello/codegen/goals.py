@@ -50,7 +50,7 @@ def _spec(target: Target, goal: Goal, computation: Computation) -> Spec:
 
 
 def _packing(target: Target, tensor: GoalTensor) -> int:
-    if tensor.whole is None:
+    if tensor.whole is None and not tensor.layout.stated:
         return tensor.layout.packing(tensor.shape)
     page = target.page // tensor.dtype.bytes
     return packing_by_strides(tensor.layout.order, tensor.shape, tensor.strides, page)

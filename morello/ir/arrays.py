@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from morello.ir.layout import Layout
 from morello.ir.numeric import Array
@@ -12,6 +13,10 @@ from morello.ir.numeric import Array
 
 def to_memory(layout: Layout, array: Array) -> Array:
     """The elements of an array in a layout, as an array of rank 1; the rest is 0."""
+    if layout.stated:
+        memory = np.zeros(layout.elements(array.shape), array.dtype)
+        from_memory(layout, array.shape, memory)[...] = array
+        return memory
     ordered = array.transpose(layout.order)
     if not layout.panel:
         return np.ascontiguousarray(ordered).reshape(-1)
@@ -29,6 +34,8 @@ def from_memory(layout: Layout, shape: Sequence[int], memory: Array) -> Array:
 
     It shares the memory unless the layout has panels.
     """
+    if layout.stated:
+        return as_strided(memory, shape, [n * memory.itemsize for n in layout.stated])
     physical = memory.reshape(layout.shape_in_memory(shape))
     if layout.panel:
         split, places = _panels(layout, shape)

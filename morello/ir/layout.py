@@ -13,6 +13,9 @@ along the rows only. Behind all that is one step of the slowest dimension there 
 that parts of several do not alias in the caches; it counts as part of a panel, and packings do not
 tell.
 
+Without panels there may be gaps along any dimension but the fastest, as in rows of a larger array.
+Then the layout states all *strides*, in elements.
+
 The *contiguity* of a view is the number of its innermost (fastest) dimensions in memory that are
 packed together: a whole row-major matrix has contiguity 2; its left half has contiguity 1, since
 only its rows are packed. Where not all of it is packed, what is may be *paged*: a multiple of the
@@ -89,11 +92,13 @@ class Layout(Struct, frozen=True, order=True):
 
     ``panel``: 0 for none. ``gap``: how many rows, a panel's width long, are left free behind all
     that is one step of the slowest dimension in memory; pieces of panels where these have a height.
+    ``stated``: strides where there are gaps and no panels; else none, as the shape tells them.
     """
 
     order: Order
     panel: int = 0
     gap: int = 0
+    stated: tuple[int, ...] = ()
 
     @property
     def fastest(self) -> int | None:
@@ -103,7 +108,8 @@ class Layout(Struct, frozen=True, order=True):
     def shape_in_memory(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Extents of the dimensions in memory, slowest first, of a tensor of this shape.
 
-        Where there are gaps, all rows between two of them are one dimension.
+        Where there are gaps behind panels, all rows between two of them are one dimension. There is
+        no such shape where strides are stated.
         """
         extents = self._in_panels(shape)
         if not self.panel:
@@ -154,11 +160,15 @@ class Layout(Struct, frozen=True, order=True):
         return replace(self, gap=-(-page // (width * max(height, 1))))
 
     def elements(self, shape: Sequence[int]) -> int:
-        """Elements that a tensor of this shape takes in memory."""
+        """Elements that a tensor of this shape takes in memory, with gaps between them."""
+        if self.stated:
+            return 1 + sum((n - 1) * stride for n, stride in zip(shape, self.stated, strict=True))
         return prod(self.shape_in_memory(shape))
 
     def strides(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Elements between neighbours along each logical dimension, within a panel."""
+        if self.stated:
+            return self.stated
         result = [0] * len(shape)
         stride = 1
         extents = self._in_panels(shape)
@@ -168,11 +178,13 @@ class Layout(Struct, frozen=True, order=True):
         return tuple(result)
 
     def packing(self, shape: Sequence[int]) -> int:
-        """Packing of a whole tensor of this shape."""
+        """Packing of a whole tensor of this shape without stated strides."""
         extents = [shape[d] for d in self.order]
         return int(narrowed(packed(len(extents), self.panel), extents))
 
     def __str__(self) -> str:
+        if self.stated:
+            return f"stride ({', '.join(map(str, self.stated))})"
         order = f"({', '.join(map(str, self.order))})"
         gap = f" gap {self.gap}" if self.gap else ""
         return f"{order} panels {panel_text(self.panel)}{gap}" if self.panel else order
@@ -193,6 +205,26 @@ class Axis:
     def of(self, outer: Axis) -> Axis:
         """This axis of what runs along another one."""
         return Axis(outer.dimension, outer.step * self.step, outer.runs_on or self.runs_on)
+
+
+def strided(strides: Sequence[int], shape: Sequence[int]) -> Layout | None:
+    """The layout of a tensor with these strides; none if it has none.
+
+    Each step of a dimension goes beyond all that lies within one, and neighbours along the fastest
+    are next to each other. Where there are no gaps, the shape tells the strides.
+    """
+    order = tuple(sorted(range(len(shape)), key=lambda d: (-strides[d], d)))
+    reach = 1
+    for d in reversed(order):
+        if shape[d] > 1 and (strides[d] < reach or (d == order[-1] and strides[d] > 1)):
+            return None
+        reach += (shape[d] - 1) * strides[d]
+    if reach > prod(shape):
+        return Layout(order, stated=tuple(strides))
+    plain = row_major(len(shape))
+    own = zip(plain.strides(shape), strides, shape, strict=True)
+    as_plain = all(expected == stride for expected, stride, size in own if size > 1)
+    return plain if as_plain else Layout(order)
 
 
 def order_of(axes: Sequence[Axis], order: Order) -> Order:

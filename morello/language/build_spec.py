@@ -44,7 +44,7 @@ def _parameter(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecParameter:
 
 def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
     role, name, *declared = slots(tree)
-    dtype, shape, dimensions, panels = declared or (None, None, None, None)
+    dtype, shape, dimensions, panels, strides = declared or (None,) * 5
     return spec_ast.TensorDecl(
         role=str(role),
         name=str(name),
@@ -52,6 +52,7 @@ def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:
         shape=expressions(builder, children(shape)),
         order=None if dimensions is None else order(builder, dimensions),
         panel=None if panels is None else panel(builder, panels),
+        strides=None if strides is None else expressions(builder, children(strides)),
         span=builder.span(tree),
     )
 

@@ -16,13 +16,14 @@ class SpecParameter(Node, frozen=True):
 
 
 class TensorDecl(Node, frozen=True):
-    """``input q: f32[S, D] [layout (1, 0)] [panels 16]``, or ``output o``.
+    """``input q: f32[S, D] [layout (1, 0)] [panels 16] [stride (3 * D, 1)]``, or ``output o``.
 
     ``role`` is input, weight, local or output. Without a ``dtype``, which an output need not have,
     there is no ``shape`` either: both follow from what computes it.
 
     ``order`` lists the dimensions from the slowest to the fastest; absent is row-major. ``panel``
     is the width of the panels of the fastest, or their height and width; absent for none.
+    ``strides``: elements between neighbours along each dimension; absent where there are no gaps.
     """
 
     role: str
@@ -31,6 +32,7 @@ class TensorDecl(Node, frozen=True):
     shape: tuple[Expr, ...]
     order: tuple[int, ...] | None
     panel: Panel | None
+    strides: tuple[Expr, ...] | None = None
 
 
 class OperatorCall(Node, frozen=True):

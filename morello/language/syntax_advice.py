@@ -275,8 +275,13 @@ _MSPEC: Table = (
         (_SPEC + "output =", _SPEC + "input =", _SPEC + "weight ="),
     ),
     (
-        "'layout' and 'panels' belong to the tensor before them: choose another name",
-        (_SPEC + "input a: f32[M] layout =", _SPEC + "input a: f32[M] panels ="),
+        "'layout', 'panels' and 'stride' belong to the tensor before them: choose another name",
+        (
+            _SPEC + "input a: f32[M] layout =",
+            _SPEC + "input a: f32[M] panels =",
+            _SPEC + "input a: f32[M] stride =",
+            _SPEC + "input a: f32[M] stride [",
+        ),
     ),
     (
         "say what the tensor is: input, weight or output",

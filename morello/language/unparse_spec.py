@@ -42,7 +42,11 @@ def _tensor(tensor: spec_ast.TensorDecl, width: int) -> str:
     text += f": {tensor.dtype}[{', '.join(unparse(extent) for extent in tensor.shape)}]"
     if tensor.order is not None:
         text += f" layout ({', '.join(map(str, tensor.order))})"
-    return text if tensor.panel is None else f"{text} panels {tensor.panel}"
+    if tensor.panel is not None:
+        text += f" panels {tensor.panel}"
+    if tensor.strides is not None:
+        text += f" stride ({', '.join(map(unparse, tensor.strides))})"
+    return text
 
 
 def unparse_use(use: spec_ast.OperatorUse | spec_ast.Statement) -> str:

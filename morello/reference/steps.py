@@ -16,6 +16,7 @@ import numpy as np
 from morello.ir.dtypes import DType
 from morello.ir.goal import Computation, Goal, GoalTensor
 from morello.ir.graphs.composition import composition_of
+from morello.ir.layout import Layout
 from morello.ir.numeric import Array
 from morello.ir.operators import Operation
 from morello.ir.sizes import sizes_from, with_hidden
@@ -149,7 +150,7 @@ def place_of(tensor: GoalTensor, chosen: Sequence[Array] | None = None) -> tuple
         return tuple(places)
     # What runs on goes from the end of a row to the row that follows it in memory.
     order, shape = tensor.whole.layout.order, tensor.whole.shape
-    strides = tensor.whole.layout.strides(shape)
+    strides = Layout(order).strides(shape)
     linear = sum(place * stride for place, stride in zip(places, strides, strict=True))
     within = dict(zip(order, np.unravel_index(linear, [shape[d] for d in order]), strict=True))
     return tuple(within[d] for d in range(len(shape)))

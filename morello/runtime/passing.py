@@ -69,7 +69,7 @@ class Passing:
                 return None
             begin = found[place]
             end = begin + size
-            for other, extent in others:  # none has gaps: apart is what ends before
+            for other, extent in others:  # what lies in gaps of the other is seen by checks
                 if begin < found[other] + extent and found[other] < end:
                     return None
         return found
@@ -82,10 +82,6 @@ def _fitting(
 
     None does where C code packs a weight in every call.
     """
-    shape, dtype = argument.passed_shape, argument.dtype.numpy
-    strides, step = [0] * len(shape), dtype.itemsize
-    for dimension in reversed(argument.passed_order):
-        strides[dimension] = step
-        step *= shape[dimension]
+    shape, strides, dtype = argument.passed_shape, argument.passed_strides, argument.dtype.numpy
     fits = argument.passed_as_declared
-    return argument, dtype if fits else None, shape, tuple(strides), dtype.itemsize
+    return argument, dtype if fits else None, shape, strides, dtype.itemsize

@@ -27,8 +27,8 @@ from morello.runtime.signature import (
     ALIGNMENT,
     ArgumentInfo,
     Signature,
-    allocate,
     check_argument,
+    check_gaps,
     check_output,
     view_of,
 )
@@ -194,7 +194,9 @@ class BuiltProgram(Struct, frozen=True):
                 )
         outputs = arrays[len(self.signature.inputs) :]
         for argument, array in zip(self.signature.outputs, outputs, strict=True):
-            array[...] = view_of(argument, after[argument.name].copy())  # aligned
+            memory = after[argument.name].copy()  # aligned
+            array[...] = view_of(argument, memory)
+            check_gaps(argument, memory, 0)
         return tuple(outputs)
 
     def prepare_timed(self, arrays: Sequence[object]) -> Callable[[int], int]:
@@ -344,15 +346,15 @@ def _pack(own: str, position: int, argument: ArgumentInfo) -> str:
 
 
 def _bytes_of(argument: ArgumentInfo, array: Array) -> bytes:
-    """An argument as it lies in memory."""
-    return array.transpose(argument.passed_order).tobytes()
+    """An argument as it lies in memory, with 0 in gaps."""
+    memory = np.zeros(argument.bytes, np.uint8)
+    view_of(argument, memory)[...] = array
+    return memory.tobytes()
 
 
 def _unset(argument: ArgumentInfo) -> Array:
     """An output whose every bit is set."""
-    array = allocate(argument)
-    array.transpose(argument.passed_order).reshape(-1).view(np.uint8)[...] = 0xFF
-    return array
+    return view_of(argument, np.full(argument.bytes, 0xFF, np.uint8))
 
 
 def _failed(name: str, done: Completed) -> MorelloError:

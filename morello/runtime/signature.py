@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from msgspec import Struct
 
-from morello.errors import UsageError
+from morello.errors import MorelloError, UsageError
 from morello.ir.arrays import from_memory, to_memory
 from morello.ir.dtypes import DType
 from morello.ir.layout import Layout, Order, row_major
@@ -30,6 +30,9 @@ T = TypeVar("T")
 
 PROCESSOR = 1
 """The processor's own memory, as DLPack numbers devices."""
+
+_MOST_WORK = 100_000
+"""Of finding out whether arrays overlap that have elements between each other's: milliseconds."""
 
 ALIGNMENT = 64
 """Bytes to which outputs and workspaces that are allocated here are aligned: a cache line."""
@@ -87,10 +90,18 @@ class ArgumentInfo(Struct, frozen=True):
         in_memory = row_major(len(self.passed_shape)).order
         return in_memory if self.layout.panel else self.layout.order
 
+    @property
+    def passed_strides(self) -> tuple[int, ...]:
+        """Bytes between neighbours along each dimension of the array that is passed."""
+        layout = self.layout if self.layout.stated else Layout(self.passed_order)
+        return tuple(n * self.dtype.bytes for n in layout.strides(self.passed_shape))
+
     def __str__(self) -> str:
         weight = "weight " if self.role == "weight" else ""
         plain = self.layout == row_major(len(self.shape))
         layout = "" if plain else f" layout {self.layout}"
+        if self.layout.stated:
+            layout = f" {self.layout}"
         return f"{weight}{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]{layout}"
 
     def pack(self, values: AnyArray) -> Array:
@@ -206,7 +217,8 @@ def check_argument(argument: ArgumentInfo, array: object) -> Array:
     array = _check_type(argument, array)
     if array.shape != argument.passed_shape:
         raise _misshapen(argument, array, argument.passed_shape)
-    if not array.transpose(argument.passed_order).flags.c_contiguous:
+    own = zip(array.strides, argument.passed_strides, array.shape, strict=True)
+    if any(found != expected for found, expected, size in own if size > 1):
         raise _strided(argument, array)
     if not array.flags.aligned:
         raise UsageError(
@@ -280,6 +292,11 @@ def _misshapen(argument: ArgumentInfo, array: Array, expected: tuple[int, ...]) 
 
 def _strided(argument: ArgumentInfo, array: Array) -> UsageError:
     name, order = argument.name, argument.passed_order
+    if argument.layout.stated:
+        raise UsageError(
+            f"'{name}' has strides {array.strides} bytes; expected {argument.passed_strides}",
+            help=_help(argument, f"pass kernel.pack('{name}', {name})"),
+        )
     if order == row_major(len(order)).order:
         expected, advice = "row-major", f"np.ascontiguousarray({name})"
     elif order == row_major(len(order)).order[::-1]:
@@ -318,13 +335,22 @@ def check_overlap(signature: Signature, arrays: Sequence[Array]) -> None:
     named = list(zip(signature.arguments, arrays, strict=True))
     for position, (argument, array) in enumerate(named):
         for other, memory in named[:position]:
-            # All arrays are packed, so that overlapping bounds are overlapping elements.
             written = "output" in (argument.role, other.role)
-            if written and np.may_share_memory(array, memory):
+            if written and _overlap(array, memory):
                 raise UsageError(
                     f"'{argument.name}' shares memory with '{other.name}'",
                     help="an output needs memory of its own: pass a copy",
                 )
+
+
+def _overlap(array: Array, other: Array) -> bool:
+    """Whether they have elements in common, as far as that can be told at once."""
+    if not np.may_share_memory(array, other):
+        return False
+    try:
+        return np.shares_memory(array, other, max_work=_MOST_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 # ------------------------------------------------------------------------------- memory
@@ -347,8 +373,32 @@ def allocate(argument: ArgumentInfo) -> Array:
     return view_of(argument, aligned_bytes(argument.bytes))
 
 
+def check_gaps(argument: ArgumentInfo, memory: Array, filling: int) -> None:
+    """Demand that every byte between the elements of an output is still what it was.
+
+    Args:
+        argument: The output.
+        memory: Its bytes.
+        filling: What each was.
+
+    Raises:
+        MorelloError: Something was written there.
+    """
+    if not argument.layout.stated:
+        return
+    between = np.ones(argument.bytes, np.uint8)
+    view_of(argument, between)[...] = 0
+    if (memory[between == 1] != filling).any():
+        raise MorelloError(
+            f"elements between those of '{argument.name}' were written",
+            help="a kernel or the emitter writes where it must not",
+        )
+
+
 def view_of(argument: ArgumentInfo, memory: Array) -> Array:
     """The bytes of an argument, seen as the array that is passed."""
+    if argument.layout.stated:
+        return from_memory(argument.layout, argument.shape, memory.view(argument.dtype.numpy))
     order, shape = argument.passed_order, argument.passed_shape
     physical = memory.view(argument.dtype.numpy).reshape([shape[d] for d in order])
     if order == row_major(len(order)).order:

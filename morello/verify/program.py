@@ -25,7 +25,7 @@ from morello.reference.partial import Selection, taken, whole
 from morello.reference.steps import Steps
 from morello.runtime.execution import Executable
 from morello.runtime.library import Passed
-from morello.runtime.signature import Signature, allocate
+from morello.runtime.signature import Signature, aligned_bytes, check_gaps, view_of
 from morello.verify.sample import Sample, sample_of
 
 SEED = 0
@@ -108,11 +108,14 @@ def _run(
     """All outputs by name; the same in two runs, or else one is enough."""
     runs = []
     for filling in FILLINGS if twice else FILLINGS[:1]:
-        outputs = tuple(allocate(output) for output in signature.outputs)
-        for output in outputs:
-            _bytes(output)[...] = filling
-        results = function.results(*passed, out=outputs)
+        memory = [aligned_bytes(output.bytes) for output in signature.outputs]
+        for each in memory:
+            each[...] = filling
+        views = map(view_of, signature.outputs, memory)
+        results = function.results(*passed, out=tuple(views))
         runs.append([o.unpack(r) for o, r in zip(signature.outputs, results, strict=True)])
+        for output, each in zip(signature.outputs, memory, strict=True):
+            check_gaps(output, each, filling)
     for argument, first, last in zip(signature.outputs, runs[0], runs[-1], strict=True):
         differ = first.view(_unsigned(first)) != last.view(_unsigned(last))
         if twice and differ.any():
@@ -145,12 +148,6 @@ def _boundaries(body: Node | None) -> list[int]:
         return []
     loops = (n for n in walk(body) if isinstance(n, Loop | ParallelLoop))
     return sorted({end for n in loops for end in (n.step, n.count * n.step)})
-
-
-def _bytes(array: Array) -> Array:
-    """Memory of an array that has no gaps, whatever the order of its axes."""
-    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
-    return array.transpose(order).reshape(-1).view(np.uint8)
 
 
 def _unsigned(array: Array) -> np.dtype[np.unsignedinteger]:

@@ -82,12 +82,14 @@ def test_arrays_tell_type_shape_and_layout() -> None:
     spec.input("columns", like=np.zeros((2, 3), np.uint8, order="F"))
     spec.weight("turned", like=np.zeros((2, 3, 4), ml_dtypes.bfloat16).transpose(2, 0, 1))
     spec.input("line", like=np.zeros((1, 5), np.float32)[:, :1].T)
+    spec.input("part", like=np.zeros((4, 9), np.float32)[:, 2:5])
     spec.input("one", like=np.zeros((), np.int32))
     assert [
         "  input  rows: s8[2, 3]",
         "  input  columns: u8[2, 3] layout (1, 0)",
         "  weight turned: bf16[4, 2, 3] layout (1, 2, 0)",
         "  input  line: f32[1, 1]",
+        "  input  part: f32[4, 3] stride (9, 1)",
         "  input  one: s32[]",
     ] == spec.text.splitlines()[1:-1]
 

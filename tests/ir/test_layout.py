@@ -21,6 +21,7 @@ from morello.ir.layout import (
     panel,
     panel_of,
     row_major,
+    strided,
     width_of,
 )
 from tests.search.budget import examples
@@ -150,3 +151,45 @@ def test_text() -> None:
     assert "(0, 1)" == str(row_major(2))
     assert "(1, 0) panels 16" == str(Layout((1, 0), 16))
     assert "(1, 0) panels (16, 4)" == str(Layout((1, 0), panel_of((16, 4))))
+
+
+@pytest.mark.parametrize(
+    ("strides", "shape", "expected"),
+    [
+        ((12, 4, 1), (2, 3, 4), row_major(3)),
+        ((1, 2, 6), (2, 3, 4), Layout((2, 1, 0))),
+        ((30, 10, 1), (2, 3, 4), Layout((0, 1, 2), stated=(30, 10, 1))),
+        ((1, 7), (5, 4), Layout((1, 0), stated=(1, 7))),
+        ((99, 4, 1), (1, 3, 4), row_major(3)),  # nobody steps along what has one element
+        ((3, 1), (5, 1), Layout((0, 1), stated=(3, 1))),
+        ((3, 4, 1), (2, 3, 4), None),  # the second matrix begins within the first one
+        ((8, 2), (2, 4), None),
+        ((1, 1), (2, 2), None),
+        ((), (), row_major(0)),
+    ],
+)
+def test_strides_are_a_layout(
+    strides: tuple[int, ...], shape: tuple[int, ...], expected: Layout | None
+) -> None:
+    """That of the shape where there are no gaps; none where two elements would be in one place."""
+    assert strided(strides, shape) == expected
+
+
+@examples(200)
+@given(layouts(), st.lists(st.integers(0, 3), min_size=3, max_size=3))
+def test_copies_with_gaps_put_every_element_in_its_place(
+    made: tuple[Layout, tuple[int, ...]], gaps: list[int]
+) -> None:
+    order, shape = made[0].order, made[1]
+    strides, reach = [0] * len(shape), 1
+    for d, gap in zip(reversed(order), gaps, strict=False):
+        strides[d] = reach
+        reach = reach * shape[d] + gap
+    layout = strided(strides, shape)
+    assert layout is not None
+    assert layout.strides(shape) == tuple(strides) or not layout.stated
+    array = np.arange(1, prod(shape) + 1).reshape(shape)
+    memory = to_memory(layout, array)
+    assert memory.shape == (layout.elements(shape),)
+    assert (memory > 0).sum() == array.size
+    np.testing.assert_array_equal(from_memory(layout, shape, memory), array)

@@ -26,8 +26,9 @@ def tensor(
     *shape: ast.Expr,
     order: tuple[int, ...] | None = None,
     panel: ast.Panel | None = None,
+    strides: tuple[ast.Expr, ...] | None = None,
 ) -> spec_ast.TensorDecl:
-    return spec_ast.TensorDecl(role, text, "f32", shape, order, panel, span=AT)
+    return spec_ast.TensorDecl(role, text, "f32", shape, order, panel, strides, span=AT)
 
 
 def use(result: str, operator: str, *arguments: str, **scalars: ast.Expr) -> spec_ast.OperatorUse:
@@ -44,6 +45,7 @@ def test_file() -> None:
           input  a: f32[M, N + 1]
           weight b: f32[N]  layout (0) panels 16
           output c: f32[M, N] layout (1, 0) panels (8, 4);
+          input d: f32[M, N] stride (2 * N, 1)
           t = add(a, b)
           c = scale(t, by = 0.5, shift = M)
         }
@@ -62,6 +64,7 @@ def test_file() -> None:
             tensor("input", "a", m, binary(n, "+", number(1))),
             tensor("weight", "b", n, order=(0,), panel=16),
             tensor("output", "c", m, n, order=(1, 0), panel=(8, 4)),
+            tensor("input", "d", m, n, strides=(binary(number(2), "*", n), number(1))),
         ),
         uses=(use("t", "add", "a", "b"), use("c", "scale", "t", by=number(0.5), shift=m)),
         span=AT,

@@ -33,6 +33,7 @@ spec rare(N = 1 if 2 > 1 and not 3 == 4 or 5 < 6 else 4 KiB // 2 + 2 MiB - 1 GiB
 threads 2
 {
   weight w: f32[N, x + op] layout (1, 0) panels 16
+  input stride: f32[N, 2] stride (2 * N, 1)
   output target: f32[]; target = layout(w, match = 0.5e-3)
   a[i] = w[i, 2 * i]; a[i] += w[i, j]; a[i] max= w[i, j]; a[i] min= w[i, j]
   a[i + 1] = a[i] elsewhere -1

@@ -21,7 +21,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a spec. ``role`` is empty for what stands in no declaration."""
+    """A tensor of a spec. ``role`` is empty for what stands in no declaration.
+
+    ``gap``: elements that are left free behind each row.
+    """
 
     name: str
     role: str
@@ -29,12 +32,24 @@ class Tensor:
     shape: tuple[int, ...]
     order: tuple[int, ...] = ()
     panels: tuple[int, ...] = ()
+    gap: int = 0
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours along each dimension, with gaps."""
+        found, stride = [0] * len(self.shape), 1
+        for d in reversed(self.order or range(len(self.shape))):
+            found[d] = stride
+            stride = stride * self.shape[d] + (self.gap if stride == 1 else 0)
+        return tuple(found)
 
     def __str__(self) -> str:
         sizes = ", ".join(map(str, self.shape))
         layout = f" layout ({', '.join(map(str, self.order))})" if self.order else ""
         panels = f" panels ({', '.join(map(str, self.panels))})" if len(self.panels) > 1 else ""
         panels = f" panels {self.panels[0]}" if len(self.panels) == 1 else panels
+        if self.gap and self.shape:
+            layout, panels = f" stride ({', '.join(map(str, self.strides))})", ""
         return f"{self.role} {self.name}: {self.dtype}[{sizes}]{layout}{panels}"
 
 

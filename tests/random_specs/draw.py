@@ -27,6 +27,9 @@ NARROW = ("f16", "bf16")
 ALL = (*ARITHMETIC, *NARROW)
 FLOATING = ("f32",)
 
+GAPS = 0.15
+"""Share of the arguments without panels whose rows have gaps behind them."""
+
 Shape = tuple[int, ...]
 
 
@@ -134,13 +137,16 @@ class Drawing:
         readers = Case(tuple(self.tensors.values()), statements).readers
         results = {s.result: s for s in statements}
         tensors = []
+        gaps = Random(str(statements))  # of its own: what else is drawn stays what it was
         for t in self.tensors.values():
             role = t.role
             if t.name in results:
                 unread = readers[t.name] == 0
                 role = "output" if unread or self.chance(0.12) else self._local(results[t.name], t)
             order, panels = self._layout(t.shape) if role not in ("", "local") else ((), ())
-            tensors.append(Tensor(t.name, role, t.dtype, t.shape, order, panels))
+            declared = role in ("input", "weight", "output") and not panels
+            gap = gaps.choice((1, 2, 5, 8, 64)) if declared and gaps.random() < GAPS else 0
+            tensors.append(Tensor(t.name, role, t.dtype, t.shape, order, panels, gap))
         threads = self.random.choice((1, 1, 2, 3))
         return Case(tuple(tensors), statements, threads).pruned()
 

@@ -49,11 +49,11 @@ def _steps(case: Case) -> Iterator[Case]:
     for position in reversed(range(len(case.statements))):
         yield _without(case, position)
         yield _given(case, position)
-    plain = tuple(replace(t, order=(), panels=()) for t in case.tensors)
+    plain = tuple(replace(t, order=(), panels=(), gap=0) for t in case.tensors)
     yield replace(case, tensors=plain)
     for position, tensor in enumerate(case.tensors):
-        if tensor.order or tensor.panels:
-            yield _with(case, position, replace(tensor, order=(), panels=()))
+        if tensor.order or tensor.panels or tensor.gap:
+            yield _with(case, position, replace(tensor, order=(), panels=(), gap=0))
         if tensor.role == "weight":
             yield _with(case, position, replace(tensor, role="input"))
         if tensor.role == "output" and case.readers[tensor.name]:

@@ -15,6 +15,7 @@ import morello
 from morello.definitions import Definitions
 from morello.records import replace
 from morello.runtime.program import built_program
+from morello.runtime.signature import check_gaps, view_of
 from tests.end_to_end.kernels import small_machines
 
 from .cases import Array, Case
@@ -126,15 +127,14 @@ def _called(kernel: Any, given: Mapping[str, Array]) -> dict[str, Array]:
     signature = kernel.signature
     inputs = [kernel.pack(a.name, given[a.name]) for a in signature.inputs]
     before = [np.array(i) if isinstance(i, np.ndarray) else None for i in inputs]
-    out = []
-    for argument in signature.outputs:
-        dtype = argument.dtype.numpy
-        empty = np.full((*argument.shape, dtype.itemsize), PATTERN, np.uint8)
-        out.append(argument.pack(empty.view(dtype)[..., 0]))
+    memory = [np.full(a.bytes, PATTERN, np.uint8) for a in signature.outputs]
+    out = [view_of(a, own) for a, own in zip(signature.outputs, memory, strict=True)]
     kernel(*inputs, out=out[0] if len(out) == 1 else tuple(out))
     for array, old in zip(inputs, before, strict=True):
         if old is not None and np.asarray(array).tobytes() != old.tobytes():
             raise morello.MorelloError("the program wrote to an input")
+    for argument, own in zip(signature.outputs, memory, strict=True):
+        check_gaps(argument, own, PATTERN)
     return {
         a.name: kernel.unpack(a.name, array)
         for a, array in zip(signature.outputs, out, strict=True)

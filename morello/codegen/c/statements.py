@@ -330,7 +330,9 @@ def describe(tensor: Tensor) -> str:
 
 
 def layout_in_words(layout: Layout) -> str:
-    """``row-major``, ``column-major``, or the order of the dimensions; and the panels."""
+    """``row-major``, ``column-major``, or the order of the dimensions; panels; or strides."""
+    if layout.stated:
+        return f"strides {', '.join(map(str, layout.stated))}"
     text = f"dimensions from slowest to fastest {', '.join(map(str, layout.order))}"
     if layout.order == row_major(len(layout.order)).order:
         text = "row-major"

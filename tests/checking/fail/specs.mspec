@@ -58,6 +58,19 @@ spec layouts(N = 2) {
   y = relu(x)
 }
 
+spec strided(N = 4) {
+  input a: f32[N, N] stride (N - 1, 1) #! S011 22 elements of 'a' lie in each other's place
+  input b: f32[N, N] stride (2 * N, 2) #! S011 22 no two elements of 'b' are next to each other
+  input c: f32[N, N] stride (N) #! S011 22 'c' has 2 dimensions and 1 stride
+  input d: f32[N, N] stride (0, 1) #! S006 30 stride 1 of 'd' is 0; it must be at least 1
+  input e: f32[N, N] layout (1, 0) stride (1, N) #! S011 36 'e' has a layout and strides
+  input f: f32[N, N] panels 2 stride (N, 1) #! S011 31 'f' has panels and strides
+  local h: f32[N, N] stride (N, 1) #! S011 3 'h' is a local, so its layout is the compiler's choice
+  h = add(a, add(b, add(c, add(d, add(e, f)))))
+  output y: f32[N, N]
+  y = relu(h)
+}
+
 spec panels(N = 2) {
   input x: f32[N, N] panels (1, 4) #! S011 22 'x': panels of 1 x 4 elements
   input u: f32[N] panels (4, 4) #! S011 19 'u': panels with a height are for two dimensions, and there is one

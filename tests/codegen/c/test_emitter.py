@@ -73,7 +73,7 @@ def test_header_says_how_to_call() -> None:
     """Role, shape, dtype and layout of every argument, the workspace and the threads."""
     code = CEmitter().emit(relayed(targets()["x86.scalar"], 40, (1, 0)), EmitOptions())
     for line in (
-        " * Arguments, sizes in elements, each packed as its layout says:",
+        " * Arguments, sizes in elements, each as its layout says:",
         " *   x  input   f32[40, 40]  row-major",
         " *   y  output  f32[40, 40]  column-major",
         " * Workspace: 6400 bytes, aligned to 64 bytes, for one call at a time; its contents mean",
