@@ -18,6 +18,7 @@ from morello.errors import MorelloError, UsageError
 __version__ = "0.1.0"
 
 __all__ = [
+    "AnySizeKernel",
     "ArgumentInfo",
     "BoundCall",
     "Budget",
@@ -47,12 +48,14 @@ __all__ = [
     "VerificationReport",
     "__version__",
     "compile",
+    "compile_any_size",
     "compile_for",
     "load",
     "load_definitions",
 ]
 
 if TYPE_CHECKING:  # a type checker sees plain names, and that there are no others
+    from morello.any_size import AnySizeKernel, compile_any_size
     from morello.building.spec import SpecBuilder
     from morello.building.tensors import Tensor
     from morello.building.values import Size
@@ -79,6 +82,7 @@ if TYPE_CHECKING:  # a type checker sees plain names, and that there are no othe
     from morello.verify.program import VerificationReport
 else:
     _ELSEWHERE = {
+        "AnySizeKernel": ("any_size", "AnySizeKernel"),
         "ArgumentInfo": ("runtime.signature", "ArgumentInfo"),
         "BoundCall": ("runtime.library", "BoundCall"),
         "Budget": ("search.planning.budget", "Budget"),
@@ -105,6 +109,7 @@ else:
         "Timing": ("runtime.timing", "Timing"),
         "VerificationReport": ("verify.program", "VerificationReport"),
         "compile": ("compiler", "compile_spec"),
+        "compile_any_size": ("any_size", "compile_any_size"),
         "compile_for": ("compiler", "compile_for"),
         "load": ("networks.loading", "load_network"),
         "load_definitions": ("definitions", "load_definitions"),

@@ -146,7 +146,7 @@ def compile_spec(
     )
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
-    text = _source(source)
+    text = as_source(source)
     goal, chosen = goal_of(text, spec, defines or {}, target, definitions)
     if name is not None:
         goal = replace(goal, name=name)
@@ -163,7 +163,7 @@ def compile_spec(
     model = _model(rank, chosen, definitions)
     memo = memo if memo is not None else process_memo()
     tables = measure is not None or model is not None
-    solved = _solve(
+    solved = solved_computations(
         definitions, goal, chosen, memo, allowed, progress, tables=tables, workers=workers
     )
     note = "" if model is None else f"\nranked by the model {model.digest}"
@@ -178,7 +178,7 @@ def compile_spec(
     else:
         found = [writer.best(solved)]
     _check_name(name, found[0][2].name)
-    statistics = _statistics(solved, time.perf_counter() - started)
+    statistics = search_statistics(solved, time.perf_counter() - started)
 
     def made(written: Written) -> Kernel:
         return Kernel(goal, *written, statistics, machine)
@@ -223,10 +223,10 @@ def compile_programs(
     """
     started = time.perf_counter()
     goal, _ = goal_of(source, spec, defines, target.name, definitions)
-    solved = _solve(definitions, goal, target, memo, UNLIMITED, progress, tables=True)
+    solved = solved_computations(definitions, goal, target, memo, UNLIMITED, progress, tables=True)
     writer = Writer(goal, target, definitions.emitters[target.emitter], EmitOptions())
     found = writer.distinct(solved, writer.choices(solved, pool), count)
-    statistics = _statistics(solved, time.perf_counter() - started)
+    statistics = search_statistics(solved, time.perf_counter() - started)
     return [Kernel(goal, *written, statistics) for written in found]
 
 
@@ -245,10 +245,10 @@ def solve_spec(
     A memo that fills solves what other goals need, too.
     """
     started = time.perf_counter()
-    solved = _solve(
+    solved = solved_computations(
         definitions, goal, target, memo, budget, progress, tables=False, workers=workers
     )
-    return _statistics(solved, time.perf_counter() - started)
+    return search_statistics(solved, time.perf_counter() - started)
 
 
 def _model(rank: str | None, target: Target, definitions: Definitions) -> Model | None:
@@ -290,7 +290,7 @@ def _in_rounds(
     return Rounds(drawn.guide.order, kernel, hold).run(count)
 
 
-def _solve(
+def solved_computations(
     definitions: Definitions,
     goal: Goal,
     target: Target,
@@ -301,7 +301,19 @@ def _solve(
     tables: bool,
     workers: int | None = None,
 ) -> list[tuple[SolvedView, Spec]]:
-    """What the memo knows of each computation, or a search finds; if asked for, all ``tables``."""
+    """What the memo knows of each computation, or a search finds; if asked for, all ``tables``.
+
+    Raises:
+        UsageError: Calls bring a size, so that there is not one program.
+        MorelloError: As `compile_spec`.
+    """
+    size = goal.at_run_time
+    if size is not None:
+        raise UsageError(
+            f"calls of '{goal.name}' bring '{size.name}'",
+            help=f"fix it with -D {size.name}={size.limit}, in Python defines={{'{size.name}': "
+            f"{size.limit}}}; 'morello compile' and morello.compile_any_size take it as it is",
+        )
     memo.consult(definitions.memos)
     context = context_for(definitions, target)
     wanted = goal_specs(target, goal)
@@ -319,7 +331,7 @@ def _solve(
     return [(answered[key], one) for key, one in zip(searched, wanted, strict=True)]
 
 
-def _statistics(solved: Solved, seconds: float) -> SearchStatistics:
+def search_statistics(solved: Solved, seconds: float) -> SearchStatistics:
     """What the searches did; where several computations have one, it counts once."""
     views = {id(view): view for view, _ in solved}
     counts = sum((view.counts for view in views.values()), Counts())
@@ -459,7 +471,13 @@ def goal_of(
     return goal, _target(definitions, goal.target if target is None else target, goal)
 
 
-def _source(given: str | Path | Source | SpecBuilder) -> Source:
+def as_source(given: str | Path | Source | SpecBuilder) -> Source:
+    """A spec's text with its name, whichever way it is given.
+
+    Raises:
+        UsageError: It is given in none.
+        MorelloError: The file cannot be read.
+    """
     if isinstance(given, Source):
         return given
     if isinstance(given, str) and any(c in given for c in "\n{"):

@@ -20,6 +20,10 @@ MAX_ELEMENTS = 2**31
 """The most elements of one tensor: offsets fit in C's ``ptrdiff_t`` on every machine."""
 
 
+MAX_SIZE = 2**24
+"""The largest size of one dimension."""
+
+
 class _Known:
     """An environment of parameters with their values."""
 
@@ -45,6 +49,7 @@ class Sizes:
     Attributes:
         values: Value of every parameter that has one.
         used: Names of the parameters that were asked for.
+        at_run_time: The parameter that calls bring; its value here is the most that it may be.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class Sizes:
         self.values: dict[str, int] = {}
         self.used: set[str] = set()
         self.unknown: set[str] = set()
+        self.at_run_time: spec_ast.SpecParameter | None = None
         self._defines(spec, defines)
         for parameter in spec.parameters:
             self._parameter(spec, parameter, defines)
@@ -82,8 +88,17 @@ class Sizes:
             self.collector.error("S002", message, place, "second one")
             return
         value: int | None = None
+        limit = None
+        if parameter.limit is not None:
+            limit = self.positive(parameter.limit, f"the limit of '{name}'", MAX_SIZE)
         if name in defines:
             value = self._defined(name, defines[name], parameter.span)
+            if value is not None and limit is not None and value > limit:
+                message = f"parameter '{name}' is {value}; it is at most {limit}"
+                self.collector.error("S006", message, place)
+        elif parameter.limit is not None:
+            value = limit
+            self._brought(parameter, limit, place)
         elif parameter.default is not None:
             value = self.integer(parameter.default, f"parameter '{name}'")
         else:
@@ -94,6 +109,19 @@ class Sizes:
             self.unknown.add(name)
         else:
             self.values[name] = value
+
+    def _brought(self, parameter: spec_ast.SpecParameter, limit: int | None, place: Span) -> None:
+        """A parameter that calls bring: there is one, with several values."""
+        name, other = parameter.name, self.at_run_time
+        if limit == 1:
+            message = f"'{name}' is at most 1, and so 1"
+            self.collector.error("S006", message, place, help=f"write {name} = 1")
+            return
+        if other is not None:
+            message = f"'{other.name}' and '{name}' are brought by each call"
+            help = f"one size may be; give the other with -D, such as -D {name}=64"
+            self.collector.error("S043", message, place, "second one", help)
+        self.at_run_time = parameter
 
     def _defined(self, name: str, value: object, span: Span) -> int | None:
         """A value from Python, which may be of any type."""

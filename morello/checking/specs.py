@@ -13,8 +13,9 @@ from morello.checking.batches import as_batches
 from morello.checking.computations import computations
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
+from morello.checking.run_time import check_run_time
 from morello.checking.seen import with_views
-from morello.checking.sizes import MAX_ELEMENTS, Sizes
+from morello.checking.sizes import MAX_ELEMENTS, MAX_SIZE, Sizes
 from morello.checking.statements import StatementsChecker
 from morello.errors import MorelloError
 from morello.ir.dtypes import DTYPES, DTYPES_ARE
@@ -28,9 +29,6 @@ from morello.language.places import within
 from morello.language.unparse_spec import unparse_use
 
 _WORD = re.compile(r"\w+")
-
-MAX_SIZE = 2**24
-"""The largest size of one dimension."""
 
 MAX_THREADS = 1024
 
@@ -109,6 +107,7 @@ class _SpecChecker:
 
     def goal(self, target: str | None) -> Goal | None:
         """The goal, or none after errors."""
+        before = len(self.collector.diagnostics)
         threads = self._threads()
         for node in self.spec.tensors:
             self._tensor(node)
@@ -117,6 +116,11 @@ class _SpecChecker:
         )
         statements = checker.check()
         self._unused_parameters()
+        at_run_time = None
+        if statements and len(self.collector.diagnostics) == before:
+            at_run_time = check_run_time(
+                self.spec, self.sizes, self.tensors, statements, checker.lookups.values()
+            )
         if not statements or threads is None or self.collector.diagnostics:
             return None  # parameters without a value are errors, too
         known = [self.tensors[name] for name in self.declared]
@@ -146,6 +150,7 @@ class _SpecChecker:
             declaration=self.spec.span,
             lookups=lookups,
             written=tuple(self._written()),
+            at_run_time=at_run_time,
         )
 
     def _written(self) -> Iterator[str]:

@@ -29,7 +29,7 @@ from morello.cli.outputs import (
 )
 from morello.cli.request import (
     Request,
-    compile_request,
+    compile_request_any_size,
     compile_request_for,
     local_sources,
     statistics_json,
@@ -43,6 +43,7 @@ from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 
 if TYPE_CHECKING:
+    from morello.any_size import AnySizeKernel
     from morello.learning.tuning import Tuned
     from morello.runtime.contests import Contest
     from morello.verify.program import VerificationReport
@@ -139,6 +140,8 @@ def compile_(
     FILE is a .mspec file, or - for the standard input. Nothing is written unless all went well,
     and no file is overwritten that this program did not generate.
 
+    A spec with a size that calls bring, such as M <= 512, gives one function for all its values.
+
     Several targets, with commas between them, give one function, which looks once at the processor
     and calls the best of them.
     """
@@ -173,7 +176,7 @@ def compile_(
         kernel = tuned.kernel
     else:
         with _contest(session, address, resource) as contest:
-            kernel = compile_request(
+            found = compile_request_any_size(
                 session,
                 asked,
                 annotate=annotate,
@@ -184,6 +187,10 @@ def compile_(
                 name=name,
                 before=check_places,
             )
+        if not isinstance(found, Kernel):
+            _write_any_size(session, found, check_places(found.name), verify=verify)
+            return
+        kernel = found
     places = check_places(kernel.name)  # what writes C may have changed the name
     contents = [marked(kernel.source), marked(kernel.header)]
     measured = measured_document(kernel) if measure is not None else None
@@ -332,6 +339,42 @@ def _summary(session: Session, kernel: Kernel, paths: Sequence[Path], known: _Kn
     if kernel.ranking is not None:
         session.say(f"the model {kernel.ranking.digest}: {kernel.ranking}")
     session.say(str(known))
+
+
+def _write_any_size(
+    session: Session, kernel: AnySizeKernel, paths: Sequence[Path], *, verify: bool
+) -> None:
+    """Verify and write a function for any size, and say what it is made of."""
+    found = kernel.verify() if verify else {}  # a program that is wrong is not written
+    contents = (marked(kernel.source), marked(kernel.header))
+    write_together(dict(zip(paths, contents, strict=True)))
+    size, blocks = kernel.size, kernel.kernels
+    if session.json:
+        rows = [{"size": n, "cycles": k.cost, **statistics_json(k)} for n, k in blocks.items()]
+        document: Document = {
+            "name": kernel.name,
+            "files": [str(path) for path in paths],
+            "size": {"name": size.name, "limit": size.limit},
+            "blocks": rows,
+            "loss": kernel.loss,
+            "verified": list(found),
+        }
+        session.document(document)
+        return
+    *first, last = map(str, paths)
+    session.say(f"wrote {', '.join(first)} and {last}, for {size.name} from 1 to {size.limit}")
+    for n, own in blocks.items():
+        session.say(f"blocks of {n}: {own.cost:,.0f} cycles predicted; {statistics_text(own)}")
+    session.say(
+        f"predicted: {kernel.loss:.1%} more cycles than with blocks of all sizes that were "
+        f"searched, in the mean of all {size.name}"
+    )
+    listed = ", ".join(map(str, found))
+    session.say(
+        f"verified: equal to the reference where {size.name} is {listed}"
+        if found
+        else "not verified: add --verify to run it against the reference"
+    )
 
 
 def _write_several(

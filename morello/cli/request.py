@@ -28,6 +28,7 @@ from morello.report.documents import Document
 from morello.runtime.target_choice import NATIVE, native_target
 
 if TYPE_CHECKING:
+    from morello.any_size import AnySizeKernel
     from morello.learning.tuning import Tuned
     from morello.runtime.contests import Contest
     from morello.verify.program import VerificationReport
@@ -139,6 +140,32 @@ def tune_request(
         tuned = tune(source, target=request.target, again=again, warn=session.warn, **options)
     _warn_if_coarse(session, tuned.kernel)
     return tuned
+
+
+def compile_request_any_size(
+    session: Session,
+    request: Request,
+    *,
+    annotate: bool = False,
+    name: str | None = None,
+    before: Callable[[str | None], object] | None = None,
+    **others: Any,
+) -> Kernel | AnySizeKernel:
+    """The same, of a spec with a size that calls bring for any of its values.
+
+    ``others``: those of `compile_request`, for any other spec.
+    """
+    from morello.any_size import brings_size, compile_any_size  # noqa: PLC0415
+
+    kernel: Kernel | AnySizeKernel
+    with _compiling(session, request, annotate, name, None, before) as (source, options):
+        if any(others.values()) or not brings_size(source, request.spec, request.defines):
+            kernel = compile_spec(source, target=request.target, **options, **others)
+        else:
+            kernel = compile_any_size(source, target=request.target, **options)
+    for one in [kernel] if isinstance(kernel, Kernel) else kernel.kernels.values():
+        _warn_if_coarse(session, one)
+    return kernel
 
 
 def compile_request_for(

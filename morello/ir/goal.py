@@ -112,6 +112,28 @@ class Computation(Struct, frozen=True):
         return self.operands[-1]
 
 
+class RowsOf(Struct, frozen=True):
+    """An argument whose rows a call brings: that dimension, the slowest in memory, is ``axis``.
+
+    ``apart``: elements from one row to the next.
+    """
+
+    name: str
+    axis: int
+    apart: int
+
+
+class RunTimeSize(Struct, frozen=True):
+    """A size that each call brings, of rows that are computed apart from each other.
+
+    ``limit``: the most that it may be.
+    """
+
+    name: str
+    limit: int
+    rows: tuple[RowsOf, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """A spec with every size known.
@@ -125,6 +147,7 @@ class Goal:
         lookups: What is looked up before all that is computed.
         written: What is computed, as the spec says it: a statement a line, and the values of the
             parameters that these name.
+        at_run_time: The size that calls bring, if there is one; sizes here are those of its limit.
         threads: How many threads may share the work, 1 or more.
         target: Name of the target, if the file says one.
         declaration: Where the spec is declared.
@@ -138,6 +161,7 @@ class Goal:
     declaration: Span = field(compare=False, repr=False)
     lookups: tuple[Lookup, ...] = ()
     written: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    at_run_time: RunTimeSize | None = None
 
     @property
     def outputs(self) -> tuple[GoalTensor, ...]:

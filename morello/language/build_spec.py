@@ -38,8 +38,11 @@ def _spec(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecDecl:
 
 
 def _parameter(builder: Builder, tree: Tree[Token]) -> spec_ast.SpecParameter:
-    name, default = slots(tree)
-    return spec_ast.SpecParameter(str(name), optional(builder, default), span=builder.span(tree))
+    name, value = slots(tree)
+    default, limit = (value, None) if kind_of(tree) == "parameter" else (None, value)
+    return spec_ast.SpecParameter(
+        str(name), optional(builder, default), optional(builder, limit), span=builder.span(tree)
+    )
 
 
 def _tensor(builder: Builder, tree: Tree[Token]) -> spec_ast.TensorDecl:

@@ -191,4 +191,5 @@ CODES: Mapping[str, str] = {
     "S040": "A subscript is no sum of dimensions, or a tensor stands without its subscripts.",
     "S041": "A dimension is used as a number, and has too many values.",
     "S042": "What is looked up is no part of an argument by an index of whole numbers.",
+    "S043": "Rows along a size that calls bring are not computed apart from each other.",
 }

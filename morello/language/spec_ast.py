@@ -9,10 +9,14 @@ from morello.language.source import Span
 
 
 class SpecParameter(Node, frozen=True):
-    """``S = 512``; without a default it must be given with ``-D``."""
+    """``S = 512``; without a default it must be given with ``-D``.
+
+    Of ``M <= 512`` the ``limit`` is the most that it may be; each call brings its value.
+    """
 
     name: str
     default: Expr | None
+    limit: Expr | None = None
 
 
 class TensorDecl(Node, frozen=True):

@@ -30,6 +30,8 @@ def _spec(spec: spec_ast.SpecDecl) -> str:
 
 
 def _parameter(parameter: spec_ast.SpecParameter) -> str:
+    if parameter.limit is not None:
+        return f"{parameter.name} <= {unparse(parameter.limit)}"
     default = "" if parameter.default is None else f" = {unparse(parameter.default)}"
     return parameter.name + default
 

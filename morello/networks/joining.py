@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import prod
 from typing import TypeVar
 
-from morello.checking.specs import MAX_SIZE
+from morello.checking.sizes import MAX_SIZE
 
 T = TypeVar("T")
 

@@ -13,8 +13,9 @@ def repeat_name(function: str) -> str:
 def repeat_driver(signature: Signature, header: str) -> str:
     """A source that is built together with the function's.
 
-    It defines ``void NAME_repeat(int64_t count, void *const *arguments, void *workspace)``. The
-    call goes through a volatile pointer, so that no compiler can merge or drop calls.
+    It defines ``void NAME_repeat(int64_t count, void *const *arguments, void *workspace)``, with
+    ``size_t size`` after that where calls bring one. The call goes through a volatile pointer, so
+    that no compiler can merge or drop calls.
 
     Args:
         signature: The function.
@@ -24,7 +25,12 @@ def repeat_driver(signature: Signature, header: str) -> str:
     # Names of parameters and variables begin with the function's: none can hide it.
     count, pointers, memory = f"{name}_count", f"{name}_arguments", f"{name}_memory"
     parameters = f"int64_t {count}, void *const *{pointers}, void *{memory}"
-    passed = ", ".join([*(f"{pointers}[{i}]" for i in range(len(signature.arguments))), memory])
+    first = []
+    if signature.size is not None:
+        first = [f"{name}_size"]
+        parameters = f"{parameters}, size_t {name}_size"
+    arguments = (f"{pointers}[{i}]" for i in range(len(signature.arguments)))
+    passed = ", ".join([*first, *arguments, memory])
     return f"""#include <stdint.h>
 
 #include "{header}"

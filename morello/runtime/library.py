@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,10 @@ class CompiledFunction:
     def __init__(self, library: ctypes.CDLL, signature: Signature) -> None:
         """See `load`."""
         self.signature = signature
-        self._function = _without_result(library[signature.name], len(signature.arguments) + 1)
+        self._library = library
+        self._function = _without_result(
+            library[signature.name], len(signature.arguments) + 1, signature.size
+        )
         self._repeat = getattr(library, repeat_name(signature.name), None)
         self._packers = {
             a.name: _without_result(library[a.packing.function], 3)
@@ -84,6 +88,12 @@ class CompiledFunction:
         self._local = threading.local()
         self._passing = Passing(signature)
         self._inputs, self._outputs = signature.inputs, signature.outputs
+
+    def at(self, signature: Signature) -> CompiledFunction:
+        """The function for another size that calls bring, with the same workspaces."""
+        found = CompiledFunction(self._library, signature)
+        found._local = self._local
+        return found
 
     @property
     def target(self) -> str | None:
@@ -181,7 +191,9 @@ class CompiledFunction:
         memory = self._checked(arrays)
         table = (ctypes.c_void_p * len(memory))(*map(address_of, memory))
         workspace = aligned_bytes(self.signature.workspace_bytes)
-        return _Repeated(self._repeat, table, address_of(workspace), (*memory, workspace))
+        return _Repeated(
+            self._repeat, table, address_of(workspace), (*memory, workspace), self.signature.size
+        )
 
     def _written(self, inputs: int, out: Out | None) -> tuple[AnyArray, ...]:
         expected, outputs = self._inputs, self._outputs
@@ -254,17 +266,21 @@ class _Repeated(Struct, frozen=True):
     table: ctypes.Array[ctypes.c_void_p]
     workspace: int
     kept: Sequence[Array]
+    size: int | None
 
     def __call__(self, count: int) -> object:
-        return self.driver(ctypes.c_int64(count), self.table, ctypes.c_void_p(self.workspace))
+        first = () if self.size is None else (ctypes.c_size_t(self.size),)
+        workspace = ctypes.c_void_p(self.workspace)
+        return self.driver(ctypes.c_int64(count), self.table, workspace, *first)
 
 
-def _without_result(function: Any, addresses: int) -> Callable[..., Any]:
-    """A C function that takes so many addresses and returns nothing."""
-    function.argtypes = (ctypes.c_void_p,) * addresses
+def _without_result(function: Any, addresses: int, size: int | None = None) -> Callable[..., Any]:
+    """A C function that takes so many addresses and returns nothing; before them a size."""
+    first = () if size is None else (ctypes.c_size_t,)
+    function.argtypes = (*first, *(ctypes.c_void_p,) * addresses)
     function.restype = None
     called: Callable[..., Any] = function
-    return called
+    return called if size is None else partial(called, size)
 
 
 def load(

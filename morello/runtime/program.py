@@ -68,7 +68,7 @@ MAIN = """#define _POSIX_C_SOURCE 200809L
 
 #include "@HEADER@"
 
-void @REPEAT@(int64_t h_count, void *const *h_passed, void *h_memory);
+void @REPEAT@(int64_t h_count, void *const *h_passed, void *h_memory@SIZE_PARAMETER@);
 
 @FORBID@
 
@@ -87,7 +87,7 @@ static unsigned char *h_reserve(size_t h_size, size_t h_shift) {
 static int h_time(int64_t h_count, void *const *h_passed, void *h_memory) {
   struct timespec h_start, h_end;
   clock_gettime(CLOCK_MONOTONIC, &h_start);
-  @REPEAT@(h_count, h_passed, h_memory);
+  @REPEAT@(h_count, h_passed, h_memory@SIZE@);
   clock_gettime(CLOCK_MONOTONIC, &h_end);
   FILE *h_file = fopen("nanoseconds", "w");
   if (h_file == NULL) return 3;
@@ -318,6 +318,7 @@ def main_source(
     Both files hold every argument, each as packed bytes.
     """
     arguments = signature.arguments
+    first = [] if signature.size is None else [str(signature.size)]
     own = f"{signature.name}_main_"  # a prefix that hides nothing that the function is called
     values = {
         "FUNCTION": signature.name,
@@ -326,7 +327,9 @@ def main_source(
         "COUNT": str(len(arguments)),
         "SIZES": ", ".join(str(a.bytes) for a in arguments),
         "PACK": "\n  ".join(_pack(own, i, a) for i, a in enumerate(arguments)),
-        "PASSED": ", ".join(f"{own}packed[{i}]" for i in range(len(arguments))),
+        "PASSED": ", ".join([*first, *(f"{own}packed[{i}]" for i in range(len(arguments)))]),
+        "SIZE": "".join(f", {size}" for size in first),
+        "SIZE_PARAMETER": ", size_t size" if first else "",
         "WORKSPACE": str(signature.workspace_bytes),
         "ALIGNMENT": str(ALIGNMENT),
     }

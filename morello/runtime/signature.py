@@ -24,6 +24,7 @@ from morello.ir.numeric import Array
 from morello.ir.programs.emitted import CSource, EmittedPacking
 from morello.ir.programs.tree import Program
 from morello.language.diagnostics import suggestion
+from morello.records import replace
 from morello.toolchain.addresses import address_of
 
 T = TypeVar("T")
@@ -132,11 +133,26 @@ class ArgumentInfo(Struct, frozen=True):
 
 
 class Signature(Struct, frozen=True):
-    """A C function ``void NAME(arguments..., void *workspace)``."""
+    """A C function ``void NAME(arguments..., void *workspace)``.
+
+    ``size``: a number that it is passed before them, where calls bring a size.
+    """
 
     name: str
     arguments: tuple[ArgumentInfo, ...]
     workspace_bytes: int = 0
+    size: int | None = None
+
+    def at(self, size: int, axes: Mapping[str, int]) -> Signature:
+        """The same for another size of a dimension: ``axes`` says which, of some arguments."""
+        arguments = (
+            replace(
+                a,
+                shape=tuple(size if d == axes.get(a.name) else n for d, n in enumerate(a.shape)),
+            )
+            for a in self.arguments
+        )
+        return replace(self, arguments=tuple(arguments), size=size)
 
     @property
     def inputs(self) -> tuple[ArgumentInfo, ...]:

@@ -73,6 +73,13 @@ def test_file() -> None:
     assert spec_ast.SpecFile(name("x86.avx512"), (two, empty)) == parse(text)
 
 
+def test_a_size_that_calls_bring() -> None:
+    """It has a limit, and no default."""
+    m = spec_ast.SpecParameter("M", None, binary(number(2), "*", name("N")), span=AT)
+    n = spec_ast.SpecParameter("N", number(8), span=AT)
+    assert (n, m) == parse("spec s(N = 8, M <= 2 * N) { }").specs[0].parameters
+
+
 def test_an_output_needs_no_type() -> None:
     """An input does: what would follow from it is nowhere else."""
     untyped = spec_ast.TensorDecl("output", "y", None, (), None, None, span=AT)

@@ -29,7 +29,8 @@ PLACES = {
 
 RARE: dict[Kind, str] = {
     "mspec": """\
-spec rare(N = 1 if 2 > 1 and not 3 == 4 or 5 < 6 else 4 KiB // 2 + 2 MiB - 1 GiB, x = 2, op = 1)
+spec rare(N = 1 if 2 > 1 and not 3 == 4 or 5 < 6 else 4 KiB // 2 + 2 MiB - 1 GiB, x = 2, op = 1,
+m <= 8)
 threads 2
 {
   weight w: f32[N, x + op] layout (1, 0) panels 16

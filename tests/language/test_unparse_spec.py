@@ -25,6 +25,12 @@ spec a(M, N = (M + 1) * 2, P = M - (N - 1)) threads P if M > 3 else 2 {
 
 spec b() {
 }
+
+spec c(N = 2, M <= 4 * N) {
+  input  x: f32[M, N] stride (2 * N, 1)
+  output y
+  y = relu(x)
+}
 """
 
 

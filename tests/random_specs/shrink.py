@@ -37,7 +37,7 @@ def _smaller(case: Case) -> Iterator[Case]:
     for candidate in _steps(case):
         try:
             shaped = candidate.pruned().shaped()
-        except (ValueError, IndexError, KeyError):
+        except (ValueError, IndexError, KeyError, ZeroDivisionError):
             continue
         if shaped.statements and shaped.outputs and shaped != case:
             yield shaped

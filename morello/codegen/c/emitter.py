@@ -1,8 +1,9 @@
-"""A C source and a header: of one program, or of those of several targets, one of which is called.
+"""A C source and a header: of one program, of several targets', or of several sizes'.
 
-The second looks at the processor when it is first called. Each target's part of the file is
-compiled with what that target has more than the first one (attributes of functions, set by
-pragmas), so that the file needs the flags of the first alone.
+A function for several targets looks at the processor when it is first called. Each target's part
+of the file is compiled with what that target has more than the first one (attributes of functions,
+set by pragmas), so that the file needs the flags of the first alone. A function for any size of a
+dimension calls those for some sizes in turn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 import jinja2
+from msgspec import Struct
 
 from morello.codegen.c.definitions import function_names
 from morello.codegen.c.function import (
@@ -35,6 +37,7 @@ from morello.codegen.c.statements import (
     layout_in_words,
 )
 from morello.errors import UsageError
+from morello.ir.goal import RunTimeSize
 from morello.ir.programs.emitted import CSource, EmitOptions, EmittedPacking
 from morello.ir.programs.tree import Program, Tensor
 from morello.ir.target import Target
@@ -67,9 +70,7 @@ class CEmitter:
         table = _table(function.taken, scope_of(function.taken, {name, *taken}))
         packers = [_packer(packer.function.name, [packer]) for packer in function.packers]
         variants = [_variant(function, options)]
-        return _rendered(
-            name, [function], variants, function.parameters, packers, table, choosing=False
-        )
+        return _rendered(name, [function], variants, function.parameters, packers, table)
 
     def check_choice(self, targets: Sequence[Target]) -> None:
         """Demand that attributes of functions say what each target has beyond the first."""
@@ -109,6 +110,63 @@ class CEmitter:
         variants = [_variant(f, options, first) for f in functions]
         return _rendered(name, functions, variants, parameters, packers, table, choosing=True)
 
+    def emit_sizes(
+        self,
+        programs: Sequence[tuple[int, Program]],
+        packing: Program,
+        size: RunTimeSize,
+        options: EmitOptions,
+    ) -> CSource:
+        """The same computation for blocks of several sizes; see `SizingEmitter`."""
+        name, taken = _name([packing, *(program for _, program in programs)])
+        functions: list[CFunction] = []
+        for number, program in programs:
+            own = unique(f"{name}_{number}", {name, *taken})
+            taken = {own, *taken}
+            functions.append(write_function(program, own, {name, *taken}, options))
+        own = unique(f"{name}_any", {name, *taken})
+        whole = write_function(packing, own, {name, *taken}, options)
+        rows = {row.name: row for row in size.rows}
+        called = unique(size.name, {name, *taken, *(p.name for p in whole.parameters)})
+        through = [
+            (parameter.name, rows[tensor.name].apart)
+            for parameter, tensor in zip(whole.parameters, whole.taken, strict=True)
+            if tensor.name in rows
+        ]
+        blocks = Blocks(called, size.limit, tuple(n for n, _ in programs), tuple(through))
+        table = _table(
+            whole.taken,
+            scope_of(whole.taken, {name, *taken}),
+            sizes={row.name: (row.axis, called) for row in size.rows},
+        )
+        packers = [_packer(f"{name}_pack_{p.function.source}", [p]) for p in whole.packers]
+        helpers = [helper for f in (whole, *functions) for helper in f.helpers(options)]
+        variants = [_variant(function, options) | {"helpers": []} for function in functions]
+        variants[0]["helpers"] = list({helper["guard"]: helper for helper in helpers}.values())
+        variants[0]["packers"] = _variant(whole, options)["packers"]
+        return _rendered(
+            name,
+            functions,
+            variants,
+            whole.parameters,
+            packers,
+            table,
+            blocks=blocks,
+        )
+
+
+class Blocks(Struct, frozen=True):
+    """How a function goes through its rows. ``size`` is its first parameter.
+
+    ``sizes``: of blocks, in turn. ``rows``: of each parameter that goes on with each block its
+    name, and elements from one row to the next.
+    """
+
+    size: str
+    limit: int
+    sizes: tuple[int, ...]
+    rows: tuple[tuple[str, int], ...]
+
 
 def _rendered(
     name: str,
@@ -118,24 +176,34 @@ def _rendered(
     packers: Sequence[dict[str, Any]],
     table: Sequence[str],
     *,
-    choosing: bool,
+    choosing: bool = False,
+    blocks: Blocks | None = None,
 ) -> CSource:
-    """The files. ``choosing``: each variant is called by a function that picks one of them."""
+    """The files.
+
+    ``choosing``: each variant is called by a function that picks one of them. ``blocks``: by one
+    that calls each in turn.
+    """
     targets = [f.program.target for f in functions]
     workspace = max(f.whole_workspace for f in functions)
     parallel = any(f.parallel for f in functions)
     restrict = f"MORELLO_{name}_RESTRICT"
     flags = (*targets[0].flags, *((OPENMP,) if parallel else ()))
+    first = [f"size_t {blocks.size}"] if blocks else []
+    more = ["stdatomic.h", "string.h"] if choosing else ["string.h"] if blocks and packers else []
     context = {
         "name": name,
         "title": [comment_text(line) for line in functions[0].program.title.splitlines()],
-        "targets": [t.name for t in targets],
+        "targets": [t.name for t in (targets[:1] if blocks else targets)],
         "choosing": choosing,
-        "headers": _headers(functions, ["stdatomic.h", "string.h"] if choosing else []),
+        "blocks": blocks,
+        "inside": choosing or blocks is not None,
+        "headers": _headers(functions, more),
         "table": table,
-        "names": ", ".join(p.name for p in parameters),
-        "parameters": _declared(parameters, "restrict"),
-        "declared": _declared(parameters, restrict),
+        "names": ", ".join([*([blocks.size] if blocks else []), *(p.name for p in parameters)]),
+        "passed": ", ".join(p.name for p in parameters),
+        "parameters": _declared(parameters, "restrict", first),
+        "declared": _declared(parameters, restrict, first),
         "restrict": restrict,
         "workspace": workspace,
         "packers": packers,
@@ -246,19 +314,31 @@ def _variant(
     }
 
 
-def _declared(parameters: Sequence[Parameter], restrict: str) -> str:
-    """Parameters of the function, one a line where they are many; ``restrict`` as it is written."""
-    parts = [parameter.declared(restrict) for parameter in parameters]
+def _declared(parameters: Sequence[Parameter], restrict: str, first: Sequence[str] = ()) -> str:
+    """Parameters of the function, one a line where they are many; ``restrict`` as it is written.
+
+    ``first``: those before them, as they are written.
+    """
+    parts = [*first, *(parameter.declared(restrict) for parameter in parameters)]
     return ",\n    ".join(parts) if len(parts) > 3 else ", ".join(parts)
 
 
 def _table(
-    tensors: Sequence[Tensor], scope: CScope, packed: Mapping[str, str] = MappingProxyType({})
+    tensors: Sequence[Tensor],
+    scope: CScope,
+    packed: Mapping[str, str] = MappingProxyType({}),
+    sizes: Mapping[str, tuple[int, str]] = MappingProxyType({}),
 ) -> list[str]:
-    """One line an argument: name, role, dtype and shape, layout, or which function packs it."""
-    rows = [
-        (scope.name_of(t), t.role, f"{t.dtype}[{', '.join(map(str, t.shape))}]") for t in tensors
-    ]
+    """One line an argument: name, role, dtype and shape, layout, or which function packs it.
+
+    ``sizes``: of tensors by name a dimension, and what its size is called.
+    """
+
+    def shape(tensor: Tensor) -> str:
+        named = dict([sizes[tensor.name]] if tensor.name in sizes else [])
+        return ", ".join(str(named.get(d, n)) for d, n in enumerate(tensor.shape))
+
+    rows = [(scope.name_of(t), t.role, f"{t.dtype}[{shape(t)}]") for t in tensors]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))

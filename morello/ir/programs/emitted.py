@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from morello.ir.goal import RunTimeSize
 from morello.ir.programs.tree import Program
 from morello.ir.target import Target
 
@@ -75,6 +76,32 @@ class Emitter(Protocol):
 
         Raises:
             MorelloError: if the program is partial, or asks for a primitive that the target lacks.
+        """
+
+
+@runtime_checkable
+class SizingEmitter(Emitter, Protocol):
+    """One that can also write programs for some sizes as one function for any size."""
+
+    def emit_sizes(
+        self,
+        programs: Sequence[tuple[int, Program]],
+        packing: Program,
+        size: RunTimeSize,
+        options: EmitOptions,
+    ) -> CSource:
+        """A source whose function gets the size first, a ``size_t``, and calls those for blocks.
+
+        It takes as many blocks of the first size as there are, then of the next one, and so on.
+
+        Args:
+            programs: By sizes, the largest first and 1 last. They take weights as they are packed.
+            packing: A program for any size whose functions pack the weights.
+            size: What the size is called, and which dimension of each argument it is.
+            options: As for one program.
+
+        Raises:
+            MorelloError: As `Emitter.emit`.
         """
 
 

@@ -267,3 +267,44 @@ spec no_number_of_the_type() {
   output y: u8[8]
   y = fill(value = 300) #! S039 20 scalar 'value' of 'fill' is 300; expected a number of u8
 }
+
+spec of_calls(M <= 8, N = 4) threads M { #! S043 38 it may only be all of a tensor's size: calls bring 'M'
+  input x: f32[M, N]
+  input s: f32[N, M] layout (0, 1) #! S043 9 rows of 's' do not follow each other in memory: calls bring 'M'
+  input z: f32[2 * M] #! S043 20 it may only be all of a tensor's size: calls bring 'M'
+  weight w: f32[M, N] #! S043 10 weight 'w' is packed before: calls bring 'M'
+  output y: f32[M, N]
+  y[m, n] = x[m, n] + s[n, m] + w[m, n] + z[m + 0] #! S043 3 'y' depends on which row it is of: calls bring 'M'
+}
+
+spec across(M <= 8, N = 4) {
+  input x: f32[M, N]
+  output y: f32[N] #! S043 10 output 'y' has no dimension 'M': calls bring 'M'
+  output u: f32[M, N]
+  output v: f32[M, M] #! S043 10 two dimensions of 'v' are of this size: calls bring 'M'
+  output p: f32[M]
+  output o: f32[M]
+  y[n] += x[m, n] #! S043 3 'y' is computed from several rows at once: calls bring 'M'
+  u = softmax(x)
+  v[m, k] = x[m, 0] * x[k, 1] #! S043 3 'v' is computed from several rows at once: calls bring 'M'
+  p[m] = x[m, 0] * m #! S043 3 'p' depends on which row it is of: calls bring 'M'
+  o[m] = 1 #! S043 3 'o' is computed from nothing of this size: calls bring 'M'
+}
+
+spec two(M <= 8, N <= 4) { #! S043 18 'M' and 'N' are brought by each call
+  input x: f32[M, N] #! S043 9 rows of 'x' do not follow each other in memory: calls bring 'N'
+  output y: f32[M, N] #! S043 10 rows of 'y' do not follow each other in memory: calls bring 'N'
+  y = relu(x)
+}
+
+spec one(M <= 1) { #! S006 10 'M' is at most 1, and so 1
+  input x: f32[M]
+  output y: f32[M]
+  y = relu(x)
+}
+
+spec no_limit(M <= 0) { #! S006 20 the limit of 'M' is 0; it must be at least 1
+  input x: f32[M]
+  output y: f32[M]
+  y = relu(x)
+}

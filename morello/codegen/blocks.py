@@ -1,0 +1,77 @@
+"""Of a size that calls bring: the sizes for which programs are worth having.
+
+A function for any size takes blocks of rows, as many as there are of the largest size, then of the
+next. What a program costs for a block is known; so is what all rows cost, whatever sizes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from morello.ir.numeric import Array
+
+MOST_SIZES = 6
+"""Each is a program: as much C again, and as much to load."""
+
+WORTH = 0.01
+"""What another size has to save at least: a share of the costs, in the mean of all numbers."""
+
+MOST_NUMBERS = 1024
+"""So many numbers of rows are looked at at most, evenly from 1 on."""
+
+
+def candidates(limit: int) -> list[int]:
+    """Sizes that programs may be for: powers of two, and three times those, in rising order."""
+    powers = [1 << n for n in range(limit.bit_length())]
+    return sorted({n for n in (*powers, *(3 * power for power in powers), limit) if n <= limit})
+
+
+def chosen_sizes(costs: Mapping[int, float], limit: int) -> tuple[int, ...]:
+    """The sizes that together lose least, the largest first; 1 is one of them.
+
+    Each that is added is the one that saves most, as long as that is `WORTH` it. What is lost is
+    against the costs if programs for all sizes were there.
+
+    Args:
+        costs: Of one block, by its size; one of 1 is there.
+        limit: Numbers of rows are from 1 to this.
+    """
+    numbers = np.unique(np.linspace(1, limit, min(limit, MOST_NUMBERS)).astype(np.int64))
+    every = _least(costs, limit)[numbers]
+    chosen: tuple[int, ...] = (1,)
+    lost = _lost(chosen, costs, numbers, every)
+    while len(chosen) < MOST_SIZES:
+        tried = {
+            size: _lost((*chosen, size), costs, numbers, every)
+            for size in sorted(costs, reverse=True)
+            if size not in chosen
+        }
+        best = min(tried, key=tried.__getitem__, default=1)
+        if tried.get(best, lost) > lost - WORTH:
+            break
+        chosen, lost = (*chosen, best), tried[best]
+    return tuple(sorted(chosen, reverse=True))
+
+
+def loss(sizes: Sequence[int], costs: Mapping[int, float], limit: int) -> float:
+    """How much more these sizes cost than all, in the mean of all numbers of rows: a share."""
+    numbers = np.unique(np.linspace(1, limit, min(limit, MOST_NUMBERS)).astype(np.int64))
+    return _lost(sizes, costs, numbers, _least(costs, limit)[numbers])
+
+
+def _lost(sizes: Sequence[int], costs: Mapping[int, float], numbers: Array, every: Array) -> float:
+    total, left = np.zeros(len(numbers)), numbers
+    for size in sorted(sizes, reverse=True):
+        count, left = np.divmod(left, size)
+        total += count * costs[size]
+    return float((total / every).mean() - 1)
+
+
+def _least(costs: Mapping[int, float], limit: int) -> Array:
+    """By number of rows, what they cost at least, divided into blocks of any of the sizes."""
+    least = np.zeros(limit + 1)
+    for rows in range(1, limit + 1):
+        least[rows] = min(least[rows - n] + cost for n, cost in costs.items() if n <= rows)
+    return least
