@@ -100,19 +100,29 @@ class SpecBuilder:
 
     # ------------------------------------------------------------------------- declarations
 
-    def size(self, name: str, default: Extent | None = None) -> Size:
+    def size(
+        self, name: str, default: Extent | None = None, *, at_most: Extent | None = None
+    ) -> Size:
         """A named size: a parameter of the spec, to which ``defines`` gives values.
 
         Args:
             name: Its name.
             default: Its value where nothing else is given: a number, or made of sizes before it.
+            at_most: In the place of that, the most that it may be where each call brings it: see
+                `morello.compile_any_size`.
 
         Raises:
-            UsageError: It is no name, or the default no size.
+            UsageError: It is no name, or the default or the most no size, or both are given.
         """
         own = identifier(name, "the name of a size")
         value = None if default is None else extent(default, f"the default of size '{own}'")
-        self._parameters.append(spec_ast.SpecParameter(own, value, span=NO_PLACE))
+        limit = None if at_most is None else extent(at_most, f"the most of size '{own}'")
+        if value is not None and limit is not None:
+            raise UsageError(
+                f"size '{own}' has a default, and each call brings it",
+                help="give one of default and at_most",
+            )
+        self._parameters.append(spec_ast.SpecParameter(own, value, limit, span=NO_PLACE))
         return Size(ast.Name(own, span=NO_PLACE))
 
     @overload

@@ -103,6 +103,18 @@ def test_a_layout_from_an_array_is_the_one_that_calls_take() -> None:
     assert argument.unpack(x - 7).strides == (x - 7).strides
 
 
+def test_a_size_may_be_brought_by_each_call() -> None:
+    spec = morello.SpecBuilder("rows", target="x86.scalar")
+    n = spec.size("N", 5)
+    rows = spec.size("M", at_most=2 * n)
+    spec.output("y", spec.op.relu(spec.input("x", "f32", (rows, n))))
+    assert "spec rows(N = 5, M <= 2 * N) {" in spec.text
+    kernel = morello.compile_any_size(spec)
+    assert kernel.size.limit == 10
+    with pytest.raises(morello.UsageError, match="has a default, and each call brings it"):
+        spec.size("K", 2, at_most=3)
+
+
 def test_names_that_nobody_gave_are_free() -> None:
     """They avoid given ones, and a value that is named later has one name everywhere."""
     spec = morello.SpecBuilder("names")
