@@ -63,7 +63,7 @@ def stats(session: Session, /, by_family: bool, memo: str | None) -> None:
         session.document({**totals, "by_family": rows} if by_family else totals)
         return
     session.say(f"memo:  {where}, {bytes_text(_file_bytes(where))}")
-    session.say(f"pages: {totals['pages']:,} of {totals['variants']:,} variants of families")
+    session.say(f"pages: {totals['pages']:,}, for {totals['variants']:,} variants of families")
     session.say(f"Specs: {totals['cells']:,}")
     ratio = _ratio(sum(row.cells for row in found), sum(row.boxes for row in found))
     session.say(f"boxes: {totals['boxes']:,}, {ratio:,.1f} Specs a box")
