@@ -7,14 +7,18 @@ Calls may be nested; each becomes a tensor of its own. What becomes of the calls
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from itertools import chain
 
+from morello.checking.batches import as_batches
+from morello.checking.products import Step
 from morello.checking.sizes import Sizes
 from morello.checking.subscripts import SubscriptsChecker
 from morello.checking.use import CallChecker, Checked
 from morello.ir.goal import GoalTensor, Lookup
 from morello.ir.operators import Operator
 from morello.language import ast, spec_ast
+from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
 from morello.language.traverse import subexpressions
@@ -128,23 +132,69 @@ class StatementsChecker:
         unknown = declared is not None and declared.dtype is not None and name not in self.tensors
         if len(known) < len(tensors) or unknown:
             return
-        checker = SubscriptsChecker(
-            node,
-            known,
-            self.tensors.get(name, name),
-            declared.role if declared else "local",
-            self.declared.keys() | self.results,
-            self.operators,
-            self.sizes,
-            in_parts=name in self.in_parts,
-        )
-        found = checker.check()
+        checker = self._checker(node, known, self.sizes)
+        found = self._as_products(checker, checker.check())
         self.checked += found
         self.lookups |= checker.lookups
         if found and name in self.in_parts:
             self.parts[name].append(found[-1].tensors[-1])
         elif found:
             self.tensors.setdefault(name, found[-1].tensors[-1])
+
+    def _checker(
+        self,
+        node: spec_ast.Statement,
+        known: Mapping[str, GoalTensor],
+        sizes: Sizes,
+        first: GoalTensor | None = None,
+    ) -> SubscriptsChecker:
+        """That of a statement; ``first`` is its result where the text has none of that name."""
+        name = node.result
+        declared = self.declared.get(name)
+        result = self.tensors.get(name, name) if first is None else first
+        return SubscriptsChecker(
+            node,
+            known,
+            result,
+            declared.role if declared else "local",
+            self.declared.keys() | self.results,
+            self.operators,
+            sizes,
+            in_parts=name in self.in_parts,
+        )
+
+    def _as_products(self, checker: SubscriptsChecker, found: list[Checked]) -> list[Checked]:
+        """The calls of a statement, or of several that compute the same with declared products."""
+        if self._all_known(found):
+            return found
+        for steps in checker.products() if found else ():
+            calls = self._tried(steps, checker.tensors)
+            if self._all_known(calls):
+                return calls
+        return found
+
+    def _tried(self, steps: Sequence[Step], known: Mapping[str, GoalTensor]) -> list[Checked]:
+        """The calls of statements that are no text of anyone; none where one of them is wrong."""
+        sizes = copy(self.sizes)
+        sizes.collector = Collector()
+        tensors, calls = dict(known), list[Checked]()
+        for step in steps:
+            own = self._checker(step.statement, tensors, sizes, step.result).check()
+            if not own:
+                return []
+            calls += own
+            if step.result is not None:
+                tensors[step.result.name] = step.result
+        return calls
+
+    def _all_known(self, calls: Sequence[Checked]) -> bool:
+        """Whether rules know all that is reduced, as declared operators; not without calls."""
+        in_parts = {*self.in_parts, *self.lookups}
+        operators = [
+            call.operation.operator for call in as_batches(calls, self.operators, in_parts)
+        ]
+        known = (o.reduction is None or not o.text or o.seen_as is not None for o in operators)
+        return bool(operators) and all(known)
 
     def _together(self, last: _Use, place: Span) -> None:
         """The parts of a tensor are all of it, each element once; all are known but after errors.

@@ -12,7 +12,7 @@ elements or compute with them.
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from morello.checking.accesses import (
 from morello.checking.kinds import Around
 from morello.checking.lookups import without_lookups
 from morello.checking.meanings import size_asked
+from morello.checking.products import Step, products
 from morello.checking.sizes import Sizes
 from morello.checking.statement_operators import statement_call, statement_operator
 from morello.checking.use import Checked, common_dtype
@@ -80,6 +81,9 @@ class SubscriptsChecker:
         self.sizes = sizes
         self.in_parts = in_parts
         self.lookups: dict[str, Lookup] = {}
+        self.taken: dict[int, Access] = {}
+        self.written: Access | None = None
+        self.extents: Mapping[str, int] = {}
         self.collector = sizes.collector
 
     def check(self) -> list[Checked]:
@@ -109,6 +113,8 @@ class SubscriptsChecker:
         extents = extents_of([*found, target], self.collector, in_parts=self.in_parts)
         if extents is None:
             return []
+        self.taken = {key: access for key, access in reads.items() if access is not None}
+        self.written, self.extents = target, extents
         partial = said[1] is not None or self.in_parts
         check_reach([*found, target], target, extents, self.collector, partial=partial)
         dtype = self._dtype([self.tensors[access.tensor] for access in found])
@@ -138,6 +144,12 @@ class SubscriptsChecker:
         if shape is not None and not moves and said[1] is None:
             self.result, target = along_rows(self.result, target, extents)
         return self._calls(target, reads, said, extents)
+
+    def products(self) -> Iterator[list[Step]]:
+        """Statements with plain products that compute the same as this one, which was checked."""
+        assert self.written is not None
+        assert isinstance(self.result, GoalTensor)
+        return products(self.node, self.taken, self.written, self.extents, self.result.dtype)
 
     def _inferred(
         self, name: str, target: Access, dtype: DType, extents: Mapping[str, int]

@@ -143,6 +143,59 @@ def test_it_may_be_a_declared_one_with_operands_in_other_orders(
         assert rule.result == parse_rules(Source("r.mrules", text)).rules[0].result
 
 
+@pytest.mark.parametrize(
+    ("tensors", "statement", "found"),
+    [
+        (
+            "x[5, 6] w[7, 6] y[5, 7]",
+            "y[m, n] += 0.5 * x[m, k] * w[n, k]",
+            "matmul_nt(scale(X, factor=0.5), B)",
+        ),
+        (
+            "x[2, 5, 6] w[6, 7] s[7] y[2, 5, 7]",
+            "y[b, m, n] += x[b, m, k] * w[k, n] * s[n]",
+            "matmul(A, scale_columns(X, G))",
+        ),
+        (
+            "x[5, 6] w[6, 7] u[5, 6] v[6] y[5, 7]",
+            "y[m, n] += x[m, k] * w[k, n] - u[m, k] * v[k]",
+            "subtract_from_rows(matmul(A, B), matvec(A2, X))",
+        ),
+        (
+            "x[9, 8, 3] w[3, 2, 3, 4] y[4, 4, 4]",
+            "y[h, v, o] += -x[2 * h + r, 2 * v + s, c] * w[r, s, c, o]",
+            "conv_image",
+        ),
+        (
+            "x[5, 12] w[6, 7] y[5, 7]",
+            "y[m, n] += x[m, 2 * k] * w[k, n]",
+            "matmul({Y[i, j] = X1[i, 2 * j]}(X1), B)",
+        ),
+        # To multiply by 0 where the condition does not hold is no help: infinity times 0 is NaN.
+        (
+            "x[5, 6] w[6, 7] y[5, 7]",
+            "y[m, n] += x[m, k] * w[k, n] if m > 2 else 0",
+            "{Y[i, j] += X1[i, k] * X2[k, j] if X3[i] > 2 else 0}",
+        ),
+        # A row of a matrix goes through memory once, whoever multiplies it.
+        (
+            "x[5, 6] z[5, 6] w[6] y[5]",
+            "y[m] += x[m, k] * z[m, k] * w[k]",
+            "{Y[i] += X1[i, j] * X2[i, j] * X3[j]}",
+        ),
+    ],
+)
+def test_products_are_found_in_what_says_more(tensors: str, statement: str, found: str) -> None:
+    *_, computation = _goal(tensors, statement).computations
+    assert str(computation.operation) == found
+
+
+def test_factors_of_integers_do_not_pass_a_quotient() -> None:
+    statement = "y[m, n] += x[m, k] * w[n, k] / 3"
+    [computation] = _goal("x[5, 6] w[7, 6] y[5, 7]", statement, types="s8 s8 s32").computations
+    assert computation.operation.operator.text
+
+
 def test_names_do_not_matter() -> None:
     first, second = (
         _goal(tensors, statement).computations[0].operation
