@@ -160,10 +160,8 @@ def access_of(
     sums = [_sum(subscript, sizes) for subscript in node.subscripts]
     whole = tuple(each for each in sums if each is not None)
     constant = [each for each in whole if not each.terms]
-    if constant and not in_parts and (written or len(constant) == len(sums)):
-        message = f"'{unparse(node)}' is one element, and there is no dimension for it"
-        if written:
-            message = f"'{unparse(node)}' leaves elements without a value"
+    if constant and written and not in_parts:
+        message = f"'{unparse(node)}' leaves elements without a value"
         help = "declare a dimension of size 1"
         sizes.collector.error("S040", message, constant[0].span, "a number", help)
         return None

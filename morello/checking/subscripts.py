@@ -24,9 +24,9 @@ from morello.checking.accesses import (
     canonical_names,
     check_reach,
     extents_of,
-    margin,
     sizes_to_state,
 )
+from morello.checking.cuts import Moves
 from morello.checking.kinds import Around
 from morello.checking.lookups import without_lookups
 from morello.checking.meanings import size_asked
@@ -81,6 +81,8 @@ class SubscriptsChecker:
         self.sizes = sizes
         self.in_parts = in_parts
         self.lookups: dict[str, Lookup] = {}
+        self.moves = Moves(node.span, operators)
+        self.before: list[Checked] = []
         self.taken: dict[int, Access] = {}
         self.written: Access | None = None
         self.extents: Mapping[str, int] = {}
@@ -125,6 +127,7 @@ class SubscriptsChecker:
             self.result, target, extents = as_part(self.result, target, extents)
         elif isinstance(self.result, str):
             self.result = self._inferred(self.result, target, dtype, extents)
+        found = self._elements(reads, found, target, extents)
         value, found = self._positions(said[0], extents, reads, found)
         said = value, said[1]
         assert isinstance(self.result, GoalTensor)
@@ -139,7 +142,7 @@ class SubscriptsChecker:
         element = isinstance(self.node.value, ast.Subscripted)
         if element and said[1] is None and self._is_part(target, *found):
             whole, [read] = self.tensors[found[0].tensor], found
-            return [self._cut(whole, self.result, [each.constant for each in read.sums])]
+            return [self.moves.cut(whole, self.result, [each.constant for each in read.sums])]
         moves = element and self.node.update == "="
         if shape is not None and not moves and said[1] is None:
             self.result, target = along_rows(self.result, target, extents)
@@ -198,7 +201,8 @@ class SubscriptsChecker:
             calls, first, source = self._first(inner, shape, reads, value, extents)
             sizes = dict(zip(LETTERS, shape, strict=False))
             into = target.in_frame(source, extents, written.shape)
-            return [*calls, self._moved(first, source, written, into, sizes, {}, elsewhere)]
+            moved = self.moves.moved(first, source, written, into, sizes, {}, elsewhere)
+            return [*calls, moved]
         if not moves and any(len(each.terms) > 1 for each in target.sums):
             apart = [
                 (dim, len(each.terms) > 1, each.span)
@@ -213,7 +217,7 @@ class SubscriptsChecker:
             sizes = {new[dim]: extents[dim] for dim in new}
             stated = {new[dim]: extents[dim] for dim, in_rows, _ in apart if in_rows}
             into = target.indices(new)
-            return [*calls, self._moved(first, source, written, into, sizes, stated)]
+            return [*calls, self.moves.moved(first, source, written, into, sizes, stated)]
         slices, places = self._slices(found, extents)
         canonical = canonical_names([target, *found])
         operator = self._declare(target, reads, said, canonical, extents, canonical=True)
@@ -257,7 +261,47 @@ class SubscriptsChecker:
         if isinstance(expr, ast.Name) and expr.id in self.known:
             message = f"'{expr.id}' is a tensor: say which element"
             self.collector.error("S040", message, expr.span, "no subscripts", f"{expr.id}[i, ...]")
-        return with_children(expr, tuple(map(self._constants, children(expr))))
+        parts = tuple(map(self._constants, children(expr)))
+        match expr, parts:
+            case ast.Unary(operator="-"), (ast.Number(value=value),) if value != 0:
+                # The least number of a type is one of it, and its opposite is not. There is no -0
+                # among whole numbers, so that is left as it is.
+                return ast.Number(-value, span=expr.span)
+        return with_children(expr, parts)
+
+    def _elements(
+        self,
+        reads: dict[int, Access | None],
+        found: Sequence[Access],
+        target: Access,
+        extents: Mapping[str, int],
+    ) -> list[Access]:
+        """What is read, where an element by numbers alone is repeated along some dimension.
+
+        In ``reads`` is that, too.
+        """
+        dims = [dim for each in target.sums for dim, _ in each.terms] or [*extents]
+        left: dict[_Key, Access] = {}
+        for access in found:
+            if not access.sums or any(each.terms for each in access.sums):
+                left[access.key] = access
+                continue
+            if not dims:
+                own = ", ".join(str(each.constant) for each in access.sums)
+                message = f"'{access.tensor}[{own}]' is one element, and there is no dimension"
+                help = "declare a dimension of size 1"
+                self.collector.error("S040", message, access.span, "a number", help)
+                continue
+            tensor, number = self.tensors[access.tensor], len(self.before)
+            row = self._part(tensor, (extents[dims[0]],), f"at.{number}")
+            lows = [each.constant for each in access.sums]
+            self.before += self.moves.repeated(tensor, row, lows)
+            self.tensors = {**self.tensors, row.name: row}
+            along = Sum(((dims[0], 1),), 0, access.span, alone=True)
+            left[access.key] = Access(row.name, (along,), row.shape, access.span)
+        for reader, read in reads.items():
+            reads[reader] = read and left.get(read.key, read)
+        return [*left.values()]
 
     def _positions(
         self,
@@ -409,7 +453,7 @@ class SubscriptsChecker:
         A part of what lies in panels is cut out of a copy without them, if it is read by windows or
         in steps: no loop brings such pieces of panels nearer.
         """
-        calls: list[Checked] = []
+        calls = [*self.before]
         found: dict[_Key, GoalTensor] = {}
         for access in reads:
             if access.key in found:
@@ -420,17 +464,17 @@ class SubscriptsChecker:
             if shape != tensor.shape:
                 if tensor.layout.panel and not access.is_plain(tensor.layout.fastest):
                     copied = self._part(tensor, tensor.shape, len(calls))
-                    calls.append(self._cut(tensor, copied, [0] * len(lows)))
+                    calls.append(self.moves.cut(tensor, copied, [0] * len(lows)))
                     tensor = copied
                 part = self._part(tensor, shape, len(calls))
-                calls.append(self._cut(tensor, part, lows))
+                calls.append(self.moves.cut(tensor, part, lows))
                 tensor = part
             # Numbers leave one element of a dimension, from the last one on.
             numbers = [place for place, each in enumerate(access.sums) if not each.terms]
             for place in reversed(numbers):
                 shape = tensor.shape[:place] + tensor.shape[place + 1 :]
                 part = self._part(tensor, shape, len(calls))
-                calls.append(self._without(tensor, part, place))
+                calls.append(self.moves.without(tensor, part, place))
                 tensor = part
             found[access.key] = tensor
         return calls, found
@@ -447,49 +491,6 @@ class SubscriptsChecker:
         alike = [each.terms for each in read.sums] == [each.terms for each in target.sums]
         whole = self.tensors[read.tensor]
         return alike and self.result.dtype == whole.dtype and self.result.shape != whole.shape
-
-    def _cut(self, whole: GoalTensor, part: GoalTensor, lows: Sequence[int]) -> Checked:
-        """What cuts a part out of a tensor."""
-        span = self.node.span
-        dims = LETTERS[: len(part.shape)]
-        source, result = [], []
-        for dim, low, size, extent in zip(dims, lows, part.shape, whole.shape, strict=True):
-            high = extent - low - size
-            source.append(ast.Index(((dim, 1),), low=margin(low), high=margin(high), span=span))
-            result.append(ast.Index(((dim, 1),), span=span))
-        sizes = dict(zip(dims, part.shape, strict=True))
-        return self._moved(whole, source, part, result, sizes, {})
-
-    def _without(self, whole: GoalTensor, part: GoalTensor, place: int) -> Checked:
-        """What leaves out a dimension of size 1: its neighbour goes through its rows, too."""
-        span = self.node.span
-        sizes = dict(zip(LETTERS, whole.shape, strict=False))
-        dims = [*sizes]
-        first = max(place - 1, 0)  # of two that become one
-        outer, inner = dims[first : first + 2]
-        rows = ast.Index(((outer, sizes[inner]), (inner, 1)), span=span)
-        source = [ast.Index(((dim, 1),), span=span) for dim in dims]
-        result = [*source[:first], rows, *source[first + 2 :]]
-        return self._moved(whole, source, part, result, sizes, {inner: sizes[inner]})
-
-    def _moved(
-        self,
-        whole: GoalTensor,
-        source: Sequence[ast.Index],
-        part: GoalTensor,
-        result: Sequence[ast.Index],
-        sizes: Mapping[str, int],
-        stated: Mapping[str, int],
-        elsewhere: ast.Number | None = None,
-    ) -> Checked:
-        """What moves the elements of one tensor to another one, by these indices."""
-        span = self.node.span
-        taken = ast.TensorParameter("X1", "A", tuple(source), span=span)
-        output = ast.TensorParameter("Y", "A", tuple(result), span=span)
-        target, value = (ast.Element(p.name, p.indices, span=span) for p in (output, taken))
-        statement = ast.Statement(target, "=", value, elsewhere, span=span)
-        operator = statement_operator([taken], output, statement, stated)
-        return statement_call(operator, [whole, part], sizes, self.operators)
 
 
 def _names(node: spec_ast.Statement) -> set[str]:

@@ -208,6 +208,12 @@ def test_names_do_not_matter() -> None:
     assert str(first) == "{Y[i] += X1[i, j] - X2[j]}"
 
 
+def test_a_negative_number_is_a_scalar() -> None:
+    [computation] = _goal("x[5] y[5]", "y[i] = -3 * x[i]").computations
+    assert str(computation.operation) == "scale"
+    assert computation.operation.scalars == (("factor", -3),)
+
+
 def test_a_number_matters() -> None:
     first, second = (
         _goal("x[5] z[5] y[5]", f"y[i] = x[i] - {n} * z[i]").computations[0].operation for n in "23"

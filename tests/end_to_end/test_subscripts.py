@@ -157,6 +157,20 @@ CASES: dict[str, tuple[str, Callable[..., Array | tuple[Array, ...]]]] = {
         "input x: f32[5, 9] output y: f32[5] y[i] = max(x[i, 2], x[i, 4])",
         lambda x: np.maximum(x[:, 2], x[:, 4]),
     ),
+    "elements by numbers alone": (
+        "input x: f32[9, 4] input w: f32[5] output y: f32[7] "
+        "h[i] += x[i, j] y[i] = w[i] * x[8, 2] - h[0] y[5] = x[7, 0] y[6] = h[1] / h[2]",
+        lambda x, w: np.append(w * x[8, 2] - x[0].sum(), [x[7, 0], x[1].sum() / x[2].sum()]),
+    ),
+    "a product that one element of a vector scales": (
+        "input x: f32[3] input v: f32[5, 9] input w: f32[9, 7] output y: f32[5, 7] "
+        "y[m, n] += x[1] * v[m, k] * w[k, n]",
+        lambda x, v, w: x[1] * v @ w,
+    ),
+    "a sum that one element of a vector scales": (
+        "input x: f32[3] input v: f32[9] output y: f32[] y[] += x[1] * v[k]",
+        lambda x, v: x[1] * v.sum(),
+    ),
     "a number at run time": (
         "input a: f32[] input x: f32[9] output y: f32[9] y[i] = a[] * x[i]",
         lambda a, x: a * x,
@@ -394,6 +408,23 @@ def test_they_are_what_numpy_says(case: str, target: str) -> None:
 
 def _compiled(text: str, target: str) -> morello.Kernel:
     return morello.compile(text, target=target, definitions=small_machines())
+
+
+@pytest.mark.parametrize("target", ["c.scalar", "x86.avx2", "x86.zen5"])
+@pytest.mark.parametrize("dtype", ["s32", "s8"])
+def test_the_least_number_of_a_type(dtype: str, target: str) -> None:
+    own = np.int32 if dtype == "s32" else np.int8
+    least = np.iinfo(own).min
+    text = f"input x: {dtype}[37] output y: {dtype}[37] output z: {dtype}[37] "
+    text += f"y[i] = x[i] if x[i] > {least} else 7 z[i] = max(x[i] + {least}, x[i] * {least})"
+    kernel = to_run(_compiled, f"spec s() {{ {text} }}", target)
+    kernel.verify()
+    x = np.random.default_rng(7).integers(least, np.iinfo(own).max, 37, own, endpoint=True)
+    x[3] = least
+    y, z = kernel(x)
+    np.testing.assert_array_equal(y, np.where(x > least, x, 7))
+    sums, products = ((own(least) + x).astype(own), (x.astype(np.int64) * least).astype(own))
+    np.testing.assert_array_equal(z, np.maximum(sums, products))
 
 
 def test_bytes_and_integers() -> None:

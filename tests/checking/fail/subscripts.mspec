@@ -7,10 +7,16 @@ spec no_sums(N = 4, M = 2) {
   output z: f32[N]
   output v: f32[N]
   output w: f32[N]
-  y[i] = x[M, 1] + x[i * i, i] #! S040 12 'x[M, 1]' is one element, and there is no dimension for it #! S040 22 'i * i' is no sum of dimensions
+  y[i] = x[M, 1] + x[i * i, i] #! S040 22 'i * i' is no sum of dimensions
   z[i] = x[i // 2, N - 1 - i] #! S040 12 'i // 2' is no sum of dimensions #! S040 20 'N - 1 - i' is no subscript: the factor of 'i' is -1
   v[i] = x[i - 1, i] + b #! S040 12 'i - 1' is no subscript: it begins before the first element #! S040 24 'b' is a tensor: say which element
   w[i] = x[i, 0 * i] * b[i * i] #! S040 15 '0 * i' is no subscript: the factor of 'i' is 0 #! S040 26 'i * i' is no sum of dimensions
+}
+
+spec one(N = 4) {
+  input  x: f32[N, N]
+  output y: f32[]
+  y[] = x[N - 1, 0] #! S040 9 'x[3, 0]' is one element, and there is no dimension
 }
 
 spec single(N = 4) {
