@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -74,8 +75,8 @@ def convolved(t: Translation, x: str, data: Array, windows: Windows, groups: int
         shape, data, windows = shape[:3], data[..., 0], windows.of([0])
     if len(shape) == 3:
         shape, data, windows = _row(shape), data.reshape(_row(data.shape)), windows.in_rows()
-    if len(shape) != 4:
-        raise t.unsupported(f"it is of {len(shape) - 2} dimensions")
+    if len(shape) > 4:
+        return _convolved_in_slices(t, x, data, windows, groups)
     result = (shape[0], len(data), *windows.counts(shape[2:]))
     image = t.view(x, shape)
     often = len(data) // groups
@@ -103,22 +104,91 @@ def pooled(t: Translation, x: str, counts: Sequence[int], windows: Windows, upda
     shape = t.shape(x)
     if len(shape) == 3:
         shape, counts, windows = _row(shape), (1, *counts), windows.in_rows()
-    if len(shape) != 4:
-        raise t.unsupported(f"it is of {len(shape) - 2} dimensions")
-    # All that windows reach, and no more: what lies beyond is cut off or added.
+    image = reached(t, t.view(x, shape), counts, windows, update)
+    if len(shape) > 4:
+        return _pooled_in_slices(t, image, counts, windows, update)
+    return _pooled(t, image, counts, windows, update)
+
+
+def reached(t: Translation, x: str, counts: Sequence[int], windows: Windows, update: str) -> str:
+    """All that windows reach, and no more: what lies beyond is cut off or added."""
+    shape = t.shape(x)
     reach, inside = windows.reach(counts), windows.inside(shape[2:], counts)
-    image = t.cut(t.view(x, shape), (*shape[:2], *inside), (0,) * 4)
+    image = t.cut(x, (*shape[:2], *inside), (0,) * len(shape))
     around = 0.0
     if update != "+=":
         around = t.limits(x)[0 if update == "max=" else 1]
+    return t.frame(image, (0, 0, *windows.before), (*shape[:2], *reach), around)
+
+
+def elements_of(
+    t: Translation, image: str, axes: Sequence[int], counts: Sequence[int], windows: Windows
+) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Each place in a window along some dimensions, and the element there of all windows.
+
+    Args:
+        t: Takes the nodes.
+        image: Images with their padding.
+        axes: The dimensions that the windows have.
+        counts: How many windows there are along each of these.
+        windows: Of each of these.
+    """
+    whole = t.shape(image)
+    for place in np.ndindex(*windows.sizes):
+        shape, starts, steps = [*whole], [0] * len(whole), [1] * len(whole)
+        rows = zip(axes, counts, place, windows.strides, windows.dilations, strict=True)
+        for axis, count, own, stride, dilation in rows:
+            shape[axis], starts[axis], steps[axis] = count, own * dilation, stride
+        yield place, t.cut(image, shape, starts, steps)
+
+
+def _pooled(
+    t: Translation, image: str, counts: Sequence[int], windows: Windows, update: str
+) -> str:
     return t.window(
-        t.frame(image, (0, 0, *windows.before), (*shape[:2], *reach), around),
-        (*shape[:2], *counts),
+        image,
+        (*t.shape(image)[:2], *counts),
         strides=windows.strides,
         dilations=windows.dilations,
         kernel=windows.sizes,
         update=update,
     )
+
+
+COMBINED = {"+=": "{0} + {1}", "max=": "max({0}, {1})", "min=": "min({0}, {1})"}
+"""Two elements, reduced."""
+
+
+def _pooled_in_slices(
+    t: Translation, image: str, counts: Sequence[int], windows: Windows, update: str
+) -> str:
+    """Along the first dimension, slice by slice; then all slices are channels of images."""
+    shape, dtype = t.shape(image), t.type(image)
+    deep, flat = windows.of([0]), windows.of(range(1, len(counts)))
+    slices = (own for _, own in elements_of(t, image, [2], counts[:1], deep))
+    found = reduce(lambda a, b: t.elementwise(COMBINED[update], a, b, dtype=dtype), slices)
+    images = t.view(found, (shape[0], shape[1] * counts[0], *shape[3:]))
+    inner = _pooled_in_slices if len(counts) > 3 else _pooled
+    return t.view(inner(t, images, counts[1:], flat, update), (*shape[:2], *counts))
+
+
+def _convolved_in_slices(t: Translation, x: str, data: Array, windows: Windows, groups: int) -> str:
+    """Every slice along the first dimension is an image; what filters give for each is added."""
+    shape = t.shape(x)
+    deep, flat = windows.of([0]), windows.of(range(1, len(shape) - 2))
+    counts = windows.counts(shape[2:])
+    # What is around is framed by the images themselves, but for the first dimension.
+    along = deep.counts(shape[2:3])
+    framed = (*shape[:2], deep.before[0] + shape[2] + deep.after[0], *shape[3:])
+    image = t.frame(x, (0, 0, deep.before[0], *(0,) * (len(shape) - 3)), framed, 0.0)
+    order = (0, 2, 1, *range(3, len(shape)))
+    total = ""
+    for place, own in elements_of(t, t.permute(image, order), [1], along, deep):
+        images = t.view(own, (shape[0] * counts[0], shape[1], *shape[3:]))
+        part = convolved(t, images, data[:, :, place[0]], flat, groups)
+        total = t.elementwise("{0} + {1}", total, part, dtype=t.type(x)) if total else part
+    result = t.view(total, (shape[0], counts[0], len(data), *counts[1:]))
+    return t.permute(result, order)
 
 
 def _row(shape: Sequence[int]) -> tuple[int, ...]:

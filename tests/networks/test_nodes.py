@@ -319,6 +319,32 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     ),
     "a sum of all": ("Einsum", {"x": X}, {}, {"equation": "bij->"}),
     "a product of all": ("Einsum", {"x": X, "z": X + 1}, {}, {"equation": "bij,bij->"}),
+    "a diagonal": ("Einsum", {"x": random(4, 3, 4)}, {}, {"equation": "iji->ij"}),
+    "a trace": ("Einsum", {"x": random(4, 4)}, {}, {"equation": "ii"}),
+    "a cube's diagonal, in a product": (
+        "Einsum",
+        {"x": random(3, 3, 2, 3), "z": random(2, 3)},
+        {},
+        {"equation": "iiji,ji->j"},
+    ),
+    "a product of all that come before": (
+        "Einsum",
+        {"x": random(2, 1, 3, 4), "z": random(2, 5, 4, 6)},
+        {},
+        {"equation": "...ij, ...jk -> ...ik"},
+    ),
+    "a sum of all that come before": (
+        "Einsum",
+        {"x": random(2, 3, 4), "z": random(3, 4)},
+        {},
+        {"equation": "i...,...->i"},
+    ),
+    "dimensions without letters": (
+        "Einsum",
+        {"x": random(2, 3, 4), "z": random(4, 5)},
+        {},
+        {"equation": "b...k,km"},
+    ),
     "a transpose": ("Einsum", {"x": X}, {}, {"equation": "bij->jb"}),
     "windows that overlap": (
         "ConvTranspose",

@@ -183,7 +183,9 @@ def _remainder(t: Translation) -> str:
     """With the sign of the divisor, or with that of what is divided."""
     a, b = t.inputs
     if t.is_float(a):
-        raise t.unsupported("it divides numbers that are not whole, with a remainder that is exact")
+        left = t.elementwise(MAGNITUDE_LEFT, a, b)
+        left = t.elementwise(SIGNED, left, a, b)
+        return left if t.attribute("fmod", 0) else t.elementwise(TOWARDS, left, b)
     left = t.elementwise("{0} % {1}", a, b)
     if not t.attribute("fmod", 0):
         return left
@@ -191,11 +193,84 @@ def _remainder(t: Translation) -> str:
     return t.elementwise(other, left, a, b)
 
 
+MAGNITUDE_LEFT = "abs({0}) if abs({0}) < abs({1}) else abs({0}) % abs({1})"
+"""What a number leaves, without signs; it is exact where nothing is divided."""
+
+SIGNED = (
+    "({0} + abs({2}) if {0} < 0 else {0} - abs({2}) if {0} >= abs({2}) else {0}) "
+    "* (-1 if {1} < 0 else 1)"
+)
+"""The same with the sign of what was divided, and less than the divisor: a quotient is rounded."""
+
+TOWARDS = "{0} + {1} if ({0} < 0 and {1} > 0) or ({0} > 0 and {1} < 0) else {0}"
+"""With the sign of the divisor."""
+
+ANY_POWER = (
+    "(1 if {1} == 0 or abs({0}) == 1 else exp({1} * log(abs({0})))) "
+    "* (-1 if {0} < 0 and {1} % 2 == 1 else 1) if {0} >= 0 or floor({1}) == {1} else log({0})"
+)
+"""A negative number has whole powers only: others are NaN, as its logarithm is."""
+
+BITS: Mapping[str, int] = {"int8": 8, "uint8": 8, "int32": 32}
+
+OF_BOTH: Mapping[str, str] = {
+    "BitwiseAnd": "{0}",
+    "BitwiseOr": "{1} + {2} - {0}",
+    "BitwiseXor": "{1} + {2} - 2 * {0}",
+}
+"""Of the bits that two numbers have in common, and these: what is too large wraps around."""
+
+BITS_AT_ONCE = 8
+"""In one expression."""
+
+
+def _bits(t: Translation) -> str:
+    """Bit by bit: there is nothing but arithmetic."""
+    a, b = t.inputs
+    common, dtype = "", t.type(a)
+    if dtype not in BITS:
+        raise t.unsupported(f"it is of bits of {dtype}")
+    signed = dtype != "uint8"
+    terms = [
+        f"{{0}} // {1 << n} % 2 * ({{1}} // {1 << n} % 2) * {1 << n}" for n in range(BITS[dtype])
+    ]
+    if signed:
+        least = -(1 << (BITS[dtype] - 1))
+        terms[-1] = f"({least} if {{0}} < 0 and {{1}} < 0 else 0)"
+    for first in range(0, len(terms), BITS_AT_ONCE):
+        value = " + ".join(terms[first : first + BITS_AT_ONCE])
+        if common:
+            common = t.elementwise(f"{{2}} + {value}", a, b, common)
+        else:
+            common = t.elementwise(value, a, b)
+    return t.elementwise(OF_BOTH[t.operator], common, a, b)
+
+
+def _other_bits(t: Translation) -> str:
+    """All that are not set: in two's complement, less one and with the other sign."""
+    return t.elementwise("255 - {0}" if t.type(t.inputs[0]) == "uint8" else "-1 - {0}", t.inputs[0])
+
+
+def _shifted(t: Translation) -> str:
+    """A product or a quotient with a power of two; of no bits that are left, 0 in both."""
+    a, places = t.inputs
+    if t.type(a) != "uint8":
+        raise t.unsupported(f"it shifts bits of {t.type(a)}")
+    power = "0"
+    for n in reversed(range(8)):
+        power = f"({1 << n} if {{1}} == {n} else {power})"
+    sign = "*" if t.attribute("direction", "") == "LEFT" else "//"
+    return t.elementwise(f"{{0}} {sign} {power}", a, places)
+
+
 def _pow(t: Translation) -> str:
     base, exponent = t.inputs
     known = t.network.repeated_data(base)
     if known is not None and known.size == 1 and known.reshape(()) > 0:
         return t.elementwise(f"exp({number(float(np.log(known.reshape(()))))} * {{0}})", exponent)
+    told = t.network.repeated_data(exponent)
+    if t.is_float(base) and (told is None or told.size != 1):
+        return t.elementwise(ANY_POWER, base, exponent)
     power = t.number(1, 1.0)
     if power in POWERS:
         return t.elementwise(POWERS[power], base)
@@ -211,6 +286,9 @@ REWRITES: Mapping[str, Rewrite] = {
     **dict.fromkeys(TEMPLATES, _template),
     **dict.fromkeys(COMPARISONS, lambda t: t.condition(COMPARISONS[t.operator], *t.inputs)),
     **dict.fromkeys(OF_ANY_NUMBER, _of_any_number),
+    **dict.fromkeys(OF_BOTH, _bits),
+    "BitShift": _shifted,
+    "BitwiseNot": _other_bits,
     "Cast": lambda t: t.cast(t.inputs[0]),
     "Celu": _of_attributes(_celu),
     "Clip": _clip,

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from morello.ir.numeric import Array
-from morello.networks.images import Windows, convolved, pooled
+from morello.networks.images import Windows, convolved, elements_of, pooled, reached
 from morello.networks.kinds import Rewrite, Translation
 
 
@@ -37,21 +37,21 @@ def _convolution(t: Translation) -> str:
     filtered = convolved(t, x, data, windows, int(t.attribute("group", 1)))
     if not bias:
         return filtered
-    column = t.constant(t.data(bias[0], "bias").reshape(-1, 1, 1))
-    return t.elementwise("{0} + {1}", filtered, column)
+    column = t.data(bias[0], "bias").reshape(-1, *(1,) * (len(t.shape(filtered)) - 2))
+    return t.elementwise("{0} + {1}", filtered, t.constant(column))
 
 
-def _pool(t: Translation) -> str:
+def _pool(t: Translation) -> str | Sequence[str]:
     [x] = t.inputs
     counts, windows = t.result()[2:], windows_of(t, t.attribute("kernel_shape", ()))
     largest = t.node.operator == "MaxPool"
-    if largest and len(t.node.outputs) > 1 and t.node.outputs[1]:
-        raise t.unsupported("it says where the largest elements are")
     shape = t.shape(x)[2:]
     elements = _elements(windows, shape, counts)
     if elements.min() == 0:
         raise t.unsupported("a window has nothing but padding, of which runtimes have one less")
     reduced = pooled(t, x, counts, windows, "max=" if largest else "+=")
+    if largest and len(t.node.outputs) > 1 and t.node.outputs[1]:
+        return reduced, _places(t, x, t.view(reduced, t.result()), windows)
     if largest:
         return reduced
     if t.attribute("count_include_pad", 0):
@@ -60,6 +60,39 @@ def _pool(t: Translation) -> str:
         return t.elementwise(f"{{0}} / {elements.max()}", reduced)
     share = (1 / elements).reshape(t.shape(reduced)[2:])
     return t.elementwise("{0} * {1}", reduced, t.constant(share.astype(np.float32)))
+
+
+def _places(t: Translation, x: str, largest: str, windows: Windows) -> str:
+    """Where the largest elements of windows are, in all of the tensor: the first where several are.
+
+    One comparison for each place in a window. Places in one image are computed as elements are, and
+    those of images are added.
+    """
+    shape, counts = t.shape(x), t.shape(largest)[2:]
+    pixels, axes = prod(shape[2:]), range(2, len(shape))
+    if prod(windows.sizes) > MOST_COMPARED or pixels > 2**24 or not t.is_float(x):
+        raise t.unsupported(f"it says where the largest of more than {MOST_COMPARED} elements are")
+    if t.attribute("storage_order", 0):
+        raise t.unsupported("it says where the largest elements are, with the columns first")
+    steps = [prod(shape[axis + 1 :]) for axis in axes]
+    image, found = reached(t, x, counts, windows, "max="), ""
+    for place, element in reversed([*elements_of(t, image, axes, counts, windows)]):
+        own = np.zeros(counts, np.float32)
+        for axis, at in enumerate(place):
+            along = np.arange(counts[axis]) * windows.strides[axis]
+            along += at * windows.dilations[axis] - windows.before[axis]
+            own += (along * steps[axis]).reshape(-1, *(1,) * (len(counts) - axis - 1))
+        inputs = [element, largest, t.constant(own), *filter(None, [found])]
+        other = "{3}" if found else "{2}"
+        value = f"{{2}} if {{0}} == {{1}} else {other}"
+        found = t.elementwise(value, *inputs, dtype="float32")
+    first = np.arange(prod(shape[:2]), dtype=np.int32) * pixels
+    start = t.constant(first.reshape(*shape[:2], *(1,) * len(counts)))
+    return t.elementwise("{0} + {1}", found, start, dtype=t.type(t.node.outputs[1]))
+
+
+MOST_COMPARED = 64
+"""Elements of a window of which it is said where the largest is."""
 
 
 def _norm_pool(t: Translation) -> str:

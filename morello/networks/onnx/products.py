@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
+from string import ascii_letters
+from typing import NamedTuple
 
 from morello.networks.kinds import Rewrite, Translation, number
 
@@ -37,13 +39,16 @@ def _einsum(t: Translation) -> str:
     """A sum of products: of the first two tensors, of what they give and the next, and so on."""
     given, arrow, wanted = str(t.attribute("equation", "")).replace(" ", "").partition("->")
     terms = given.split(",")
-    every = "".join(terms)
-    if "." in every or any(len({*term}) < len(term) for term in terms):
-        raise t.unsupported("it has diagonals, or dimensions without letters")
     if not arrow:
-        wanted = "".join(sorted(d for d in {*every} if every.count(d) == 1))
-    x, own = t.inputs[0], terms[0]
-    for place, (name, term) in enumerate(zip(t.inputs[1:], terms[1:], strict=True), 2):
+        every = "".join(terms).replace(".", "")
+        wanted = DOTS + "".join(sorted(d for d in {*every} if every.count(d) == 1))
+    *terms, wanted = _with_letters(t, terms, wanted)
+    pairs = [_Term(*own) for own in zip(t.inputs, terms, strict=True)]
+    sizes = _sizes(t, pairs)
+    (x, own), *others = (_plain(t, *pair, sizes) for pair in pairs)
+    terms = [own, *(term for _, term in others)]
+    every = "".join(terms)
+    for place, (name, term) in enumerate(others, 2):
         kept = {*wanted}.union(*terms[place:])
         result = wanted if place == len(terms) else "".join(d for d in every if d in kept)
         result = "".join(dict.fromkeys(d for d in result if d in own + term))
@@ -52,11 +57,62 @@ def _einsum(t: Translation) -> str:
     return t.permute(x, [own.index(d) for d in wanted])
 
 
-_Term = tuple[str, str]
-"""A tensor, and its letters."""
+DOTS = "..."
 
 
-def _contracted(t: Translation, first: _Term, second: _Term, wanted: str) -> str:
+class _Term(NamedTuple):
+    """A tensor, and its letters."""
+
+    tensor: str
+    letters: str
+
+
+def _with_letters(t: Translation, terms: Sequence[str], wanted: str) -> Iterator[str]:
+    """The terms, and what is wanted, with letters for dimensions that have none."""
+    ranks = [len(t.shape(name)) for name in t.inputs]
+    counts = [
+        rank - len(term) + len(DOTS) if DOTS in term else 0
+        for rank, term in zip(ranks, terms, strict=True)
+    ]
+    used = {*wanted}.union(*terms)
+    free = "".join(letter for letter in ascii_letters if letter not in used)
+    for term, count in zip((*terms, wanted), (*counts, max(counts)), strict=True):
+        first = max(counts) - count  # the last ones are those that all have
+        yield term.replace(DOTS, free[first : first + count])
+
+
+def _sizes(t: Translation, terms: Iterable[_Term]) -> dict[str, int]:
+    """Of each letter the size, where some tensors repeat what they have once."""
+    sizes: dict[str, int] = {}
+    for tensor, letters in terms:
+        for letter, size in zip(letters, t.shape(tensor), strict=True):
+            sizes[letter] = max(size, sizes.get(letter, 1))
+    return sizes
+
+
+def _plain(t: Translation, tensor: str, letters: str, sizes: Mapping[str, int]) -> _Term:
+    """A tensor without what it repeats, and with each letter once: that is a diagonal."""
+    own = list(zip(letters, t.shape(tensor), strict=True))
+    left = [(letter, size) for letter, size in own if size == sizes[letter]]
+    tensor = t.view(tensor, [size for _, size in left])
+    letters = "".join(letter for letter, _ in left)
+    for letter in dict.fromkeys(letters):
+        while letters.count(letter) > 1:
+            first = letters.index(letter)
+            pair = first, letters.index(letter, first + 1)
+            others = [axis for axis in range(len(letters)) if axis not in pair]
+            shape = [t.shape(tensor)[axis] for axis in others]
+            size = sizes[letter]
+            rows = t.view(t.permute(tensor, [*others, *pair]), (*shape, size * size))
+            ones = [1] * len(others)
+            tensor = t.cut(rows, (*shape, size), (*(0 for _ in others), 0), (*ones, size + 1))
+            letters = "".join(letters[axis] for axis in others) + letter
+    return _Term(tensor, letters)
+
+
+def _contracted(
+    t: Translation, first: tuple[str, str], second: tuple[str, str], wanted: str
+) -> str:
     """A sum of products of two tensors; what only one has is summed first."""
     a, left = _summed(t, *first, {*wanted, *second[1]})
     b, right = _summed(t, *second, {*wanted, *first[1]})

@@ -93,9 +93,16 @@ def _last_axes(t: Translation) -> tuple[int, ...]:
     return tuple(range(int(t.attribute("axis", -1)) % rank, rank))
 
 
-def _layer_norm(t: Translation) -> str:
+def _layer_norm(t: Translation) -> str | Sequence[str]:
+    """Also what it divides by, turned over, and the mean, if they are wanted."""
     source, gain, *bias = filter(None, t.inputs)
-    return _scaled(t, *_variance(t, source, _last_axes(t)), gain, *bias)
+    axes = _last_axes(t)
+    centred, square = _variance(t, source, axes)
+    epsilon = number(t.attribute("epsilon", 1e-5))
+    result = _scaled(t, centred, square, gain, *bias)
+    if not any(t.node.outputs[1:]):
+        return result
+    return result, _mean(t, source, axes), t.elementwise(f"1 / sqrt({{0}} + {epsilon})", square)
 
 
 def _rms_norm(t: Translation) -> str:
