@@ -21,6 +21,7 @@ from morello.networks.c_files import (
     arguments_of,
     check_types,
     constants_between,
+    narrows,
     template,
 )
 from morello.networks.cutting import Named, chosen_cuts
@@ -325,6 +326,7 @@ class _Assembly:
             "line": LINE,
             "kernels": [kernel.name for kernel in self.kernels],
             "calls": self._called_back(),
+            "narrows": any(narrows(network, node) for node in network.nodes),
         }
 
     @cached_property

@@ -14,6 +14,7 @@ from morello.codegen.c.names import unique
 from morello.errors import MorelloError
 from morello.ir.numeric import Array
 from morello.networks.kinds import UnsupportedNodeError
+from morello.networks.longs import LONG, NARROW
 from morello.networks.memory import Arena, Place, bytes_of, is_in_place
 from morello.networks.network import Network, Node
 from morello.networks.partition import Step
@@ -179,12 +180,19 @@ class Writer(Struct, frozen=True):
         )
 
     def convert(self, node: Node) -> str:
-        """Elements in another type."""
+        """Elements in another type. Whole numbers of 64 bits have to be numbers of 32."""
         count = self.network.values[node.output].elements
+        each = f"for (size_t i = 0; i < {count}; i++)"
+        checked = [
+            "int lost = 0;",
+            f"{each} lost |= to[i] != from[i];",
+            "if (lost) return -3;",
+        ]
         return _lines(
             self._array("from", node.inputs[0]),
             self._array("to", node.output, const=False),
-            f"for (size_t i = 0; i < {count}; i++) to[i] = ({self._type(node.output)})from[i];",
+            f"{each} to[i] = ({self._type(node.output)})from[i];",
+            *(checked if narrows(self.network, node) else ()),
         )
 
     def lookup(self, node: Node) -> str:
@@ -232,6 +240,13 @@ class Writer(Struct, frozen=True):
     def _array(self, name: str, value: str, *, const: bool = True) -> str:
         type_ = f"{'const ' if const else ''}{self._type(value)} *const"
         return f"{type_} {name} = {self.pointer(value, const=const)};"
+
+
+def narrows(network: Network, node: Node) -> bool:
+    """Whether a node makes whole numbers of 64 bits ones of 32, in which networks compute."""
+    if node.operator != "Convert":
+        return False
+    return [network.values[name].dtype for name in (*node.inputs, node.output)] == [LONG, NARROW]
 
 
 def _lines(*lines: str) -> str:

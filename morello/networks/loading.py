@@ -28,6 +28,9 @@ from morello.toolchain.machine import Machine
 if TYPE_CHECKING:
     from morello.runtime.timing import Timing
 
+MORE_BITS = -3
+"""What a network's function gives where a whole number of 64 bits has more than 32."""
+
 ARGUMENTS = "arguments that the network takes: "
 
 
@@ -113,7 +116,8 @@ class LoadedNetwork:
 
         Raises:
             UsageError: An array is missing, or is of another type or shape.
-            MorelloError: An index lies outside the table that it looks up.
+            MorelloError: An index lies outside the table that it looks up, or a whole number of 64
+                bits has more than 32, in which it is computed.
             Exception: What a function of the user has raised.
         """
         arrays = self._checked(inputs, named)
@@ -159,6 +163,11 @@ class LoadedNetwork:
         raised = self._callbacks.raised() if self._callbacks else None
         if raised is not None:
             raise raised
+        if status == MORE_BITS:
+            raise MorelloError(
+                f"'{self.name}' computes with 32 bits, and was given a number of more",
+                help="check the inputs of int64, and what functions give",
+            )
         if status != 0:
             raise MorelloError(
                 f"an index that '{self.name}' looks up lies outside its table",

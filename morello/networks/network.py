@@ -12,6 +12,9 @@ from msgspec import Struct
 from morello.ir.numeric import Array
 from morello.records import replace
 
+UNKNOWN_SHAPE = (-1,)
+"""The shape of a value of which the file tells none, and nothing else does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ from morello.networks.halves import widen_halves
 from morello.networks.idioms import recognize_softmax
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
 from morello.networks.longs import narrow_longs, widened
-from morello.networks.network import Network, Node
+from morello.networks.network import UNKNOWN_SHAPE, Network, Node
 from morello.networks.permutes import sink_permutes
 from morello.networks.truth import truth_as_numbers
 from morello.networks.views import cut_for_each, sink_views, swap_into_products
@@ -48,8 +48,13 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
     truth_as_numbers(network, operators.cast)
     narrow_longs(network, operators.cast, operators.indices)
     nodes: list[Node] = []
-    errors: list[UnsupportedNodeError] = []
+    results = (name for node in network.nodes for name in node.results)
+    unknown = {name for name in results if network.shape(name) == UNKNOWN_SHAPE}
+    errors = list[UnsupportedNodeError]()
     for node in network.nodes:
+        if unknown.intersection(node.results):
+            errors += _shapeless(node, unknown, operators, callbacks=callbacks)
+            continue
         try:
             rewrite = operators.rewrites.get(node.operator)
             if rewrite is None:
@@ -62,7 +67,7 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
                 converts = each.operator == operators.cast
                 rewrite = operators.rewrites[operators.cast]
                 nodes += translated(network, each, rewrite) if converts else [each]
-    if errors and not callbacks:
+    if errors and (unknown or not callbacks):
         raise _together(errors)
     network.nodes = nodes
     network.drop_unused()
@@ -72,6 +77,23 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
     network.drop_unused()
     swap_into_products(network)
     cut_for_each(network)
+
+
+def _shapeless(
+    node: Node, unknown: Collection[str], operators: Operators, *, callbacks: bool
+) -> Iterator[UnsupportedNodeError]:
+    """What is wrong with a node that computes what has no known shape.
+
+    Nothing is, where that follows from what it reads.
+    """
+    if node.operator not in operators.rewrites and not callbacks:
+        yield UnsupportedNodeError(node, "there is no translation of this operator")
+    elif not {*unknown}.intersection(node.inputs):
+        result = next(name for name in node.results if name in unknown)
+        help = "only networks of fixed shapes can be compiled"
+        yield UnsupportedNodeError(
+            node, f"the shape of its result '{result}' is not known", help=help
+        )
 
 
 def _together(errors: Sequence[UnsupportedNodeError]) -> MorelloError:

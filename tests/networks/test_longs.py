@@ -102,6 +102,20 @@ def test_a_number_of_more_bits_is_refused(tmp_path: Path) -> None:
     assert "it computes with 1099511627776, which has more than 32 bits" in result.output
 
 
+def test_an_argument_of_more_bits_is_an_error(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    model = model_of([node("Add", "x x", "y")], {"x": np.arange(5)}, ["y"])
+    arguments = [str(saved(model, tmp_path)), "-o", str(out), "-t", TARGET, "--no-memo"]
+    assert imported(arguments).exit_code == 0
+    network = morello.load(out)
+    least, largest = -(2**31), 2**31 - 1
+    assert network(np.array([least, 0, 1, 7, largest])).tolist() == [0, 0, 2, 14, -2]
+    for number in (least - 1, largest + 1, 2**32, -(2**63)):
+        with pytest.raises(MorelloError, match="computes with 32 bits"):
+            network(np.array([0, number, 0, 0, 0]))
+    assert "-3 if a whole number of 64 bits has more than 32" in (out / "little.h").read_text()
+
+
 def test_functions_of_the_user_have_what_the_file_has(tmp_path: Path) -> None:
     """Between nodes that compute in 32 bits."""
     nodes = [

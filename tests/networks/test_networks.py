@@ -332,6 +332,29 @@ def test_all_nodes_that_cannot_be_said_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_nodes_are_named_where_shapes_are_not_known(tmp_path: Path) -> None:
+    """What follows from such a node is not; another one may be left to a function, but not that."""
+    nodes = [
+        node("NonZero", "x", "a"),
+        node("Cast", "a", "b", to=1),
+        node("Relu", "b", "y"),
+        node("Reshape", "x s", "z"),
+        node("LpNormalization", "x", "v", p=3),
+    ]
+    inputs = {"x": random(3, 4), "s": np.array([4, 3])}
+    path = str(saved(model_of(nodes, inputs, ["y", "z", "v"]), tmp_path))
+    arguments = [path, "-o", str(tmp_path / "out"), "-t", TARGET]
+    result = imported(arguments)
+    assert result.exit_code == 1
+    assert "cannot import 3 nodes:" in result.output
+    assert "NonZero 'to_a': there is no translation of this operator" in result.output
+    assert "Reshape 'to_z': the shape of its result 'z' is not known" in result.output
+    assert "LpNormalization 'to_v': it is the norm of exponent 3" in result.output
+    result = imported([*arguments, "--allow-callbacks"])
+    assert result.exit_code == 1
+    assert "NonZero 'to_a': the shape of its result 'a' is not known" in result.output
+
+
 def test_what_cannot_be_said_can_be_left_to_functions(tmp_path: Path) -> None:
     nodes = [
         node("Relu", "x", "a"),

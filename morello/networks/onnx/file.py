@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from morello.codegen.c.names import identifier
 from morello.errors import MorelloError, UsageError
 from morello.language.diagnostics import suggestion
-from morello.networks.network import Network, Node, Value
+from morello.networks.network import UNKNOWN_SHAPE, Network, Node, Value
 from morello.networks.onnx.simplifying import operator_name, simplified
 from morello.records import replace
 
@@ -153,10 +153,8 @@ def _network(model: ModelProto, name: str) -> Network:
             values[node.output] = Value(node.output, data.dtype.name, data.shape, data)
             continue
         nodes.append(node)
-        for output in filter(None, node.outputs):
-            if output not in values or min(values[output].shape, default=1) < 0:
-                message = f"the shape of '{output}', which {node} computes, is not known"
-                raise MorelloError(message, help="only networks of fixed shapes can be compiled")
+        for output in node.results:
+            values.setdefault(output, Value(output, "?", UNKNOWN_SHAPE))
     inputs = [value.name for value in graph.input if values[value.name].data is None]
     outputs = [value.name for value in graph.output]
     _refuse_empty(values, nodes, outputs)
@@ -193,8 +191,8 @@ def _value(info: ValueInfoProto) -> Value:
     dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type).name if tensor.elem_type else "?"
     known = tensor.HasField("shape")
     sizes = (d.dim_value if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
-    shape = tuple(sizes) if known else (-1,)
-    return Value(info.name, dtype, shape)
+    shape = tuple(sizes) if known else UNKNOWN_SHAPE
+    return Value(info.name, dtype, UNKNOWN_SHAPE if min(shape, default=1) < 0 else shape)
 
 
 def _attribute(attribute: AttributeProto) -> Any:
