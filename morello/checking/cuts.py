@@ -84,3 +84,29 @@ class Moves(Struct, frozen=True):
         result = [ast.Index(((filled, 1), (single, 1)), span=self.span)]
         sizes = {filled: row.elements, single: 1}
         yield self.moved(one, source, row, result, sizes, sizes)
+
+
+def out_of_panels(calls: Sequence[Checked], operators: Mapping[str, Operator]) -> list[Checked]:
+    """The calls, where slices of what lies in panels are of a copy that does not.
+
+    A slice goes through parts of panels, which have no layout. Where a copy is no work, as of
+    elements that are read one by one, the search finds that. Weights may be packed in any way.
+    """
+    left: list[Checked] = []
+    plain: dict[str, GoalTensor] = {}
+    for call in calls:
+        source = call.tensors[0]
+        slices = call.operation.operator.slices and call.tensors[-1].role == "local"
+        if not slices or not source.layout.panel or source.role == "weight":
+            left.append(call)
+            continue
+        if source.name not in plain:
+            rank = len(source.shape)
+            copied = replace(
+                source, name=f"{source.name}.plain", role="local", layout=row_major(rank)
+            )
+            plain[source.name] = copied
+            moves = Moves(call.operation.operator.statement.span, operators)
+            left.append(moves.cut(source, copied, [0] * rank))
+        left.append(replace(call, tensors=(plain[source.name], *call.tensors[1:])))
+    return left

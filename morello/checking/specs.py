@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from morello.checking.batches import as_batches
 from morello.checking.computations import computations
+from morello.checking.cuts import out_of_panels
 from morello.checking.kinds import counted
 from morello.checking.panels import wrong_panels
 from morello.checking.run_time import check_run_time
@@ -127,7 +128,8 @@ class _SpecChecker:
         arguments = [t for t in known if t.role != "local"]
         wholes = (call.tensors[-1].whole for call in statements)
         in_parts = {*(whole.name for whole in wholes if whole is not None), *checker.lookups}
-        seen = with_views(statements, in_parts, self.operators)
+        plain = out_of_panels(statements, self.operators)
+        seen = with_views(plain, in_parts, self.operators)
         calls = as_batches(seen.calls, self.operators, {*in_parts, *seen.kept})
         # What is computed in parts is read when all of them are there.
         results = dict.fromkeys(call.tensors[-1] for call in calls)
