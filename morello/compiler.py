@@ -311,8 +311,8 @@ def solved_computations(
     if size is not None:
         raise UsageError(
             f"calls of '{goal.name}' bring '{size.name}'",
-            help=f"fix it with -D {size.name}={size.limit}, in Python defines={{'{size.name}': "
-            f"{size.limit}}}; 'morello compile' and morello.compile_any_size take it as it is",
+            help=f"fix it with -D {size.name}={size.limit}, or defines={{...}} in Python; "
+            "'morello compile' and morello.compile_any_size take it as it is",
         )
     memo.consult(definitions.memos)
     context = context_for(definitions, target)
@@ -472,12 +472,7 @@ def goal_of(
 
 
 def as_source(given: str | Path | Source | SpecBuilder) -> Source:
-    """A spec's text with its name, whichever way it is given.
-
-    Raises:
-        UsageError: It is given in none.
-        MorelloError: The file cannot be read.
-    """
+    """A spec's text with its name; raises an error where there is none."""
     if isinstance(given, Source):
         return given
     if isinstance(given, str) and any(c in given for c in "\n{"):
