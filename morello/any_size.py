@@ -315,6 +315,9 @@ def compile_any_size(
     limit = whole if name is None else replace(whole, name=name)
     first = kernel(replace(limit, at_run_time=None))
     packed = _as_packed(first.program)
+    if packed is None:  # then all take weights as they are declared
+        packed = {t.name: replace(t, role="input") for t in limit.tensors if t.role == "weight"}
+        first = kernel(_with_tensors(limit, packed))
     kernels: dict[int, Kernel] = {}
     for number in candidates(size.limit):
         kernels[number] = kernel(_with_tensors(goal_at(number), packed))
@@ -352,21 +355,27 @@ def _flat(kernels: Mapping[int, Kernel], number: int) -> bool:
     return kernels[number].cost / number > (1 - FLAT) * before.cost / (number // 4)
 
 
-def _as_packed(program: Program) -> dict[str, GoalTensor]:
-    """Weights as inputs that lie as they are packed, by name."""
+def _as_packed(program: Program) -> dict[str, GoalTensor] | None:
+    """Weights as inputs that lie as they are packed, by name; none if one becomes something else.
+
+    Such as numbers of another type, which no input of the same computation is.
+    """
     packed = {packing.weight.name: packing.packed for packing in program.packings}
-    return {
-        t.name: GoalTensor(t.name, "input", t.dtype, t.shape, packed.get(t.name, t).layout)
-        for t in program.arguments
-        if t.role == "weight"
-    }
+    found = {}
+    for weight in (t for t in program.arguments if t.role == "weight"):
+        own = packed.get(weight.name, weight)
+        if (own.dtype, own.shape) != (weight.dtype, weight.shape):
+            return None
+        found[weight.name] = GoalTensor(weight.name, "input", own.dtype, own.shape, own.layout)
+    return found
 
 
 def _with_tensors(goal: Goal, others: Mapping[str, GoalTensor]) -> Goal:
     """The goal on other tensors of these names."""
 
     def other(tensor: GoalTensor) -> GoalTensor:
-        return others.get(tensor.name, tensor)
+        whole = None if tensor.whole is None else other(tensor.whole)
+        return others.get(tensor.name) or replace(tensor, whole=whole)
 
     computations = (replace(c, operands=tuple(map(other, c.operands))) for c in goal.computations)
     return replace(

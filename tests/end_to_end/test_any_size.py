@@ -55,6 +55,19 @@ SPECS: dict[str, tuple[str, Callable[..., tuple[Array, ...]]]] = {
         }""",
         lambda x: (_softmax(x), x.max(-1)),
     ),
+    "a weight that is read in parts": (
+        """spec f(M <= 8, K = 12, N = 10) {
+          input  x: f32[M, K]
+          weight w: f32[2 * N, K]
+          local  g: f32[M, N]
+          local  h: f32[M, N]
+          output y: f32[M, N]
+          g[m, n] += x[m, k] * w[n + 0, k]
+          h[m, n] += x[m, k] * w[n + N, k]
+          y[m, n] = g[m, n] * h[m, n]
+        }""",
+        lambda x, w: ((x @ w[:10].T) * (x @ w[10:].T),),
+    ),
     "images": (
         """spec f(B <= 3, C = 2, H = 6, W = 7, O = 3) {
           input  x: f32[B, C, H, W]
@@ -154,6 +167,16 @@ def test_a_kernel_tells_the_size_by_its_arrays() -> None:
         kernel(x[:5, :19], w, b)
     with pytest.raises(morello.UsageError, match="M is 0"):
         kernel.at(0)
+
+
+def test_weights_that_become_something_else_are_taken_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("morello.any_size._as_packed", lambda _: None)
+    kernel = morello.compile_any_size(LAYER, target="x86.scalar")
+    assert [a.role for a in kernel.signature.inputs] == ["input"] * 3
+    assert kernel.c_source.packings == ()
+    kernel.verify()
 
 
 def test_a_size_of_calls_has_to_be_fixed_elsewhere() -> None:
