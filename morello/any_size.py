@@ -1,7 +1,7 @@
 """One function for any size that a call brings, from programs for a few sizes.
 
-    layer = morello.compile_any_size("layer.mspec", target="x86.avx2")  # spec layer(M <= 512, ...)
-    y = layer(x, w)                                                     # x has 1 to 512 rows
+    layer = morello.compile_any_size("layer.mspec", target=NAME)  # spec layer(M <= 512, ...)
+    y = layer(x, w)                                               # x has 1 to 512 rows
 
 Rows are computed apart from each other (`morello.checking.run_time`), so that a few programs are
 one: it takes blocks of rows, the largest first. Their costs say for which sizes it has some
@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from morello.codegen.blocks import candidates, chosen_sizes, loss
 from morello.codegen.generate import Writer
-from morello.compiler import as_source, goal_of, search_statistics, solved_computations
+from morello.compiler import (
+    as_source,
+    check_kinds,
+    check_name,
+    goal_of,
+    search_statistics,
+    solved_computations,
+)
 from morello.definitions import Definitions, load_definitions
 from morello.errors import UsageError
 from morello.ir.goal import Goal, GoalTensor
@@ -29,7 +36,7 @@ from morello.language.parse import parse_spec
 from morello.memo.memo import process_memo
 from morello.records import replace
 from morello.runtime.compiled import CompiledSpec
-from morello.runtime.signature import AnyArray, Signature, in_order, signature_of
+from morello.runtime.signature import Signature, in_order, signature_of
 from morello.search.planning.budget import Budget
 from morello.search.search import UNLIMITED, Progress
 
@@ -55,38 +62,19 @@ class AtSize(CompiledSpec):
         verification: What the last `verify` found, if it was called.
     """
 
-    def __init__(
-        self,
-        goal: Goal,
-        program: Program,
-        source: CSource,
-        signature: Signature,
-        asked: Machine | None,
-        base: AtSize | None = None,
-    ) -> None:
-        """``signature``: at this size. ``base``: the one that loads the library for all."""
-        super().__init__(goal, program, source, asked)
-        self._own = signature
-        self._base = base
+    def __init__(self, whole: AnySizeKernel, goal: Goal, signature: Signature) -> None:
+        """``signature``: that of the whole function at this size."""
+        super().__init__(goal, whole.program, whole.c_source, whole.machine)
+        self.signature = signature
         self.verification: VerificationReport | None = None
-
-    @property
-    def signature(self) -> Signature:
-        """Arguments of the C function, with shapes, dtypes and layouts."""
-        return self._own
+        self._whole = whole
 
     @property
     def function(self) -> CompiledFunction:
         """The function, built and loaded once for all sizes: see `CompiledSpec.function`."""
-        if self._base is None:
-            return super().function
         if self._function is None:
-            self._function = self._base.function.at(self._own)
+            self._function = self._whole.function.at(self.signature)
         return self._function
-
-    def at(self, goal: Goal, signature: Signature) -> AtSize:
-        """The same for another size."""
-        return AtSize(goal, self._first, self._source, signature, self._asked, self)
 
     def verify(self) -> VerificationReport:
         """Run it and compare with the reference: see `Kernel.verify`."""
@@ -103,12 +91,15 @@ class AtSize(CompiledSpec):
         return f"<kernel {self._declaration}>"
 
 
-class AnySizeKernel:
+class AnySizeKernel(CompiledSpec):
     """A spec compiled for any size of one dimension: C source, and, once called, a function.
+
+    What does not depend on the size is as of other kernels; what does is that of the limit.
 
     Attributes:
         goal: What was asked for, at the limit of the size.
         size: What the size is called, its limit, and which dimension of each argument it is.
+        program: One for the limit, which packs the weights.
         kernels: Those for blocks of rows, by how many, the largest first. They take weights as they
             are packed for all.
         loss: How much more than with programs for many more sizes it is predicted to cost, in the
@@ -119,48 +110,23 @@ class AnySizeKernel:
     def __init__(
         self,
         goal_at: Callable[[int], Goal],
-        limit: AtSize,
+        goal: Goal,
+        program: Program,
         kernels: Mapping[int, Kernel],
         lost: float,
+        source: CSource,
+        asked: Machine | None,
     ) -> None:
-        """Made by `compile_any_size`; ``limit`` is what is called for the largest size."""
-        assert limit.goal.at_run_time is not None
-        self.goal, self.size = limit.goal, limit.goal.at_run_time
+        """Made by `compile_any_size`; ``goal_at`` gives what was asked for at a size."""
+        super().__init__(goal, program, source, asked)
+        assert goal.at_run_time is not None
+        self.size, self.program = goal.at_run_time, program
         self.kernels, self.loss = kernels, lost
         self.verification: Mapping[int, VerificationReport] = {}
-        self._goal_at, self._limit = goal_at, limit
+        self._goal_at = goal_at
         self._axes = {row.name: row.axis for row in self.size.rows}
-        self._made = {self.size.limit: limit}
-
-    @property
-    def name(self) -> str:
-        """Name of the C function."""
-        return self._limit.name
-
-    @property
-    def source(self) -> str:
-        """The C file."""
-        return self._limit.source
-
-    @property
-    def header(self) -> str:
-        """The header that declares the functions."""
-        return self._limit.header
-
-    @property
-    def c_source(self) -> CSource:
-        """Source and header with the flags that they need."""
-        return self._limit.c_source
-
-    @property
-    def signature(self) -> Signature:
-        """Arguments of the C function, with shapes at the limit of the size."""
-        return self._limit.signature
-
-    @property
-    def machine(self) -> Machine:
-        """Where it is built and run: see `CompiledSpec.machine`."""
-        return self._limit.machine
+        self._made: dict[int, AtSize] = {}
+        self.signature = signature_of(program, source).at(self.size.limit, self._axes)
 
     def at(self, size: int) -> AtSize:
         """What is called for one size: it is bound, timed and verified as a kernel is.
@@ -176,8 +142,7 @@ class AnySizeKernel:
                 f"{self.size.name} is {size!r} in a call of '{self.name}'",
                 help=f"it is from 1 to {self.size.limit}: {self.size.name} <= {self.size.limit}",
             )
-        limit = self._limit
-        found = limit.at(self._goal_at(size), self.signature.at(size, self._axes))
+        found = AtSize(self, self._goal_at(size), self.signature.at(size, self._axes))
         return self._made.setdefault(size, found)
 
     def __call__(self, /, *inputs: Passed, out: Out | None = None, **named: Passed) -> Any:
@@ -194,10 +159,6 @@ class AnySizeKernel:
         if named:
             inputs = in_order(self.signature, inputs, named)
         return self._told_by(inputs).bind(*inputs, out=out)
-
-    def pack(self, name: str, values: AnyArray) -> Passed:
-        """What to pass for a weight, whatever the size is: see `CompiledSpec.pack`."""
-        return self._limit.pack(name, values)
 
     def verify(self) -> Mapping[int, VerificationReport]:
         """Run it for sizes around those of its blocks, and compare with the reference.
@@ -224,7 +185,7 @@ class AnySizeKernel:
             axis, shape = self._axes.get(argument.name), getattr(array, "shape", ())
             if axis is not None and len(shape) == len(argument.shape):
                 return self.at(int(shape[axis]))
-        return self._limit  # its checks say what is wrong
+        return self.at(self.size.limit)  # its checks say what is wrong
 
     def __repr__(self) -> str:
         """The function, and what it is made of."""
@@ -273,6 +234,9 @@ def compile_any_size(
             writes no such function.
         MorelloError: As `compile_spec`.
     """
+    check_kinds(
+        spec, defines, target, definitions, progress, memo, budget, workers, None, None, None, name
+    )
     definitions = definitions or load_definitions()
     text = as_source(source)
     whole, chosen = goal_of(text, spec, defines or {}, target, definitions)
@@ -327,13 +291,15 @@ def compile_any_size(
     sizes = chosen_sizes(costs, size.limit)
     rows = [(number, kernels[number].program) for number in sizes]
     emitted = emitter.emit_sizes(rows, first.program, size, options)
-    axes = {row.name: row.axis for row in size.rows}
-    signature = signature_of(first.program, emitted).at(size.limit, axes)
+    check_name(name, emitted.name)
     return AnySizeKernel(
         goal_at,
-        AtSize(limit, first.program, emitted, signature, machine),
+        limit,
+        first.program,
         {number: kernels[number] for number in sizes},
         loss(sizes, costs, size.limit),
+        emitted,
+        machine,
     )
 
 

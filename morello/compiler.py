@@ -130,7 +130,7 @@ def compile_spec(
             measured: there is no C compiler, this machine cannot run them, or one is wrong.
     """
     started = time.perf_counter()
-    _check_kinds(
+    check_kinds(
         spec,
         defines,
         target,
@@ -177,7 +177,7 @@ def compile_spec(
         found = writer.distinct(solved, writer.choices(solved), measure)
     else:
         found = [writer.best(solved)]
-    _check_name(name, found[0][2].name)
+    check_name(name, found[0][2].name)
     statistics = search_statistics(solved, time.perf_counter() - started)
 
     def made(written: Written) -> Kernel:
@@ -397,11 +397,11 @@ def compile_for(
         for target in chosen
     ]
     emitted = emitter.emit_choice([k.program for k in kernels], EmitOptions(annotate))
-    _check_name(options.get("name"), emitted.name)
+    check_name(options.get("name"), emitted.name)
     return MultiTargetKernel(kernels, emitted, machine)
 
 
-def _check_kinds(
+def check_kinds(
     spec: object,
     defines: object,
     target: object,
@@ -442,7 +442,7 @@ def _check_kinds(
             raise UsageError(f"defines={defines!r} has a name that is no text: {parameter!r}")
 
 
-def _check_name(wanted: str | None, given: str) -> None:
+def check_name(wanted: str | None, given: str) -> None:
     """Refuse a name for the function that what writes C had to change."""
     if wanted not in (None, given):
         raise UsageError(

@@ -53,18 +53,6 @@ class Access:
         """What is read, wherever that is written."""
         return self.tensor, self.sums
 
-    def is_plain(self, fastest: int | None) -> bool:
-        """Whether each subscript is a dimension of its own and a number, or a number alone.
-
-        The fastest dimension has one of these.
-        """
-        terms = [term for each in self.sums for term in each.terms]
-        alone = all(
-            len(each.terms) == 1 or (not each.terms and place != fastest)
-            for place, each in enumerate(self.sums)
-        )
-        return alone and len(dict(terms)) == len(terms) and all(f == 1 for _, f in terms)
-
     def indices(self, new: Mapping[str, str]) -> tuple[ast.Index, ...]:
         """Its indices without margins and numbers, dimensions under other names."""
         return tuple(

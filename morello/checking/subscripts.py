@@ -448,11 +448,7 @@ class SubscriptsChecker:
     def _slices(
         self, reads: Sequence[Access], sizes: Mapping[str, int]
     ) -> tuple[list[Checked], dict[_Key, GoalTensor]]:
-        """The tensors that the statement reads, and what cuts those out that are parts.
-
-        A part of what lies in panels is cut out of a copy without them, if it is read by windows or
-        in steps: no loop brings such pieces of panels nearer.
-        """
+        """The tensors that the statement reads, and what cuts those out that are parts."""
         calls = [*self.before]
         found: dict[_Key, GoalTensor] = {}
         for access in reads:
@@ -462,10 +458,6 @@ class SubscriptsChecker:
             lows = [each.constant for each in access.sums]
             shape = tuple(each.extent(sizes) - each.constant for each in access.sums)
             if shape != tensor.shape:
-                if tensor.layout.panel and not access.is_plain(tensor.layout.fastest):
-                    copied = self._part(tensor, tensor.shape, len(calls))
-                    calls.append(self.moves.cut(tensor, copied, [0] * len(lows)))
-                    tensor = copied
                 part = self._part(tensor, shape, len(calls))
                 calls.append(self.moves.cut(tensor, part, lows))
                 tensor = part

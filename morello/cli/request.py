@@ -30,8 +30,6 @@ from morello.runtime.target_choice import NATIVE, native_target
 if TYPE_CHECKING:
     from morello.any_size import AnySizeKernel
     from morello.learning.tuning import Tuned
-    from morello.runtime.contests import Contest
-    from morello.verify.program import VerificationReport
 
 STDIN = "-"
 
@@ -99,27 +97,15 @@ def definitions_for(
 
 
 def compile_request(
-    session: Session,
-    request: Request,
-    *,
-    annotate: bool = False,
-    measure: int | None = None,
-    pool: int | None = None,
-    rank: str | None = None,
-    contest: Contest[VerificationReport] | None = None,
-    name: str | None = None,
-    memo: Memo | None = None,
-    before: Callable[[str | None], object] | None = None,
+    session: Session, request: Request, *, rank: str | None = None, memo: Memo | None = None
 ) -> Kernel:
     """Compile what was asked for, with a progress bar; warns if the search was coarsened.
 
     Without a memo, the one that is asked for is opened. It stays open until the command ends: plans
-    ask it for what they are to show. ``before`` is called ahead of the search, with the name that
-    the function will have, or none where the text leaves that open.
+    ask it for what they are to show.
     """
-    with _compiling(session, request, annotate, name, memo, before) as (source, options):
-        options |= {"measure": measure, "pool": pool, "rank": rank, "contest": contest}
-        kernel = compile_spec(source, target=request.target, **options)
+    with _compiling(session, request, annotate=False, name=None, memo=memo) as (source, options):
+        kernel = compile_spec(source, target=request.target, rank=rank, **options)
     _warn_if_coarse(session, kernel)
     return kernel
 
@@ -153,7 +139,8 @@ def compile_request_any_size(
 ) -> Kernel | AnySizeKernel:
     """The same, of a spec with a size that calls bring for any of its values.
 
-    ``others``: those of `compile_request`, for any other spec.
+    ``before`` is called ahead of the search, with the name that the function will have, or none
+    where the text leaves that open. ``others``: more options of `compile_spec`, for any other spec.
     """
     from morello.any_size import brings_size, compile_any_size  # noqa: PLC0415
 
@@ -191,8 +178,8 @@ def _compiling(
     request: Request,
     annotate: bool,
     name: str | None,
-    memo: Memo | None,
-    before: Callable[[str | None], object] | None,
+    memo: Memo | None = None,
+    before: Callable[[str | None], object] | None = None,
 ) -> Iterator[tuple[Source, dict[str, Any]]]:
     """The text, and what any compile of it is given, while a progress bar is shown."""
     source = read_source(request.file)

@@ -18,8 +18,8 @@ MOST_SIZES = 6
 WORTH = 0.01
 """What another size has to save at least: a share of the costs, in the mean of all numbers."""
 
-MOST_NUMBERS = 1024
-"""So many numbers of rows are looked at at most, evenly from 1 on."""
+MOST_NUMBERS = 4096
+"""So many numbers of rows are looked at at most, from 1 on: more are more of the largest blocks."""
 
 
 def candidates(limit: int) -> list[int]:
@@ -38,13 +38,12 @@ def chosen_sizes(costs: Mapping[int, float], limit: int) -> tuple[int, ...]:
         costs: Of one block, by its size; one of 1 is there.
         limit: Numbers of rows are from 1 to this.
     """
-    numbers = np.unique(np.linspace(1, limit, min(limit, MOST_NUMBERS)).astype(np.int64))
-    every = _least(costs, limit)[numbers]
+    least = _least(costs, limit)
     chosen: tuple[int, ...] = (1,)
-    lost = _lost(chosen, costs, numbers, every)
+    lost = _lost(chosen, costs, least)
     while len(chosen) < MOST_SIZES:
         tried = {
-            size: _lost((*chosen, size), costs, numbers, every)
+            size: _lost((*chosen, size), costs, least)
             for size in sorted(costs, reverse=True)
             if size not in chosen
         }
@@ -57,21 +56,20 @@ def chosen_sizes(costs: Mapping[int, float], limit: int) -> tuple[int, ...]:
 
 def loss(sizes: Sequence[int], costs: Mapping[int, float], limit: int) -> float:
     """How much more these sizes cost than all, in the mean of all numbers of rows: a share."""
-    numbers = np.unique(np.linspace(1, limit, min(limit, MOST_NUMBERS)).astype(np.int64))
-    return _lost(sizes, costs, numbers, _least(costs, limit)[numbers])
+    return _lost(sizes, costs, _least(costs, limit))
 
 
-def _lost(sizes: Sequence[int], costs: Mapping[int, float], numbers: Array, every: Array) -> float:
-    total, left = np.zeros(len(numbers)), numbers
+def _lost(sizes: Sequence[int], costs: Mapping[int, float], least: Array) -> float:
+    total, left = np.zeros(len(least)), np.arange(1, len(least) + 1)
     for size in sorted(sizes, reverse=True):
         count, left = np.divmod(left, size)
         total += count * costs[size]
-    return float((total / every).mean() - 1)
+    return float((total / least).mean() - 1)
 
 
 def _least(costs: Mapping[int, float], limit: int) -> Array:
-    """By number of rows, what they cost at least, divided into blocks of any of the sizes."""
-    least = np.zeros(limit + 1)
-    for rows in range(1, limit + 1):
-        least[rows] = min(least[rows - n] + cost for n, cost in costs.items() if n <= rows)
-    return least
+    """What 1, 2, ... rows cost at least, divided into blocks of any of the sizes."""
+    least = [0.0]
+    for rows in range(1, min(limit, MOST_NUMBERS) + 1):
+        least.append(min(least[rows - n] + cost for n, cost in costs.items() if n <= rows))
+    return np.array(least[1:])

@@ -62,9 +62,7 @@ def small_shapes(target: Target, match: KernelMatch, random: Random) -> Iterator
     With each of them, every packing of whole operands that the pattern accepts. They are worked out
     when they are asked for.
     """
-    drawn = _drawn(list(_tried(match).values()), random)
-    few = (sizes for sizes in drawn if prod(sizes) <= MOST_ITERATIONS)
-    yield from _accepted_of(target, match, few)
+    yield from _accepted_of(target, match, _drawn(list(_tried(match).values()), random))
 
 
 def told_apart(match: KernelMatch) -> Iterator[tuple[str, int]]:
@@ -78,8 +76,7 @@ def shapes_with(
 ) -> Iterator[Shape]:
     """Some of the small shapes in which one dimension has this size."""
     drawn = _drawn(list((_tried(match) | {dim: [size]}).values()), random)
-    few = (sizes for sizes in drawn if prod(sizes) <= MOST_ITERATIONS)
-    yield from _accepted_of(target, match, islice(few, DRAWS))
+    yield from _accepted_of(target, match, islice(drawn, DRAWS))
 
 
 def accepts_family(target: Target, match: KernelMatch) -> bool:
@@ -153,14 +150,15 @@ def _tried(match: KernelMatch) -> dict[str, list[int]]:
 
 
 def _drawn(tried: Sequence[Sequence[int]], random: Random) -> Iterator[tuple[int, ...]]:
-    """Combinations of sizes, each once."""
+    """Combinations of sizes, each once, that make no more than `MOST_ITERATIONS`."""
     count = prod(map(len, tried))
     for number in random.sample(range(count), min(count, MOST_DRAWN)):
         left, chosen = number, []
         for sizes in tried:
             left, position = divmod(left, len(sizes))
             chosen.append(sizes[position])
-        yield tuple(chosen)
+        if prod(chosen) <= MOST_ITERATIONS:
+            yield tuple(chosen)
 
 
 def _accepted_of(

@@ -99,7 +99,8 @@ CASES: dict[str, tuple[str, Callable[..., Array]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_they_are_what_numpy_says(case: str, target: str) -> None:
     body, expected = CASES[case]
-    kernel = to_run(_compiled, f"spec s() {{ {body} }}", target)
+    text = f"spec s() {{ {body} }}"
+    kernel = to_run(morello.compile, text, target=target, definitions=small_machines())
     kernel.verify()
     random = np.random.default_rng(7)
     inputs = list[Array]()
@@ -117,7 +118,3 @@ def test_they_are_what_numpy_says(case: str, target: str) -> None:
     else:
         right = expected(*(x.astype(np.float64) for x in inputs))
         np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-5)
-
-
-def _compiled(text: str, target: str) -> morello.Kernel:
-    return morello.compile(text, target=target, definitions=small_machines())
