@@ -48,12 +48,6 @@ if TYPE_CHECKING:
     from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
 
-FLAT = 0.02
-"""Where rows cost less by no more than this share in a block of four times as many, none is larger.
-
-Programs for larger ones take longer to find, and nothing is gained.
-"""
-
 
 class AtSize(CompiledSpec):
     """A function for any size, as it is called for one: bound, timed and verified as a kernel is.
@@ -211,9 +205,8 @@ def compile_any_size(
 ) -> AnySizeKernel:
     """Compile a spec with a size that calls bring, such as ``M <= 512``, to one function for all.
 
-    Programs are searched for blocks of 1, 2, 3, 4, 6, 8, ... rows, until rows cost no less in
-    larger ones. The few of them that together lose least, over all sizes up to the limit, are the
-    function's.
+    Programs are searched for blocks of 1, 2, 3, 4, 6, 8, ... rows. The few of them that together
+    lose least, over all sizes up to the limit, are the function's.
 
     Args:
         source: As for `compile_spec`.
@@ -282,11 +275,9 @@ def compile_any_size(
     if packed is None:  # then all take weights as they are declared
         packed = {t.name: replace(t, role="input") for t in limit.tensors if t.role == "weight"}
         first = kernel(_with_tensors(limit, packed))
-    kernels: dict[int, Kernel] = {}
-    for number in candidates(size.limit):
-        kernels[number] = kernel(_with_tensors(goal_at(number), packed))
-        if _flat(kernels, number):
-            break
+    kernels = {
+        number: kernel(_with_tensors(goal_at(number), packed)) for number in candidates(size.limit)
+    }
     costs = {number: own.cost for number, own in kernels.items()}
     sizes = chosen_sizes(costs, size.limit)
     rows = [(number, kernels[number].program) for number in sizes]
@@ -311,14 +302,6 @@ def brings_size(source: Source, spec: str | None, defines: Mapping[str, int]) ->
         if spec in (None, declared.name)
         for parameter in declared.parameters
     )
-
-
-def _flat(kernels: Mapping[int, Kernel], number: int) -> bool:
-    """Whether rows cost as much in a block of so many as in one of a quarter of them."""
-    before = kernels.get(number // 4)
-    if before is None or number % 4:
-        return False
-    return kernels[number].cost / number > (1 - FLAT) * before.cost / (number // 4)
 
 
 def _as_packed(program: Program) -> dict[str, GoalTensor] | None:

@@ -12,10 +12,10 @@ import numpy as np
 
 from morello.ir.numeric import Array
 
-MOST_SIZES = 6
+MOST_SIZES = 8
 """Each is a program: as much C again, and as much to load."""
 
-WORTH = 0.01
+WORTH = 0.001
 """What another size has to save at least: a share of the costs, in the mean of all numbers."""
 
 MOST_NUMBERS = 4096
@@ -23,9 +23,12 @@ MOST_NUMBERS = 4096
 
 
 def candidates(limit: int) -> list[int]:
-    """Sizes that programs may be for: powers of two, and three times those, in rising order."""
-    powers = [1 << n for n in range(limit.bit_length())]
-    return sorted({n for n in (*powers, *(3 * power for power in powers), limit) if n <= limit})
+    """Sizes that programs may be for, in rising order: the larger, the farther apart.
+
+    Few rows gain most by one more. Rows of large blocks only share what is read for all of them.
+    """
+    small, large = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16), (4**n for n in range(3, limit.bit_length()))
+    return sorted({n for n in (*small, *large, limit) if n <= limit})
 
 
 def chosen_sizes(costs: Mapping[int, float], limit: int) -> tuple[int, ...]:
@@ -55,16 +58,20 @@ def chosen_sizes(costs: Mapping[int, float], limit: int) -> tuple[int, ...]:
 
 
 def loss(sizes: Sequence[int], costs: Mapping[int, float], limit: int) -> float:
-    """How much more these sizes cost than all, in the mean of all numbers of rows: a share."""
+    """How much more these sizes cost than all, in the mean of all numbers of rows: a share.
+
+    In that mean, numbers between 1 and 2 weigh as much as those between 200 and 400.
+    """
     return _lost(sizes, costs, _least(costs, limit))
 
 
 def _lost(sizes: Sequence[int], costs: Mapping[int, float], least: Array) -> float:
-    total, left = np.zeros(len(least)), np.arange(1, len(least) + 1)
+    numbers = np.arange(1, len(least) + 1)
+    total, left = np.zeros(len(least)), numbers
     for size in sorted(sizes, reverse=True):
         count, left = np.divmod(left, size)
         total += count * costs[size]
-    return float((total / least).mean() - 1)
+    return float(np.average(total / least, weights=1 / numbers) - 1)
 
 
 def _least(costs: Mapping[int, float], limit: int) -> Array:

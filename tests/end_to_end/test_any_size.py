@@ -215,4 +215,4 @@ def test_few_sizes_lose_little() -> None:
     assert loss(chosen, costs, 96) < 0.2 < loss((1,), costs, 96)
     assert loss(sorted(costs), costs, 96) == pytest.approx(0, abs=0.05)
     assert chosen_sizes({1: 1.0}, 1) == (1,)
-    assert candidates(100) == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 100]
+    assert candidates(100) == [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 64, 100]
