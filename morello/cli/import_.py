@@ -30,7 +30,7 @@ from morello.cli.request import definitions_for, local_sources, phases_of
 from morello.cli.session import Session
 from morello.cli.tables import show_table
 from morello.codegen.c.names import identifier
-from morello.compiler import Budget
+from morello.compiler import Budget, Progress
 from morello.errors import MorelloError, UsageError
 from morello.networks.formats import read_network
 from morello.report.documents import Document
@@ -39,6 +39,7 @@ from morello.runtime.target_choice import NATIVE, named_target
 
 if TYPE_CHECKING:
     from morello.networks.build import Library, Partition
+    from morello.networks.whole import Whole
 
 COLUMNS = ("kernel", "calls", "cycles", "seconds", "Specs", "nodes")
 
@@ -109,7 +110,7 @@ def _shapes(
     type=click.IntRange(1, 1024),
     help="Searches at the same time; default: as many as cores, and half as many as kernels.",
 )
-@click.option("--verify", is_flag=True, help="Run each kernel and compare it with the reference.")
+@click.option("--verify", is_flag=True, help="Run each kernel, and the whole, and compare results.")
 @click.option(
     "--allow-callbacks",
     is_flag=True,
@@ -163,6 +164,7 @@ def import_(
     # What compiles networks is imported when there is one.
     from morello.filling.ahead import search_ahead  # noqa: PLC0415
     from morello.networks.build import build_library  # noqa: PLC0415
+    from morello.networks.whole import compared_whole  # noqa: PLC0415
 
     at_once = jobs or available_cores()
     definitions = definitions_for(session)
@@ -199,8 +201,12 @@ def import_(
             progress=partial(phases_of, progress),
             ahead=ahead if at_once > 1 else None,
         )
+        whole = None
+        if verify:
+            progress(Progress(0, 0, "running the whole network"))
+            whole = compared_whole(library, network, model, session.machine)
     _write(library, directory, force=force)
-    _show(session, library, directory)
+    _show(session, library, directory, whole)
 
 
 def _write(library: Library, directory: Path, *, force: bool) -> None:
@@ -233,7 +239,8 @@ def _remove_older(kernels: Path, contents: Container[Path]) -> None:
             path.unlink()
 
 
-def _show(session: Session, library: Library, directory: Path) -> None:
+def _show(session: Session, library: Library, directory: Path, whole: Whole | None) -> None:
+    """Say what was written, and what verification found."""
     rows = [_row(row) for row in library.partitions]
     if session.json:
         document: Document = {
@@ -244,6 +251,7 @@ def _show(session: Session, library: Library, directory: Path) -> None:
             "arena": library.arena,
             "weights": library.weights,
             "kernels": [to_builtins(partition) for partition in library.partitions],
+            "whole": to_builtins(whole),
         }
         session.document(document)
         return
@@ -254,8 +262,15 @@ def _show(session: Session, library: Library, directory: Path) -> None:
     weights, arena = (f"{size / 1024:,.0f} KiB" for size in (library.weights, library.arena))
     session.say(f"weights: {weights}; arena: {arena}")
     checked = all(row.verified for row in library.partitions)
-    advice = "not verified: add --verify to run each kernel against the reference"
-    session.say("verified: each kernel is equal to the reference" if checked else advice)
+    if not checked:
+        session.say("not verified: add --verify to run each kernel, and the whole")
+        return
+    session.say("verified: each kernel is equal to the reference")
+    if whole is not None and whole.runtime:
+        error = f"at most {whole.error:.1g} of the largest number"
+        session.say(f"verified: the whole differs from {whole.runtime} by {error}")
+    elif whole is not None:
+        session.say(f"not run as a whole: {whole.reason}")
 
 
 def _row(row: Partition) -> dict[str, object]:

@@ -16,6 +16,11 @@ from morello.networks.translate import translate
 STABLEHLO_SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
 
 
+def is_stablehlo(path: str | Path) -> bool:
+    """Whether a model file is StableHLO, by its suffix; else it is ONNX."""
+    return Path(path).suffix in STABLEHLO_SUFFIXES
+
+
 def read_network(
     path: str | Path,
     *,
@@ -37,7 +42,7 @@ def read_network(
         MorelloError: The file cannot be read, or has nodes that cannot be said.
         UsageError: A size is not known, or there is nothing of that name.
     """
-    if Path(path).suffix in STABLEHLO_SUFFIXES:
+    if is_stablehlo(path):
         if sizes or shapes:
             raise UsageError(
                 "the sizes of StableHLO are fixed",
