@@ -1,4 +1,7 @@
-"""What ONNX files compute, by runtimes that share no code with this project."""
+"""What ONNX files compute, by runtimes that share no code with this project.
+
+ONNX Runtime is in the extra ``onnx-runtime``.
+"""
 
 from __future__ import annotations
 
