@@ -18,7 +18,7 @@ def run_onnx(path: str | Path, inputs: Arrays) -> tuple[str, list[Array]]:
     """The outputs of a model, and what has computed them.
 
     That is ONNX Runtime where it is installed and takes the model; else the package ``onnx``, in
-    which each operator is some lines of numpy: it is slow.
+    which each operator is some lines of numpy.
 
     Args:
         path: The file.
