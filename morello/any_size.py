@@ -205,8 +205,8 @@ def compile_any_size(
 ) -> AnySizeKernel:
     """Compile a spec with a size that calls bring, such as ``M <= 512``, to one function for all.
 
-    Programs are searched for blocks of 1, 2, 3, 4, 6, 8, ... rows. The few of them that together
-    lose least, over all sizes up to the limit, are the function's.
+    Programs are searched for blocks of 1 to 8 rows, and of some larger numbers. The few of them
+    that together lose least, over all sizes up to the limit, are the function's.
 
     Args:
         source: As for `compile_spec`.

@@ -61,7 +61,7 @@ def test_verification_runs_the_whole(tmp_path: Path) -> None:
 
 
 def test_a_wrong_network_is_not_written(tmp_path: Path) -> None:
-    """Its steps are called in another order than is right: each kernel is, the whole is not."""
+    """Its kernels are right, some weights are not: nothing else notices."""
     library, network = built(path := path_of_model(tmp_path))
     assert compared_whole(library, network, path, None).error < 1e-5
     weights = library.contents["little.weights"]
