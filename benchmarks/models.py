@@ -30,6 +30,7 @@ from benchmarks.runtimes import FIRST, RUNTIMES, Arrays, opened
 from morello.cli.main import main as morello_command
 from morello.errors import MorelloError
 from morello.networks.loading import LoadedNetwork
+from morello.networks.whole import largest_error
 from morello.runtime.target_choice import NATIVE
 from morello.runtime.timing import Contender, repeated, time_alternately
 from morello.toolchain.compilers import find_compiler
@@ -171,7 +172,7 @@ def measure(
     ours, wanted = network(**arrays), theirs[FIRST](arrays)
     results = ours if isinstance(ours, tuple) else (ours,)
     error = max(
-        float(_difference(result, right).max() / max(np.abs(right).max(), 1e-30))
+        largest_error(result, np.asarray(right))
         for result, right in zip(results, wanted, strict=True)
     )
     contenders = {
@@ -204,12 +205,6 @@ def measure(
         "predicted": predicted(imported),
         "kernels": len(list((imported / "kernels").glob("*.mspec"))),
     }
-
-
-def _difference(result: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> Any:
-    """How far they are from each other; nothing, where both are the same infinity."""
-    with np.errstate(invalid="ignore"):
-        return np.where(result == right, 0, np.abs(result - right))
 
 
 def _woken(contender: Contender) -> None:

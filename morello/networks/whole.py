@@ -83,12 +83,12 @@ def compared_whole(
     short = any(value.dtype in SHORT for value in network.values.values())
     allowed, largest = MOST_ERROR_OF_SHORT if short else MOST_ERROR, 0.0
     for argument, result, wanted in zip(loaded.outputs, results, expected, strict=True):
-        error_of_output = _error(result, np.asarray(wanted))
-        largest = max(largest, error_of_output)
-        if not error_of_output <= allowed:
+        off = largest_error(result, np.asarray(wanted))
+        largest = max(largest, off)
+        if off > allowed:
             raise MorelloError(
-                f"output '{argument.name}' differs from that of {runtime} by {error_of_output:.2g} "
-                f"of its largest number, on random inputs",
+                f"output '{argument.name}' differs from that of {runtime} by {off:.2g} of its "
+                "largest number, on random inputs",
                 help="each kernel equals its reference; if no input is beyond its range, report it",
             )
     return Whole(runtime, largest)
@@ -104,10 +104,11 @@ def _drawn(rng: np.random.Generator, argument: NetworkArgument) -> Array:
     return rng.standard_normal(argument.shape).astype(dtype)
 
 
-def _error(result: Array, wanted: Array) -> float:
-    """The largest difference, relative to the largest number; infinite where shapes differ.
+def largest_error(result: Array, wanted: Array) -> float:
+    """The largest difference of two arrays, relative to the largest number that is wanted.
 
-    Integers may be one off: they may have been rounded from numbers that are nearly halves.
+    It is infinite where shapes, or what is NaN or infinite, differ. Integers may be one off: they
+    may have been rounded from numbers that are nearly halves.
     """
     if result.shape != wanted.shape:
         return np.inf

@@ -16,7 +16,7 @@ from morello.networks.build import Library, build_library
 from morello.networks.formats import read_network
 from morello.networks.network import Network
 from morello.networks.onnx.running import run_onnx
-from morello.networks.whole import compared_whole
+from morello.networks.whole import compared_whole, largest_error
 from morello.records import replace
 from morello.toolchain.machine import Machine
 
@@ -92,3 +92,14 @@ def test_what_runs_elsewhere(tmp_path: Path) -> None:
     runtime, results = run_onnx(saved(model, tmp_path), given)
     assert runtime
     np.testing.assert_array_equal(results, expected(model, given))
+
+
+def test_how_far_results_are_off() -> None:
+    wanted = np.array([4.0, np.nan, np.inf, 0.0])
+    assert largest_error(wanted, wanted) == 0
+    assert largest_error(np.array([4.0, np.nan, np.inf, 1.0]), wanted) == 0.25
+    for other in ([4.0, 0.0, np.inf, 0.0], [4.0, np.nan, -np.inf, 0.0], [4.0, np.nan, 9.0, 0.0]):
+        assert largest_error(np.array(other), wanted) == np.inf
+    assert largest_error(np.zeros(3), wanted) == np.inf
+    assert largest_error(np.array([5, 8]), np.array([4, 8])) == 0
+    assert largest_error(np.array([6, 8]), np.array([4, 8])) == 0.125
