@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import dedent
 
 from lark import Token, Tree
@@ -18,7 +18,10 @@ _FENCE = "```"
 
 
 def kernel(builder: Builder, tree: Tree[Token]) -> Iterator[target_ast.KernelDecl]:
-    """A microkernel; with ``for T in u8, s8`` one for each type, called NAME_u8 and NAME_s8."""
+    """A microkernel; with ``for T in u8, s8`` one for each type, called NAME_u8 and NAME_s8.
+
+    With ``for (T, U) in (u8, s8), (s8, u8)`` one for each group, called NAME_u8_s8 and NAME_s8_u8.
+    """
     name, parameters, target, doc, match, guards, cost, *rest = slots(tree)
     clauses = [part for part in rest if isinstance(part, Tree)]
     emitted, *streamed = (part for part in rest if isinstance(part, Token))
@@ -38,25 +41,35 @@ def kernel(builder: Builder, tree: Tree[Token]) -> Iterator[target_ast.KernelDec
     if parameters is None:
         yield found
         return
-    *types, lanes = slots(parameters)
-    variable, *dtypes = map(str, types)
-    if lanes is not None:
-        found = replace(found, lanes=str(lanes.children[0]))
-    for dtype in dtypes:
+    types: list[tuple[str, ...]] = []
+    for part in slots(parameters):
+        if isinstance(part, Token):
+            types.append((str(part),))
+        elif part is not None and kind_of(part) == "together":
+            types.append(tuple(map(str, part.children)))
+        elif part is not None:
+            found = replace(found, lanes=str(part.children[0]))
+    variables, *groups = types
+    if not groups:  # for any types
+        yield found
+    for dtypes in groups:
+        if len(dtypes) != len(variables):
+            message = f"{len(variables)} names are given a group of {len(dtypes)}"
+            builder.errors.error("E009", message, found.name_span, "as many element types as names")
+            continue
+        given = tuple(zip(variables, dtypes, strict=True))
         yield replace(
             found,
-            name=f"{found.name}_{dtype}",
-            match=_of_type(found.match, variable, dtype),
-            given=((variable, dtype),),
+            name="_".join((found.name, *dtypes)),
+            match=_of_types(found.match, dict(given)),
+            given=given,
         )
-    if not dtypes:
-        yield found
 
 
-def _of_type(match: target_ast.KernelMatch, variable: str, dtype: str) -> target_ast.KernelMatch:
-    """The pattern with an element type in the place of a name that stands for it."""
+def _of_types(match: target_ast.KernelMatch, given: Mapping[str, str]) -> target_ast.KernelMatch:
+    """The pattern with element types in the place of names that stand for them."""
     operands = (
-        replace(operand, dtype=dtype) if operand.dtype == variable else operand
+        replace(operand, dtype=given.get(operand.dtype, operand.dtype))
         for operand in match.operands
     )
     return replace(match, operands=tuple(operands))

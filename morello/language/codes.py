@@ -31,6 +31,7 @@ CODES: Mapping[str, str] = {
     "E006": "A number has too many digits.",
     "E007": "A text is nested too deep.",
     "E008": "An item that may stand once stands twice.",
+    "E009": "A group has more or fewer element types than there are names for them.",
     # Files, targets and emitters together.
     "P001": "A target names an emitter that no plugin gives.",
     "P002": "A spec names a target that there is not.",

@@ -14,13 +14,17 @@ from morello.networks.kinds import Translation
 
 
 class Windows(Struct, frozen=True):
-    """How windows lie in images: of each dimension the size of a window, steps, and paddings."""
+    """How windows lie in images: of each dimension the size of a window, steps, and paddings.
+
+    ``around`` is what padding consists of.
+    """
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     before: tuple[int, ...]
     after: tuple[int, ...]
+    around: float = 0
 
     @property
     def single(self) -> bool:
@@ -46,7 +50,8 @@ class Windows(Struct, frozen=True):
     def of(self, axes: Sequence[int]) -> Windows:
         """Those of some of the dimensions."""
         every = self.sizes, self.strides, self.dilations, self.before, self.after
-        return Windows(*(tuple(own[axis] for axis in axes) for own in every))
+        parts = [tuple(own[axis] for axis in axes) for own in every]
+        return Windows(parts[0], parts[1], parts[2], parts[3], parts[4], self.around)
 
     def in_rows(self) -> Windows:
         """Those of rows, as windows of images."""
@@ -56,11 +61,12 @@ class Windows(Struct, frozen=True):
             (1, *self.dilations),
             (0, *self.before),
             (0, *self.after),
+            self.around,
         )
 
 
 def convolved(t: Translation, x: str, data: Array, windows: Windows, groups: int) -> str:
-    """Images with filters, in the shape of their windows.
+    """Images with filters, in the shape of their windows. Of bytes the sums are of 32 bits.
 
     Args:
         t: Takes the nodes.
@@ -180,13 +186,13 @@ def _convolved_in_slices(t: Translation, x: str, data: Array, windows: Windows, 
     # What is around is framed by the images themselves, but for the first dimension.
     along = deep.counts(shape[2:3])
     framed = (*shape[:2], deep.before[0] + shape[2] + deep.after[0], *shape[3:])
-    image = t.frame(x, (0, 0, deep.before[0], *(0,) * (len(shape) - 3)), framed, 0.0)
+    image = t.frame(x, (0, 0, deep.before[0], *(0,) * (len(shape) - 3)), framed, windows.around)
     order = (0, 2, 1, *range(3, len(shape)))
     total = ""
     for place, own in elements_of(t, t.permute(image, order), [1], along, deep):
         images = t.view(own, (shape[0] * counts[0], shape[1], *shape[3:]))
         part = convolved(t, images, data[:, :, place[0]], flat, groups)
-        total = t.elementwise("{0} + {1}", total, part, dtype=t.type(x)) if total else part
+        total = t.elementwise("{0} + {1}", total, part, dtype=t.type(part)) if total else part
     result = t.view(total, (shape[0], counts[0], len(data), *counts[1:]))
     return t.permute(result, order)
 
@@ -201,14 +207,15 @@ def _correlated(
 ) -> str:
     """An image with filters of all of its channels."""
     shape, channels = t.shape(image), data.shape[1]
-    pixels = prod(shape[2:])
+    pixels, dtype = prod(shape[2:]), _summed_in(t, image)
     if windows.single and pixels == 1:
-        matrix = t.constant(data.reshape(len(data), channels))
-        return t.view(t.product(t.view(image, shape[:2]), matrix, swap_b=True), result)
+        matrix, rows = t.constant(data.reshape(len(data), channels)), t.view(image, shape[:2])
+        return t.view(t.product(rows, matrix, swap_b=True, dtype=dtype), result)
     if windows.single and shape[0] == 1:
         # Every pixel is a column of one matrix.
         matrix = t.constant(data.reshape(len(data), channels))
-        return t.view(t.product(matrix, t.view(image, (channels, pixels))), result)
+        columns = t.view(image, (channels, pixels))
+        return t.view(t.product(matrix, columns, dtype=dtype), result)
     return _filtered(t, image, data, result, windows, depthwise=False)
 
 
@@ -222,17 +229,22 @@ def _filtered(
     depthwise: bool,
 ) -> str:
     return t.filter(
-        _padded(t, image, windows, 0.0),
+        _padded(t, image, windows),
         t.constant(data),
         result,
+        _summed_in(t, image),
         strides=windows.strides,
         dilations=windows.dilations,
         depthwise=depthwise,
     )
 
 
-def _padded(t: Translation, image: str, windows: Windows, value: float) -> str:
+def _summed_in(t: Translation, image: str) -> str:
+    return t.type(image) if t.is_float(image) else "int32"
+
+
+def _padded(t: Translation, image: str, windows: Windows) -> str:
     shape = t.shape(image)
     rows = zip(shape[2:], windows.before, windows.after, strict=True)
     padded = [*shape[:2], *(size + low + high for size, low, high in rows)]
-    return t.frame(image, (0, 0, *windows.before), padded, value)
+    return t.frame(image, (0, 0, *windows.before), padded, windows.around)

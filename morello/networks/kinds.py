@@ -237,9 +237,11 @@ class Translation:
         dtype = dtype or self.type(a)
         return self._add("Product", [a, b], shape, dtype, transposed=(swap_a, swap_b))
 
-    def filter(self, image: str, filters: str, shape: Sequence[int], **attributes: Any) -> str:
-        """An image with filters."""
-        return self._add("Filter", [image, filters], shape, self.type(image), **attributes)
+    def filter(
+        self, image: str, filters: str, shape: Sequence[int], dtype: str, **attributes: Any
+    ) -> str:
+        """An image with filters, summed in an element type."""
+        return self._add("Filter", [image, filters], shape, dtype, **attributes)
 
     def window(self, image: str, shape: Sequence[int], **attributes: Any) -> str:
         """Windows of an image."""

@@ -58,6 +58,17 @@ class Node(Struct, frozen=True):
         return f"{self.operator} '{self.name}'" if self.name else self.operator
 
 
+class Quantized(Struct, frozen=True):
+    """What stands for a tensor in few bits: ``(whole - zero) * factor``.
+
+    ``whole`` is a tensor of bytes. ``factor`` is one number, or broadcasts to its shape.
+    """
+
+    whole: str
+    factor: Array
+    zero: Array
+
+
 @dataclass(slots=True)
 class Network:
     """Nodes in an order in which each value is computed before it is read.
@@ -70,6 +81,7 @@ class Network:
         outputs: Names of what is wanted.
         version: Of the operators that the file uses.
         wide: For a value of few bits that was computed in f32, the same numbers there.
+        quantized: For a value that bytes stand for, these.
         narrowed: Values of 32 bits that have 64 in the file.
         repeated: For a value that repeats another along dimensions which that has not, or has with
             size 1, the other.
@@ -83,6 +95,7 @@ class Network:
     version: int = 0
     repeated: dict[str, str] = field(default_factory=dict)
     wide: dict[str, str] = field(default_factory=dict)
+    quantized: dict[str, Quantized] = field(default_factory=dict)
     narrowed: set[str] = field(default_factory=set)
     _fresh: int = 0
 

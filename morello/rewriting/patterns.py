@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from morello.ir.dtypes import DType
-from morello.ir.layout import Order, row_major
+from morello.ir.layout import Order, height_of, panel_of, row_major
 from morello.ir.operators import Operation, Operator
 from morello.ir.spec import Operand
 from morello.ir.target import Level, Microkernel, Target
@@ -172,7 +172,7 @@ def _layout_refusal(pattern: target_ast.KernelOperand, order: Order, name: str) 
     rank, wanted = len(order), len(pattern.shape)
     if rank < wanted or (rank > wanted and not pattern.rest):
         return f"it wants {name} with {wanted} dimensions, not {rank}"
-    if pattern.order == () or order == pattern_order(pattern, rank):
+    if pattern.order == () or accepts_order(pattern, order):
         return ""
     return f"it wants {name} in layout {pattern_order(pattern, rank)}, not {order}"
 
@@ -225,6 +225,22 @@ def pattern_order(pattern: target_ast.KernelOperand, rank: int) -> Order:
         return row_major(rank).order
     extra = rank - len(pattern.order)
     return (*range(extra), *(extra + d for d in pattern.order))
+
+
+def accepts_order(pattern: target_ast.KernelOperand, order: Order) -> bool:
+    """Whether an operand may lie in this order, for a pattern that says how it has to.
+
+    The dimensions that the pattern leaves out are of size 1. It does not matter where they are, but
+    the fastest one is the pattern's, and nothing comes between the two that tall panels cut.
+    """
+    rank = len(order)
+    wanted = pattern_order(pattern, rank)
+    if order == wanted:
+        return True
+    if order[-1:] != wanted[-1:] or any(height_of(panel_of(own)) for own in pattern.panels):
+        return False
+    own = wanted[rank - len(pattern.shape) :]
+    return tuple(d for d in order if d in own) == own
 
 
 def refuses_plain(kernel: Microkernel, name: str) -> bool:

@@ -24,7 +24,7 @@ from morello.ir.target import Level, Microkernel, Target
 from morello.ir.vector_axis import ROW_KINDS
 from morello.language import target_ast
 from morello.rewriting.matching import KernelMatch, match_kernel
-from morello.rewriting.patterns import implements, pattern_order
+from morello.rewriting.patterns import accepts_order, implements, pattern_order
 from morello.verify.families import dtype_choices, operations
 from morello.verify.kernel_sizes import (
     LARGE,
@@ -275,7 +275,10 @@ def _orders(pattern: target_ast.KernelOperand, rank: int) -> list[Order]:
     if rank < len(pattern.shape):
         return []
     found = pattern_order(pattern, rank)
-    return sorted({found, found[::-1]}) if pattern.order == () else [found]
+    if pattern.order == ():
+        return sorted({found, found[::-1]})
+    between = (*found[1:-1], *found[:1], *found[-1:])  # the first one next to the fastest
+    return [found, *({between} - {found})] if accepts_order(pattern, between) else [found]
 
 
 def _vectors(pattern: target_ast.KernelOperand, level: Level, dtype: DType) -> tuple[int, ...]:

@@ -63,6 +63,42 @@ QUANTIZED: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]]
         {"w": FILTERS, "a": ZERO},
         {"pads": [1, 1, 1, 1], "strides": [2, 1]},
     ),
+    "a product of signed bytes": (
+        "MatMulInteger",
+        {"x": BYTES.view(np.int8)},
+        {"w": WEIGHTS, "a": np.int8(-7)},
+        {},
+    ),
+    "a product with a zero point for each column": (
+        "MatMulInteger",
+        {"x": BYTES},
+        {"w": WEIGHTS // 2, "a": ZERO, "b": np.arange(-3, 4).astype(np.int8)},
+        {},
+    ),
+    "a convolution of signed bytes": (
+        "ConvInteger",
+        {"x": PIXELS.view(np.int8)},
+        {"w": FILTERS // 2, "a": np.int8(-9), "b": np.int8(5)},
+        {"pads": [1, 0, 2, 1]},
+    ),
+    "a convolution of pixels of unsigned filters": (
+        "ConvInteger",
+        {"x": PIXELS},
+        {"w": FILTERS[:, :, :1, :1].view(np.uint8), "a": ZERO, "b": np.uint8(128)},
+        {},
+    ),
+    "a convolution whose filters need more bits": (
+        "ConvInteger",
+        {"x": PIXELS},
+        {"w": FILTERS, "b": np.int8(100)},
+        {},
+    ),
+    "a depthwise convolution of bytes": (
+        "ConvInteger",
+        {"x": PIXELS},
+        {"w": FILTERS.reshape(12, 1, 3, 3)[:4], "a": ZERO},
+        {"group": 4, "pads": [1, 1, 1, 1]},
+    ),
     "a convolution, quantized again": (
         "QLinearConv",
         {"x": PIXELS},
@@ -119,3 +155,92 @@ def test_constants_are_quantized_ahead(tmp_path: Path) -> None:
     model = model_of(nodes, {"x": IMAGE}, ["y"], constants, opset=19)
     [result] = interpreted(read(model, tmp_path), {"x": IMAGE})
     np.testing.assert_allclose(result, expected(model, {"x": IMAGE})[0], rtol=1e-5, atol=1e-5)
+
+
+def _converted(name: str, data: Any, **scales: Any) -> tuple[list[Any], Arrays]:
+    """Bytes, converted to f32: nodes, whose result has this name, and their constants."""
+    known = {f"{name}_{key}": np.asarray(value) for key, value in scales.items() if key != "axis"}
+    attributes = {"axis": scales["axis"]} if "axis" in scales else {}
+    given = {} if data is None else {f"{name}_bytes": data}
+    node = helper.make_node("DequantizeLinear", [f"{name}_bytes", *known], [name], **attributes)
+    return [node], {**given, **known}
+
+
+SIGNED = np.random.default_rng(9).integers(-128, 128, (1, 8, 6, 5)).astype(np.int8)
+MANY = np.random.default_rng(10).integers(-127, 128, (6, 8, 3, 3)).astype(np.int8)
+EACH = np.abs(random(6)) / 50
+
+CONVERTED: dict[str, tuple[Any, Any, str, dict[str, Any], bool]] = {
+    "an image": (
+        _converted("x", None, s=SCALE, z=np.int8(-11)),
+        _converted("w", MANY, s=EACH, z=np.zeros(6, np.int8), axis=0),
+        "Conv",
+        {"pads": [1, 2, 0, 1], "strides": [2, 1]},
+        True,
+    ),
+    "an image, in two groups": (
+        _converted("x", None, s=SCALE, z=np.int8(3)),
+        _converted("w", MANY[:, :4], s=EACH, axis=0),
+        "Conv",
+        {"group": 2},
+        True,
+    ),
+    "pixels": (
+        _converted("x", None, s=SCALE),
+        _converted("w", MANY[:, :, :1, :1], s=np.float32(0.02)),
+        "Conv",
+        {},
+        True,
+    ),
+    "pixels of few channels": (
+        _converted("x", None, s=SCALE),
+        _converted("w", MANY[:, :2], s=np.float32(0.02)),
+        "Conv",
+        {"group": 4},
+        False,
+    ),
+    "each channel by itself": (
+        _converted("x", None, s=SCALE),
+        _converted("w", MANY[:, :1].repeat(2, 0)[:8], s=np.float32(0.02)),
+        "Conv",
+        {"group": 8},
+        False,
+    ),
+    "a matrix": (
+        _converted("x", None, s=SCALE, z=np.int8(-11)),
+        _converted("w", MANY.reshape(-1)[:15].reshape(5, 3), s=EACH[:3], axis=1),
+        "MatMul",
+        {},
+        True,
+    ),
+    "a matrix in rows": (
+        _converted("x", None, s=SCALE, z=np.int8(-11)),
+        _converted("w", MANY.reshape(-1)[:35].reshape(7, 5), s=np.abs(random(7)), axis=0),
+        "Gemm",
+        {"transB": 1, "alpha": 0.5},
+        True,
+    ),
+    "a matrix of which rows have scales of their own": (
+        _converted("x", None, s=SCALE),
+        _converted("w", MANY.reshape(-1)[:15].reshape(5, 3), s=np.abs(random(5)), axis=0),
+        "MatMul",
+        {},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONVERTED)
+def test_what_bytes_stand_for_is_multiplied_as_bytes(case: str, tmp_path: Path) -> None:
+    """As static quantization writes it: results are as exact as in f32, and so rounded alike."""
+    x, w, operator, attributes, in_bytes = CONVERTED[case]
+    given = SIGNED[0, 0] if operator == "Gemm" else SIGNED
+    nodes = [*x[0], *w[0], helper.make_node(operator, ["x", "w"], ["y"], **attributes)]
+    inputs = {"x_bytes": given}
+    model = model_of(nodes, inputs, ["y"], {**x[1], **w[1]}, opset=19)
+    network = read(model, tmp_path)
+    [result], [wanted] = interpreted(network, inputs), expected(model, inputs)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-4 * np.abs(wanted).max())
+    kinds = ("Filter", "Product")
+    sums = {network.values[n.output].dtype for n in network.nodes if n.operator in kinds}
+    assert sums == ({"int32"} if in_bytes else {"float32"})

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from morello.ir.numeric import Array
+from morello.networks.byte_products import quantized_convolution
 from morello.networks.images import Windows, convolved, elements_of, pooled, reached
 from morello.networks.kinds import Rewrite, Translation
 
@@ -34,7 +35,10 @@ def _convolution(t: Translation) -> str:
     x, w, *bias = filter(None, t.inputs)
     data = t.data(w, "filter")
     windows = windows_of(t, data.shape[2:])
-    filtered = convolved(t, x, data, windows, int(t.attribute("group", 1)))
+    groups = int(t.attribute("group", 1))
+    filtered = quantized_convolution(t, x, w, windows, groups) or convolved(
+        t, x, data, windows, groups
+    )
     if not bias:
         return filtered
     column = t.data(bias[0], "bias").reshape(-1, *(1,) * (len(t.shape(filtered)) - 2))

@@ -7,11 +7,14 @@ from math import prod
 from string import ascii_letters
 from typing import NamedTuple
 
+from morello.networks.byte_products import quantized_product
 from morello.networks.kinds import Rewrite, Translation, number
 
 
 def _matmul(t: Translation) -> str:
     a, b = t.inputs
+    if (found := quantized_product(t, a, b)) is not None:
+        return found
     left, right = t.shape(a), t.shape(b)
     if len(left) == 1:
         a, left = t.view(a, (1, *left)), (1, *left)
@@ -25,7 +28,8 @@ def _matmul(t: Translation) -> str:
 def _gemm(t: Translation) -> str:
     a, b, *bias = filter(None, t.inputs)
     swap_a, swap_b = (bool(t.attribute(name, 0)) for name in ("transA", "transB"))
-    result = t.product(a, b, swap_a=swap_a, swap_b=swap_b)
+    found = None if swap_a else quantized_product(t, a, b, swap_b=swap_b)
+    result = found or t.product(a, b, swap_a=swap_a, swap_b=swap_b)
     alpha, beta = float(t.attribute("alpha", 1.0)), float(t.attribute("beta", 1.0))
     if alpha != 1:
         result = t.elementwise(f"{{0}} * {number(alpha)}", result)

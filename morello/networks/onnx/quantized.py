@@ -1,8 +1,8 @@
 """Quantized nodes of ONNX: numbers of f32 as whole numbers of few bits, each with a scale.
 
 What is quantized and then computed with in f32 is never stored in few bits, if nothing else reads
-it. Products of bytes are products of bytes, summed in 32 bits; convolutions of them are computed in
-f32, which is exact for sums below 2^24.
+it. Products and convolutions of bytes are such, summed in 32 bits, also where a file converts both
+operands to f32 before. Convolutions of few channels are computed in f32.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from math import prod
 
 import numpy as np
 
+from morello.networks.byte_products import (
+    SUMS,
+    WIDE,
+    correlated,
+    multiplied,
+    signed,
+    wide,
+    worthwhile,
+)
 from morello.networks.images import convolved
 from morello.networks.kinds import Rewrite, Translation, number
+from morello.networks.network import Quantized
 from morello.networks.onnx.images import windows_of
-
-WIDE, SUMS = "float32", "int32"
 
 
 def _quantize(t: Translation) -> str:
@@ -59,13 +67,22 @@ def _dequantize(t: Translation) -> str:
         raise t.unsupported("blocks have scales of their own")
     factor = _column(t, scale, shape)
     own = t.network.data(x)
+    _remember(t, x, factor, _column(t, zero[0], shape) if zero else "")
     if own is not None:
         zeros = t.data(_column(t, zero[0], shape), "zero point") if zero else 0
         data = own.astype(np.float32) - np.asarray(zeros, np.float32)
         return t.constant((data * t.data(factor, "factor")).astype(np.float32))
     if not zero:
-        return t.elementwise("{0} * {1}", _wide(t, x), factor)
-    return t.elementwise("({0} - {1}) * {2}", _wide(t, x), _numbers(t, zero[0], shape), factor)
+        return t.elementwise("{0} * {1}", wide(t, x), factor)
+    return t.elementwise("({0} - {1}) * {2}", wide(t, x), _numbers(t, zero[0], shape), factor)
+
+
+def _remember(t: Translation, x: str, factor: str, zero: str) -> None:
+    """What the node's output stands for, where that is bytes and known numbers."""
+    factors = t.network.data(factor)
+    zeros = t.network.data(zero) if zero else np.zeros((), np.int32)
+    if t.type(x) in ("int8", "uint8") and factors is not None and zeros is not None:
+        t.network.quantized[t.node.output] = Quantized(x, factors, zeros)
 
 
 def _column(t: Translation, name: str, shape: Sequence[int]) -> str:
@@ -77,17 +94,8 @@ def _column(t: Translation, name: str, shape: Sequence[int]) -> str:
     return t.view(name, tuple(n if place == axis else 1 for place, n in enumerate(shape)))
 
 
-def _wide(t: Translation, name: str) -> str:
-    """The same numbers in f32."""
-    data = t.network.data(name)
-    if data is not None:
-        return t.constant(data.astype(np.float32))
-    known = t.network.wide.get(name)
-    return known or t.elementwise("{0}", name, dtype=WIDE)
-
-
 def _numbers(t: Translation, name: str, shape: Sequence[int]) -> str:
-    return _column(t, _wide(t, name), shape)
+    return _column(t, wide(t, name), shape)
 
 
 def _dynamically(t: Translation) -> Sequence[str]:
@@ -115,25 +123,27 @@ def _matmul_integer(t: Translation) -> str:
 
 
 def _product(t: Translation, a: str, b: str, a_zero: str, b_zero: str) -> str:
-    """Sums of products of bytes, less what their zero points add to them.
-
-    The second one is of signed bytes, as instructions want it: others are moved by 128.
-    """
+    """Sums of products of bytes, less what their zero points add to them."""
     if min(len(t.shape(a)), len(t.shape(b))) < 2:
         raise t.unsupported("it multiplies a vector without a second dimension")
+    if a_zero and prod(t.shape(a_zero)) > 1:
+        raise t.unsupported("rows have zero points of their own")
     zeros = np.zeros((), np.int32) if not b_zero else t.data(b_zero, "zero point").astype(np.int32)
+    data = t.network.data(b)
+    if data is not None and data.ndim == 2 and (matrix := signed(data, zeros)) is not None:
+        return multiplied(t, a, _known(t, a_zero), matrix)
+    if zeros.size > 1:
+        raise t.unsupported("columns have zero points of their own")
     if t.type(b) == "uint8":
-        moved = t.data(b, "second input").astype(np.int32) - 128
-        b, zeros = t.constant(moved.astype(np.int8)), zeros - 128
-    if zeros.size > 1 or (a_zero and prod(t.shape(a_zero)) > 1):
-        raise t.unsupported("rows or columns have zero points of their own")
+        less = t.data(b, "second input").astype(np.int32) - 128
+        b, zeros = t.constant(less.astype(np.int8)), zeros - 128
     own, size = t.shape(a), t.shape(a)[-1]
     rows = t.view(a, (prod(own[:-1]), size)) if len(t.shape(b)) == 2 else a
     result = t.product(rows, b, dtype=SUMS)
     zero = int(zeros.reshape(()))
     if zero:
-        wide = t.elementwise("{0}", rows, dtype=SUMS)
-        sums = t.reduce(wide, [len(t.shape(rows)) - 1], "+=")
+        summed = t.elementwise("{0}", rows, dtype=SUMS)
+        sums = t.reduce(summed, [len(t.shape(rows)) - 1], "+=")
         result = t.elementwise(f"{{0}} - {number(zero)} * {{1}}", result, sums, dtype=SUMS)
     if a_zero:
         first = t.elementwise("{0}", t.view(a_zero, ()), dtype=SUMS)
@@ -142,6 +152,12 @@ def _product(t: Translation, a: str, b: str, a_zero: str, b_zero: str) -> str:
         )
         result = t.elementwise("{0} - {1} * {2}", result, first, t.constant(columns), dtype=SUMS)
     return t.view(result, (*own[:-1], t.shape(b)[-1]))
+
+
+def _known(t: Translation, zero: str) -> int | str:
+    """A zero point, or what computes it."""
+    data = np.zeros(()) if not zero else t.network.data(zero)
+    return zero if data is None else int(data.reshape(()))
 
 
 def _qlinear_matmul(t: Translation) -> str:
@@ -161,34 +177,40 @@ def _requantized(
     if t.type(sums) != WIDE:
         sums = t.elementwise("{0}", sums, dtype=WIDE)
     steps = t.elementwise("{0} * {1}", sums, t.constant(factor), dtype=WIDE)
-    return _narrow(t, steps, t.view(_wide(t, zero), ()), 0)
+    return _narrow(t, steps, t.view(wide(t, zero), ()), 0)
 
 
 # --------------------------------------------------------------------------- convolutions
 
 
 def _convolution(t: Translation, x: str, zero: str, w: str, w_zero: str) -> str:
-    data = t.data(w, "filter").astype(np.float32)
+    """Sums in 32 bits, or in f32 where that is faster, or pixels have no known zero point."""
+    data, zeros = t.data(w, "filter"), np.zeros((), np.int32)
     if w_zero:
-        zeros = t.data(w_zero, "zero point").astype(np.float32)
-        data = data - zeros.reshape(-1, *(1,) * (data.ndim - 1))
-    image = _wide(t, x)
+        zeros = t.data(w_zero, "zero point").reshape(-1, *(1,) * (data.ndim - 1))
+    windows, groups = windows_of(t, data.shape[2:]), int(t.attribute("group", 1))
+    own, filters = _known(t, zero), signed(data, zeros)
+    if isinstance(own, int) and filters is not None and worthwhile(t.shape(x)[1], groups):
+        return correlated(t, x, own, filters, windows, groups)
+    image = wide(t, x)
     if zero:
-        image = t.elementwise("{0} - {1}", image, t.view(_wide(t, zero), ()), dtype=WIDE)
-    return convolved(t, image, data, windows_of(t, data.shape[2:]), int(t.attribute("group", 1)))
+        image = t.elementwise("{0} - {1}", image, t.view(wide(t, zero), ()), dtype=WIDE)
+    return convolved(t, image, data.astype(np.float32) - zeros, windows, groups)
 
 
 def _conv_integer(t: Translation) -> str:
     x, w = t.inputs[:2]
-    return t.elementwise("{0}", _convolution(t, x, t.input(2), w, t.input(3)))
+    return t.cast(_convolution(t, x, t.input(2), w, t.input(3)))
 
 
 def _qlinear_conv(t: Translation) -> str:
     x, x_scale, x_zero, w, w_scale, w_zero, scale, zero = t.inputs[:8]
     sums = _convolution(t, x, x_zero, w, w_zero)
     if t.input(8):
-        column = t.data(t.input(8), "bias").astype(np.float32).reshape(-1, 1, 1)
-        sums = t.elementwise("{0} + {1}", sums, t.constant(column), dtype=WIDE)
+        dtype = t.type(sums)
+        column = t.data(t.input(8), "bias").astype(dtype)
+        column = column.reshape(-1, *(1,) * (len(t.shape(sums)) - 2))
+        sums = t.elementwise("{0} + {1}", sums, t.constant(column), dtype=dtype)
     return _requantized(t, sums, (x_scale, w_scale, scale), zero, 1)
 
 

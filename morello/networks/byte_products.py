@@ -1,0 +1,143 @@
+"""Products and convolutions of bytes, summed in 32 bits: exact.
+
+Instructions multiply unsigned bytes with signed ones, four at a time. So what comes is unsigned,
+and what is known ahead signed. Bytes that are not are moved by 128.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from morello.ir.numeric import Array
+from morello.networks.images import Windows, convolved
+from morello.networks.kinds import Translation, number
+from morello.networks.network import Quantized
+from morello.records import replace
+
+WIDE, SUMS = "float32", "int32"
+
+FEWEST_CHANNELS = 4
+"""Of images: instructions multiply so many bytes at once, and of fewer f32 is faster."""
+
+
+def wide(t: Translation, name: str) -> str:
+    """Whole numbers in f32."""
+    data = t.network.data(name)
+    if data is not None:
+        return t.constant(data.astype(np.float32))
+    known = t.network.wide.get(name)
+    return known or t.elementwise("{0}", name, dtype=WIDE)
+
+
+def unsigned(t: Translation, name: str) -> tuple[str, int]:
+    """Bytes as unsigned ones, and by how much they were moved."""
+    if t.type(name) == "uint8":
+        return name, 0
+    moved = t.elementwise("{0} + 128", wide(t, name), dtype=WIDE)
+    return t.elementwise("{0}", moved, dtype="uint8"), 128
+
+
+def signed(data: Array, zero: Array) -> Array | None:
+    """Bytes less their zero points, as signed ones; none where these are too large."""
+    less = data.astype(np.int32) - zero.astype(np.int32)
+    return less.astype(np.int8) if less.min() >= -128 and less.max() <= 127 else None
+
+
+def correlated(
+    t: Translation, image: str, zero: int, filters: Array, windows: Windows, groups: int
+) -> str:
+    """Images of bytes from a zero point on, with filters of signed bytes, as `convolved` says."""
+    image, moved = unsigned(t, image)
+    around = zero + moved
+    result = convolved(t, image, filters, replace(windows, around=around), groups)
+    if not around:
+        return result
+    sums = filters.reshape(len(filters), -1).sum(axis=1, dtype=np.int32) * np.int32(around)
+    column = t.constant(sums.reshape(-1, *(1,) * (len(t.shape(result)) - 2)))
+    return t.elementwise("{0} - {1}", result, column, dtype=SUMS)
+
+
+def worthwhile(channels: int, groups: int) -> bool:
+    """Whether convolutions of so many channels gain by bytes."""
+    return channels // groups >= FEWEST_CHANNELS
+
+
+def multiplied(t: Translation, rows: str, zero: int | str, matrix: Array) -> str:
+    """Rows of bytes from a zero point on, known or computed, times a matrix of signed bytes."""
+    own, sums = t.shape(rows), matrix.sum(axis=0, dtype=np.int32)
+    rows, moved = unsigned(t, rows)
+    result = t.product(t.view(rows, (prod(own[:-1]), own[-1])), t.constant(matrix), dtype=SUMS)
+    if isinstance(zero, str):
+        first = t.elementwise(f"{{0}} + {moved}" if moved else "{0}", t.view(zero, ()), dtype=SUMS)
+        result = t.elementwise("{0} - {1} * {2}", result, first, t.constant(sums), dtype=SUMS)
+    elif zero + moved:
+        columns = t.constant(sums * np.int32(zero + moved))
+        result = t.elementwise("{0} - {1}", result, columns, dtype=SUMS)
+    return t.view(result, (*own[:-1], matrix.shape[-1]))
+
+
+# --------------------------------------------------------------------------- in the place of f32
+
+
+def quantized_product(t: Translation, a: str, b: str, *, swap_b: bool = False) -> str | None:
+    """A product of tensors that bytes stand for, the second one known; none where it is not so."""
+    given = _operands(t, a, b, -1 if not swap_b else -2)
+    if given is None or len(t.shape(a)) < 2 or len(t.shape(b)) != 2:
+        return None
+    rows, zero, matrix, factor = given
+    result = multiplied(t, rows, zero, np.ascontiguousarray(matrix.T) if swap_b else matrix)
+    return _scaled(t, result, factor, len(t.shape(result)) - 1)
+
+
+def quantized_convolution(
+    t: Translation, x: str, w: str, windows: Windows, groups: int
+) -> str | None:
+    """The same of a convolution."""
+    given = _operands(t, x, w, 0)
+    if given is None or not worthwhile(t.shape(x)[1], groups):
+        return None
+    image, zero, filters, factor = given
+    return _scaled(t, correlated(t, image, zero, filters, windows, groups), factor, 1)
+
+
+def _operands(
+    t: Translation, first: str, second: str, axis: int
+) -> tuple[str, int, Array, Array] | None:
+    """The first operand's bytes and zero point, the second one's signed bytes, and the factor.
+
+    The factor is one number, or one for each place along a dimension of the second.
+    """
+    pair = [t.network.quantized.get(name) for name in (first, second)]
+    if pair[0] is None or pair[1] is None:
+        return None
+    own, other = pair[0], pair[1]
+    data = t.network.data(other.whole)
+    if data is None or own.factor.size > 1 or own.zero.size > 1 or not _along(other, data, axis):
+        return None
+    less = signed(data, other.zero)
+    if less is None:
+        return None
+    factor = own.factor.astype(np.float64).reshape(()) * other.factor.astype(np.float64)
+    return own.whole, int(own.zero.reshape(())), less, factor.astype(np.float32).reshape(-1)
+
+
+def _along(quantized: Quantized, data: Array, axis: int) -> bool:
+    """Whether factors are one number, or differ along a dimension only."""
+    factor = quantized.factor
+    return factor.size == 1 or (
+        factor.ndim == data.ndim and factor.size == factor.shape[axis] == data.shape[axis]
+    )
+
+
+def _scaled(t: Translation, sums: str, factor: Array, axis: int) -> str:
+    """Sums, times a number or one for each place along a dimension."""
+    scale = number(float(factor[0]))
+    if factor.size == 1:
+        return t.elementwise(f"{{0}} * {scale}", t.elementwise("{0}", sums, dtype=WIDE), dtype=WIDE)
+    rank = len(t.shape(sums))
+    column = factor.reshape([-1 if place == axis else 1 for place in range(rank)])
+    return t.elementwise(
+        "{0} * {1}", t.elementwise("{0}", sums, dtype=WIDE), t.constant(column), dtype=WIDE
+    )
