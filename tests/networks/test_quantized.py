@@ -194,7 +194,7 @@ CONVERTED: dict[str, tuple[Any, Any, str, dict[str, Any], bool]] = {
     ),
     "pixels of few channels": (
         _converted("x", None, s=SCALE),
-        _converted("w", MANY[:, :2], s=np.float32(0.02)),
+        _converted("w", MANY[:4, :2], s=np.float32(0.02)),
         "Conv",
         {"group": 4},
         False,

@@ -195,7 +195,7 @@ def _convolution(t: Translation, x: str, zero: str, w: str, w_zero: str) -> str:
     image = wide(t, x)
     if zero:
         image = t.elementwise("{0} - {1}", image, t.view(wide(t, zero), ()), dtype=WIDE)
-    return convolved(t, image, data.astype(np.float32) - zeros, windows, groups)
+    return convolved(t, image, data.astype(np.float32) - zeros.astype(np.float32), windows, groups)
 
 
 def _conv_integer(t: Translation) -> str:
