@@ -26,10 +26,10 @@ from click.testing import CliRunner
 import morello
 from benchmarks import minilm
 from benchmarks.machine import environment, save
-from benchmarks.runtimes import FIRST, RUNTIMES, Arrays, opened
+from benchmarks.runtimes import FIRST, RUNTIMES, opened
 from morello.cli.main import main as morello_command
 from morello.errors import MorelloError
-from morello.networks.loading import LoadedNetwork
+from morello.networks.loading import random_inputs
 from morello.networks.whole import largest_error
 from morello.runtime.target_choice import NATIVE
 from morello.runtime.timing import Contender, repeated, time_alternately
@@ -136,17 +136,6 @@ def imported(
     return time.process_time() - began
 
 
-def inputs_of(network: LoadedNetwork, largest: int) -> Arrays:
-    """Random inputs."""
-    rng = np.random.default_rng(0)
-    return {
-        a.name: rng.integers(0, largest + 1, a.shape).astype(a.dtype)
-        if np.issubdtype(a.dtype, np.integer)
-        else rng.standard_normal(a.shape).astype(a.dtype)
-        for a in network.inputs
-    }
-
-
 def measure(
     imported: Path,
     model: Path,
@@ -168,7 +157,8 @@ def measure(
         alone: What the import has written for one thread, if that is to be timed as well.
     """
     network, theirs = morello.load(imported), opened(model, threads)
-    arrays = inputs_of(network, largest)
+    inputs = random_inputs(network.inputs, largest)
+    arrays = {own.name: array for own, array in zip(network.inputs, inputs, strict=True)}
     ours, wanted = network(**arrays), theirs[FIRST](arrays)
     results = ours if isinstance(ours, tuple) else (ours,)
     error = max(

@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from morello.errors import MorelloError, UsageError
+from morello.ir.numeric import Array
 from morello.networks.callbacks import Callbacks, Function
 from morello.runtime.library import BoundCall, Out
 from morello.runtime.signature import aligned_bytes
@@ -138,7 +139,7 @@ class LoadedNetwork:
         return BoundCall(self._call, kept, _one_or_all(outputs))
 
     def time(self, *, repeats: int = 21, warmup: int = 2, min_seconds: float = 0.002) -> Timing:
-        """Measure how many seconds a call takes, on random numbers. Inputs of integers are 0.
+        """Measure how many seconds a call takes, on random numbers. Integers of over 8 bits are 0.
 
         Args:
             repeats: Batches of calls that count.
@@ -152,7 +153,7 @@ class LoadedNetwork:
         """
         from morello.runtime.timing import repeated, time_alternately  # noqa: PLC0415
 
-        call = self.bind(*map(_some_numbers, self.inputs))
+        call = self.bind(*random_inputs(self.inputs))
         return time_alternately(
             {self.name: repeated(call)}, repeats=repeats, warmup=warmup, min_seconds=min_seconds
         )[self.name]
@@ -258,12 +259,25 @@ def _one_or_all(outputs: Sequence[Any]) -> Any:
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def _some_numbers(argument: NetworkArgument) -> Any:
-    """An input to time a network on; 0 is an index of any table."""
-    dtype = np.dtype(argument.dtype)
-    if dtype.kind in "iu":
-        return np.zeros(argument.shape, dtype)
-    return np.random.default_rng(0).standard_normal(argument.shape).astype(dtype)
+def random_inputs(arguments: Sequence[NetworkArgument], largest: int = 0) -> list[Array]:
+    """Random inputs of a network, the same each time.
+
+    They are normally distributed. Integers of 8 bits are any; others may be indices, and are from 0
+    to ``largest``: 0 is an index of any table.
+    """
+    rng = np.random.default_rng(0)
+    drawn = list[Array]()
+    for argument in arguments:
+        dtype, shape = np.dtype(argument.dtype), argument.shape
+        if dtype.kind not in "iu":
+            values: Array = rng.standard_normal(shape)
+        elif dtype.itemsize == 1:
+            limits = np.iinfo(dtype)
+            values = rng.integers(limits.min, limits.max, shape, endpoint=True)
+        else:
+            values = rng.integers(0, largest, shape, endpoint=True)
+        drawn.append(values.astype(dtype))
+    return drawn
 
 
 def _arguments(rows: list[Mapping[str, Any]]) -> tuple[NetworkArgument, ...]:

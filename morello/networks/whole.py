@@ -12,7 +12,7 @@ from morello.errors import MorelloError
 from morello.ir.numeric import Array
 from morello.networks.build import Library
 from morello.networks.formats import is_stablehlo
-from morello.networks.loading import NetworkArgument, load_network
+from morello.networks.loading import load_network, random_inputs
 from morello.networks.network import Network
 from morello.networks.onnx.running import run_onnx
 from morello.toolchain.machine import Machine
@@ -72,8 +72,7 @@ def compared_whole(
             place.parent.mkdir(exist_ok=True)
             place.write_bytes(content.encode() if isinstance(content, str) else content)
         loaded = load_network(directory, machine=machine)
-    rng = np.random.default_rng(0)
-    inputs = [_drawn(rng, argument) for argument in loaded.inputs]
+    inputs = random_inputs(loaded.inputs, largest=1)
     try:
         runtime, expected = run_onnx(model, dict(zip(network.inputs, inputs, strict=True)))
     except MorelloError as error:
@@ -92,16 +91,6 @@ def compared_whole(
                 help="each kernel equals its reference; if no input is beyond its range, report it",
             )
     return Whole(runtime, largest)
-
-
-def _drawn(rng: np.random.Generator, argument: NetworkArgument) -> Array:
-    dtype = np.dtype(argument.dtype)
-    if dtype.kind in "iub":
-        low, high = 0, 2
-        if dtype.itemsize == 1 and dtype.kind in "iu":
-            low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max) + 1
-        return rng.integers(low, high, argument.shape).astype(dtype)
-    return rng.standard_normal(argument.shape).astype(dtype)
 
 
 def largest_error(result: Array, wanted: Array) -> float:
