@@ -22,9 +22,6 @@ from morello.ir.numeric import Ints
 Table = npt.NDArray[np.signedinteger]
 Bounds = npt.NDArray[np.unsignedinteger]
 
-_TESTS_AT_ONCE = 1 << 20
-"""Containment tests of a vectorised look-up that are held in memory at a time."""
-
 
 class Boxes(Struct, frozen=True, eq=False):
     """Boxes of equal cells, painted in order: a later one hides what is below it.
@@ -101,27 +98,3 @@ def value_at(boxes: Boxes, index: Sequence[int]) -> int:
     if not len(found):
         raise IndexError(f"cell {tuple(index)} is in none of the boxes")
     return int(boxes.value[found[-1]])
-
-
-def values_at(boxes: Boxes, indices: Ints) -> Table:
-    """The values of many cells, shape (q, rank) to (q,), in O(q n) comparisons.
-
-    Decompressing is faster once a good part of the cells are asked for.
-
-    Raises:
-        IndexError: No box contains one of the cells.
-    """
-    step = max(1, _TESTS_AT_ONCE // len(boxes))
-    parts = [_last_containing(boxes, indices[i : i + step]) for i in range(0, len(indices), step)]
-    found: Table = boxes.value[np.concatenate([np.empty(0, np.int64), *parts])]
-    return found
-
-
-def _last_containing(boxes: Boxes, indices: Ints) -> Ints:
-    inside = np.ones((len(indices), len(boxes)), bool)
-    for axis in range(boxes.low.shape[1]):
-        at = indices[:, axis, np.newaxis]
-        inside &= (boxes.low[:, axis] <= at) & (at < boxes.high[:, axis])
-    if not inside.any(axis=1).all():
-        raise IndexError("a cell is in none of the boxes")
-    return np.asarray(len(boxes) - 1 - inside[:, ::-1].argmax(axis=1), np.int64)

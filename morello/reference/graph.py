@@ -90,7 +90,6 @@ def graph_reference(
     inputs: Mapping[str, Tensor],
     outputs: Collection[str] | None = None,
     *,
-    shapes: Mapping[str, Sequence[int]] | None = None,
     flushes: bool = False,
 ) -> dict[str, Bounded]:
     """The results of operations that read each other's, with their bounds.
@@ -100,7 +99,6 @@ def graph_reference(
         dtypes: The element types of what they compute.
         inputs: The tensors that are there before, by name: arrays, or values with bounds.
         outputs: Whose results are wanted; if not given, of those that no node reads.
-        shapes: Shapes of what is computed, where they do not follow from what is read.
         flushes: Subnormal numbers may have been taken for 0.
 
     Raises:
@@ -108,7 +106,7 @@ def graph_reference(
     """
     read = {name for node in nodes for name in node.inputs}
     wanted = [n.output for n in nodes if n.output not in read] if outputs is None else outputs
-    return Nodes(nodes, dtypes, partial(Errors, flushes=flushes)).run(inputs, wanted, shapes)
+    return Nodes(nodes, dtypes, partial(Errors, flushes=flushes)).run(inputs, wanted)
 
 
 def _demand(name: str, known: Collection[str]) -> None:

@@ -66,26 +66,6 @@ class WrongKernelError(MorelloError):
         )
 
 
-def verify_kernel(
-    definitions: Definitions,
-    target: Target,
-    kernel: Microkernel,
-    *,
-    budget: int | None = None,
-    machine: Machine | None = None,
-) -> KernelReport:
-    """Compile and run one kernel; see `verify_kernels`.
-
-    Raises:
-        WrongKernelError: The kernel is wrong.
-        MorelloError: As `verify_kernels`.
-    """
-    (report,) = verify_kernels(definitions, target, [kernel], budget=budget, machine=machine)
-    if report.failure is not None:
-        raise report.failure
-    return report
-
-
 def verify_kernels(
     definitions: Definitions,
     target: Target,

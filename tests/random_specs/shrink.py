@@ -8,17 +8,17 @@ from dataclasses import replace
 from .cases import Case, Statement, Tensor
 
 SMALLER = (1, 2, 3, 5, 9, 17, 33)
+TRIES = 80
 
 
-def shrunk(case: Case, fails: Callable[[Case], bool], tries: int = 80) -> Case:
+def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
     """The smallest case found that fails alike.
 
     Args:
         case: One that fails.
         fails: Whether another one does.
-        tries: How many are tried.
     """
-    left = tries
+    left = TRIES
     found = True
     while found:
         found = False

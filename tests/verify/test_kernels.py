@@ -15,7 +15,6 @@ from morello.verify import sandbox
 from morello.verify.kernel_executions import (
     KernelReport,
     WrongKernelError,
-    verify_kernel,
     verify_kernels,
 )
 from morello.verify.kernel_instances import (
@@ -102,21 +101,6 @@ def test_wrong_kernels_are_caught(target: str) -> None:
 def test_every_planted_kernel_is_tried() -> None:
     """None is left out for want of a comment."""
     assert sorted(name for _, name in WRONG) == sorted(PLANTED)
-
-
-def test_one_kernel_alone() -> None:
-    """It returns its report, or raises what is wrong."""
-    definitions = load_definitions([Source("endless.mtarget", ENDLESS)])
-    target = definitions.targets["x86.scalar"]
-    by_name = {kernel.name: kernel for kernel in target.kernels}
-    report = verify_kernel(definitions, target, by_name["right"], budget=2)
-    assert (report.kernel, report.target) == ("right", "x86.scalar")
-    assert (report.instances, report.failure) == (2, None)
-    definitions = planted.definitions()
-    target = definitions.targets["x86.scalar"]
-    by_name = {kernel.name: kernel for kernel in target.kernels}
-    with pytest.raises(WrongKernelError, match="'load_short'"):
-        verify_kernel(definitions, target, by_name["load_short"], budget=3)
 
 
 NONSENSE = """
