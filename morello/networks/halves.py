@@ -9,11 +9,11 @@ f32.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from morello.networks.network import Network, Node
+from morello.networks.network import Network
 from morello.records import replace
 
 HALVES, DOUBLE, WIDE = ("float16", "bfloat16"), "float64", "float32"
@@ -41,17 +41,10 @@ def widen_halves(network: Network, cast: str, read_as_they_lie: Mapping[str, int
         if (data := values[name].data) is not None:
             wide[name] = network.constant(name, data.astype(np.float32))
     network.convert_arguments(wide, cast)
-    weights = _weights(network.nodes, read_as_they_lie)
+    converted = network.read_elsewhere(read_as_they_lie)
     for name in halves - wide.keys():
         data = values[name].data
         if data is None:
             values[name] = replace(values[name], dtype=WIDE)
-        elif name not in weights or name in doubles:
+        elif name in converted | doubles:
             values[name] = replace(values[name], dtype=WIDE, data=data.astype(np.float32))
-
-
-def _weights(nodes: Sequence[Node], places: Mapping[str, int]) -> set[str]:
-    """What nodes read as a weight only."""
-    read = [(node, place, name) for node in nodes for place, name in enumerate(node.inputs)]
-    others = {name for node, place, name in read if places.get(node.operator) != place}
-    return {name for _, _, name in read} - others

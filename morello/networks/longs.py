@@ -27,12 +27,7 @@ def narrow_longs(network: Network, cast: str, read_as_they_lie: Mapping[str, int
     values = network.values
     longs = {name for name, value in values.items() if value.dtype == LONG}
     computed = {name for node in network.nodes for name in node.results} & longs
-    read = {
-        name
-        for node in network.nodes
-        for place, name in enumerate(node.inputs)
-        if read_as_they_lie.get(node.operator) != place
-    }
+    read = network.read_elsewhere(read_as_they_lie)
     arguments = ({*network.inputs} & read & longs) | ({*network.outputs} & computed)
     inside = {name: network.new(name, network.shape(name), NARROW) for name in sorted(arguments)}
     for name in longs - {*network.inputs, *network.outputs}:

@@ -116,6 +116,15 @@ class Network:
         """The values that nodes read, or that are wanted."""
         return {*self.outputs}.union(*(node.inputs for node in self.nodes))
 
+    def read_elsewhere(self, places: Mapping[str, int]) -> set[str]:
+        """The values that nodes read as other inputs than these of their operators."""
+        return {
+            name
+            for node in self.nodes
+            for place, name in enumerate(node.inputs)
+            if places.get(node.operator) != place
+        }
+
     def new(self, like: str, shape: Iterable[int], dtype: str | None = None) -> str:
         """A new value, called after another one."""
         value = Value(self._name(like), dtype or self.values[like].dtype, tuple(shape))
