@@ -59,7 +59,7 @@ def _ways(
         if not core:
             continue
         yield [
-            *((part_of([part.nodes[p]], same, network), f"_before{p or ''}") for p in apart),
+            *((part_of([part.nodes[p]], same, network), f"_permute{p or ''}") for p in apart),
             (part_of(core, same, network), "_core" if apart or after else ""),
             *([(part_of(after, same, network), "_after")] if after else []),
         ]
