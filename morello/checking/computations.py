@@ -29,11 +29,11 @@ def computations(calls: Sequence[Checked], outputs: Sequence[str]) -> tuple[Comp
                 tensors[node.output] = _inside(call, node, [tensors[name] for name in node.inputs])
     dtypes = {name: tensor.dtype for name, tensor in tensors.items()}
     elements = {name: tensor.elements for name, tensor in tensors.items()}
-    parts = parts_for(nodes, outputs, dtypes, elements, _lying(calls))
+    parts = parts_for(nodes, outputs, dtypes, elements, _written_first(calls))
     return tuple(_computation(part, [tensors[name] for name in part.tensors]) for part in parts)
 
 
-def _lying(calls: Sequence[Checked]) -> dict[str, list[str]]:
+def _written_first(calls: Sequence[Checked]) -> dict[str, list[str]]:
     """What has to be computed before what is seen in a tensor, or computed in parts, is read."""
     parts: dict[str, list[str]] = {}
     for call in calls:

@@ -33,7 +33,7 @@ def parts_for(
     outputs: Sequence[str],
     dtypes: Mapping[str, DType],
     elements: Mapping[str, int],
-    lying: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    written_first: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[Part, ...]:
     """Operations that compute some tensors, and what they share, each after what it reads.
 
@@ -42,7 +42,7 @@ def parts_for(
         outputs: The tensors that are wanted. What is independent is in their order.
         dtypes: Element types of all tensors.
         elements: How many each of them has.
-        lying: Of tensors that lie in others, or are put together of others: those.
+        written_first: Of tensors that lie in others, or are put together of others: those.
     """
     network = _Network(tuple(nodes), dtypes, elements)
     results = dict.fromkeys([*outputs, *tensors_to_keep(network.nodes, outputs)])
@@ -53,7 +53,7 @@ def parts_for(
         results |= dict.fromkeys(more)
     graphs = network.graphs(results)
     readers = {
-        name: _Reader(tuple(own for i in graph.inputs for own in (i, *lying.get(i, ()))))
+        name: _Reader(tuple(own for i in graph.inputs for own in (i, *written_first.get(i, ()))))
         for name, graph in graphs.items()
     }
     ordered: dict[str, Part] = {}
