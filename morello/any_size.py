@@ -16,16 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from morello.arguments import as_source, check_kinds, check_name, goal_of
 from morello.codegen.blocks import candidates, chosen_sizes, loss
 from morello.codegen.generate import Writer
-from morello.compiler import (
-    as_source,
-    check_kinds,
-    check_name,
-    goal_of,
-    search_statistics,
-    solved_computations,
-)
+from morello.compiler import search_statistics, solved_computations
 from morello.definitions import Definitions, load_definitions
 from morello.errors import UsageError
 from morello.ir.goal import Goal, GoalTensor
@@ -228,7 +222,15 @@ def compile_any_size(
         MorelloError: As `compile_spec`.
     """
     check_kinds(
-        spec, defines, target, definitions, progress, memo, budget, workers, None, None, None, name
+        spec=spec,
+        defines=defines,
+        target=target,
+        definitions=definitions,
+        progress=progress,
+        memo=memo,
+        budget=budget,
+        workers=workers,
+        name=name,
     )
     definitions = definitions or load_definitions()
     text = as_source(source)

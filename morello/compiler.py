@@ -12,19 +12,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from morello.checking.specs import check_spec
+from morello.arguments import (
+    AFFINE,
+    LEARNED,
+    as_source,
+    check_kinds,
+    check_name,
+    goal_of,
+)
 from morello.codegen.generate import Solved, Writer, Written
 from morello.codegen.goals import context_for, goal_specs
-from morello.definitions import Definitions, check_target_of, load_definitions
+from morello.definitions import Definitions, load_definitions
 from morello.errors import UsageError
 from morello.ir.goal import Goal
 from morello.ir.programs.emitted import ChoosingEmitter, EmitOptions
 from morello.ir.spec import Spec
 from morello.ir.target import Target
 from morello.kernel import Kernel, MultiTargetKernel, SearchStatistics
-from morello.language.diagnostics import Collector
-from morello.language.load import load_source
-from morello.language.parse import parse_spec
 from morello.language.source import Source
 from morello.memo.memo import Memo, process_memo
 from morello.records import replace
@@ -44,11 +48,6 @@ if TYPE_CHECKING:
     from morello.search.results.reconstruct import PlanNode
     from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
-
-
-AFFINE = "affine"
-LEARNED = "learned"
-"""What ranks programs: the costs of the target, or this machine's model."""
 
 __all__ = [
     "Budget",
@@ -131,18 +130,18 @@ def compile_spec(
     """
     started = time.perf_counter()
     check_kinds(
-        spec,
-        defines,
-        target,
-        definitions,
-        progress,
-        memo,
-        budget,
-        workers,
-        measure,
-        pool,
-        rank,
-        name,
+        spec=spec,
+        defines=defines,
+        target=target,
+        definitions=definitions,
+        progress=progress,
+        memo=memo,
+        budget=budget,
+        workers=workers,
+        measure=measure,
+        pool=pool,
+        rank=rank,
+        name=name,
     )
     allowed = Budget.parse(budget) if isinstance(budget, str) else budget or UNLIMITED
     definitions = definitions or load_definitions()
@@ -401,99 +400,5 @@ def compile_for(
     return MultiTargetKernel(kernels, emitted, machine)
 
 
-def check_kinds(
-    spec: object,
-    defines: object,
-    target: object,
-    definitions: object,
-    progress: object,
-    memo: object,
-    budget: object,
-    workers: object,
-    measure: object,
-    pool: object,
-    rank: object,
-    name: object,
-) -> None:
-    """Refuse arguments of other types than `compile_spec` says."""
-    wanted: list[tuple[str, object, Any, str]] = [
-        ("spec", spec, str, "the name of one"),
-        ("defines", defines, Mapping, "a mapping from names to whole numbers: {'N': 512}"),
-        ("target", target, str, "the name of one"),
-        ("definitions", definitions, Definitions, "what morello.load_definitions([...]) gives"),
-        ("progress", progress, Callable, "a function of a morello.Progress"),
-        ("memo", memo, Memo, "an open one: morello.Memo.open(path)"),
-        ("budget", budget, (str, Budget), "a text such as '10 s'"),
-        ("workers", workers, int, "how many threads"),
-        ("measure", measure, int, "how many programs"),
-        ("pool", pool, int, "how many plans"),
-        ("rank", rank, str, f"'{AFFINE}' or '{LEARNED}'"),
-        ("name", name, str, "that of the C function"),
-    ]
-    for option, value, kinds, expected in wanted:
-        if value is not None and not isinstance(value, kinds):
-            found = f"{option}={value!r} is of type {type(value).__name__}"
-            raise UsageError(found, help=f"expected {expected}")
-    if isinstance(workers, int) and workers < 1:
-        raise UsageError(f"workers={workers} cannot search", help="give a number of threads")
-    names = defines if isinstance(defines, Mapping) else ()
-    for parameter in names:
-        if not isinstance(parameter, str):
-            raise UsageError(f"defines={defines!r} has a name that is no text: {parameter!r}")
-
-
-def check_name(wanted: str | None, given: str) -> None:
-    """Refuse a name for the function that what writes C had to change."""
-    if wanted not in (None, given):
-        raise UsageError(
-            f"no function in C can be called '{wanted}' everywhere", help=f"such as '{given}'"
-        )
-
-
 def _silent(_: Progress) -> None:
     """Nobody asked."""
-
-
-def goal_of(
-    source: Source,
-    spec: str | None,
-    defines: Mapping[str, int],
-    target: str | None,
-    definitions: Definitions,
-) -> tuple[Goal, Target]:
-    """What a file asks for, and for which target."""
-    collector = Collector()
-    file = parse_spec(source)
-    if target is None:
-        check_target_of(file, definitions, collector)
-    goal = check_spec(file, spec, defines, definitions.operators, collector)
-    collector.raise_if_any()
-    return goal, _target(definitions, goal.target if target is None else target, goal)
-
-
-def as_source(given: str | Path | Source | SpecBuilder) -> Source:
-    """A spec's text with its name; raises an error where there is none."""
-    if isinstance(given, Source):
-        return given
-    if isinstance(given, str) and any(c in given for c in "\n{"):
-        return Source("<text>", given)
-    if isinstance(given, str | Path):
-        return load_source(Path(given))
-    from morello.building.spec import SpecBuilder  # noqa: PLC0415
-
-    if isinstance(given, SpecBuilder):
-        return given.source
-    raise UsageError(
-        f"cannot compile {given!r} ({type(given).__name__})",
-        help="pass a path, the text of a spec, or a morello.SpecBuilder",
-    )
-
-
-def _target(definitions: Definitions, name: str | None, goal: Goal) -> Target:
-    if name is None:
-        known = ", ".join(sorted(definitions.targets))
-        raise UsageError(
-            f"'{goal.name}' names no target",
-            help=f"write 'target NAME' first in the file, or choose one: {known}",
-        )
-    return named_target(definitions, name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from morello.arguments import AFFINE, LEARNED
 from morello.cli.dask import with_dask
 from morello.cli.measured import measured_document, measured_text, show_measurements
 from morello.cli.options import (
@@ -38,7 +39,7 @@ from morello.cli.request import (
 )
 from morello.cli.session import Session
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
-from morello.compiler import AFFINE, LEARNED, Kernel, MultiTargetKernel
+from morello.compiler import Kernel, MultiTargetKernel
 from morello.errors import MorelloError, UsageError
 from morello.report.documents import Document
 

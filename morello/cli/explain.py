@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from morello.arguments import AFFINE, LEARNED
 from morello.cli.explain_text import show_explanation, show_ranking, show_reasons
 from morello.cli.memos import memo_with_pages
 from morello.cli.options import examples, json_option, spec_options
@@ -17,7 +18,7 @@ from morello.cli.request import Request, compile_request, statistics_json, stati
 from morello.cli.session import Session
 from morello.cli.tables import Row
 from morello.codegen.goals import title
-from morello.compiler import AFFINE, LEARNED, Kernel
+from morello.compiler import Kernel
 from morello.errors import MorelloError, UsageError
 from morello.memo.memo import Memo
 from morello.memo.pages import Pages

@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from msgspec import Struct
 
+from morello.arguments import goal_of
 from morello.checking.goal_list import ListedGoal
 from morello.codegen.goals import context_for, goal_specs
-from morello.compiler import goal_of
 from morello.definitions import Definitions
 from morello.errors import InternalError, MorelloError
 from morello.filling.work import Solved, Task, UnfitWorkerError, fingerprint_of

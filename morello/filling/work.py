@@ -16,8 +16,9 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
+from morello.arguments import goal_of
 from morello.codegen.goals import context_for, goal_specs
-from morello.compiler import goal_of, solve_spec
+from morello.compiler import solve_spec
 from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
 from morello.ir.goal import Goal

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 
 from msgspec import Struct
 
-from morello.compiler import goal_of
+from morello.arguments import goal_of
 from morello.errors import MorelloError
 from morello.filling.scheduler import Scheduler
 from morello.filling.work import OtherDefinitionsError, Setting, definitions_of, here, setting_of

@@ -19,8 +19,9 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from morello.arguments import LEARNED, goal_of
 from morello.codegen.goals import context_for, title
-from morello.compiler import LEARNED, Budget, compile_spec, goal_of
+from morello.compiler import Budget, compile_spec
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.filling.work import fingerprint_of
