@@ -235,9 +235,9 @@ def solve_spec(
     *,
     definitions: Definitions,
     memo: Memo,
-    budget: Budget = UNLIMITED,
-    workers: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    budget: Budget,
+    workers: int | None,
+    progress: Callable[[Progress], None] | None,
 ) -> SearchStatistics:
     """Only search: what is found is in the memo. Arguments and errors are those of `compile_spec`.
 

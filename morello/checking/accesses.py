@@ -207,7 +207,7 @@ def _affine(expr: ast.Expr, sizes: Sizes) -> tuple[dict[str, int], int] | None:
 
 
 def extents_of(
-    accesses: Sequence[Access], collector: Collector, *, in_parts: bool = False
+    accesses: Sequence[Access], collector: Collector, *, in_parts: bool
 ) -> dict[str, int] | None:
     """The size of each dimension, or none after an error.
 

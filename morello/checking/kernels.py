@@ -33,7 +33,7 @@ def check_kernels(
     operators: Mapping[str, Operator],
     collector: Collector,
     *,
-    template_functions: Collection[str] | None = None,
+    template_functions: Collection[str] | None,
 ) -> dict[str, tuple[Microkernel, ...]]:
     """Check the kernels of all targets.
 

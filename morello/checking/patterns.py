@@ -27,7 +27,7 @@ def pattern_variables(match: target_ast.KernelMatch) -> dict[str, target_ast.Ker
 
 
 def check_pattern(
-    pattern: target_ast.KernelOperand, target: Target, collector: Collector, *, along: bool = False
+    pattern: target_ast.KernelOperand, target: Target, collector: Collector, *, along: bool
 ) -> None:
     """Check what one operand's pattern says by itself.
 

@@ -65,7 +65,7 @@ class SubscriptsChecker:
         operators: Mapping[str, Operator],
         sizes: Sizes,
         *,
-        in_parts: bool = False,
+        in_parts: bool,
     ) -> None:
         """``result`` is the tensor that takes the value, its name only where it is inferred.
 

@@ -114,10 +114,10 @@ def tune_request(
     session: Session,
     request: Request,
     *,
-    annotate: bool = False,
-    name: str | None = None,
-    again: bool = False,
-    before: Callable[[str | None], object] | None = None,
+    annotate: bool,
+    name: str | None,
+    again: bool,
+    before: Callable[[str | None], object] | None,
 ) -> Tuned:
     """The same, of the program that tuning finds, or has found."""
     from morello.learning.tuning import tune  # noqa: PLC0415
@@ -132,9 +132,9 @@ def compile_request_any_size(
     session: Session,
     request: Request,
     *,
-    annotate: bool = False,
-    name: str | None = None,
-    before: Callable[[str | None], object] | None = None,
+    annotate: bool,
+    name: str | None,
+    before: Callable[[str | None], object] | None,
     **others: Any,
 ) -> Kernel | AnySizeKernel:
     """The same, of a spec with a size that calls bring for any of its values.
@@ -160,9 +160,9 @@ def compile_request_for(
     request: Request,
     targets: Sequence[str],
     *,
-    annotate: bool = False,
-    name: str | None = None,
-    before: Callable[[str | None], object] | None = None,
+    annotate: bool,
+    name: str | None,
+    before: Callable[[str | None], object] | None,
 ) -> MultiTargetKernel:
     """The same for several targets, as one function."""
     with _compiling(session, request, annotate, name, None, before) as (source, options):
@@ -178,7 +178,7 @@ def _compiling(
     request: Request,
     annotate: bool,
     name: str | None,
-    memo: Memo | None = None,
+    memo: Memo | None,
     before: Callable[[str | None], object] | None = None,
 ) -> Iterator[tuple[Source, dict[str, Any]]]:
     """The text, and what any compile of it is given, while a progress bar is shown."""

@@ -62,9 +62,7 @@ def whole(tensor: Tensor) -> View:
     return View(tensor, tuple(Affine() for _ in tensor.shape), tensor.shape, tensor.level)
 
 
-def buffer_of(
-    source: View, operand: Operand, panels: int, name: str, page: int | None = None
-) -> View:
+def buffer_of(source: View, operand: Operand, panels: int, name: str, page: int | None) -> View:
     """All of a new buffer of what a view shows, in these panels.
 
     Of a view of all dimensions in another order, it has the dimensions of the tensor: a packed
@@ -95,9 +93,7 @@ def _panels(step: Placed) -> int:
     return int(panel(step.tensor.packing))
 
 
-def lower_plan(
-    plan: PlanNode, views: tuple[View, ...], names: Names, page: int | None = None
-) -> Node:
+def lower_plan(plan: PlanNode, views: tuple[View, ...], names: Names, page: int | None) -> Node:
     """The program of a plan on these operands, inputs first.
 
     With a ``page``, in bytes, panels of copies that are long are spread.

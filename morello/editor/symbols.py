@@ -33,7 +33,7 @@ class Symbol(Struct, frozen=True):
     members: tuple[tuple[str, str], ...] = ()
 
 
-def language_symbols(emitters: Iterable[str] = ()) -> Iterator[Symbol]:
+def language_symbols(emitters: Iterable[str]) -> Iterator[Symbol]:
     """What no file declares: functions, attributes, element types, and emitters of plugins."""
     for name, signature in FUNCTIONS.items():
         text = f"{name}({signature.form}) -> {signature.result}"

@@ -25,7 +25,7 @@ def search_ahead(
     sources: Sequence[Source],
     memo: Memo,
     jobs: int,
-    budget: Budget | None = None,
+    budget: Budget | None,
     progress: Callable[[Progress], None],
 ) -> dict[str, Solved]:
     """Have each spec searched, so that the memo answers when it is compiled.

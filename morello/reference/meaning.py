@@ -98,7 +98,7 @@ class Meaning:
         return self._arithmetic.stored(self.compute(sizes, inputs, old_output))
 
     def compute(
-        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None = None
+        self, sizes: Sequence[int], inputs: Sequence[Tensor], old_output: Tensor | None
     ) -> Value:
         """The result before it is rounded, as the arithmetic has it."""
         case = self._case(sizes)

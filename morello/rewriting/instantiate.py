@@ -53,8 +53,8 @@ from morello.rewriting.views import ends_with_rows, slice_of, view_of
 def operation_at(
     operator: Operator,
     group_rank: int,
-    accumulating: bool = False,
-    scalars: Scalars = (),
+    accumulating: bool,
+    scalars: Scalars,
 ) -> Operation:
     """One object per operation, so that comparing them is comparing identities."""
     return _known(operator, Operation(operator, group_rank, accumulating, scalars))

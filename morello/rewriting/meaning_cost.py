@@ -80,9 +80,9 @@ def missing_primitives(
     target: Target,
     family: Family,
     lanes: int,
-    rows: Rows | None = None,
+    rows: Rows | None,
     *,
-    streamed: bool = False,
+    streamed: bool,
 ) -> list[str]:
     """Primitives that the meaning needs in so many lanes, and the target does not have.
 

@@ -50,7 +50,7 @@ def implements(kernel: Microkernel, operator: Operator) -> bool:
 
 
 def patterns_for(
-    match: target_ast.KernelMatch, operation: Operation, orders: tuple[Order, ...] | None = None
+    match: target_ast.KernelMatch, operation: Operation, orders: tuple[Order, ...] | None
 ) -> Patterns | str:
     """The patterns that a match has for the operands, or why it has none.
 

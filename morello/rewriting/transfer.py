@@ -25,7 +25,7 @@ def transfer_cycles(
     level: Level,
     kind: str,
     *,
-    by_rows: bool = False,
+    by_rows: bool,
 ) -> Number:
     """Lines times the cost of a line, and of rows that lie apart the cost of each.
 

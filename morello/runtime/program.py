@@ -310,9 +310,7 @@ def built_program(
         yield BuiltProgram(signature, machine, Path(directory), limit)
 
 
-def main_source(
-    signature: Signature, header: str, *, sanitize: bool = False, both_entries: bool = False
-) -> str:
+def main_source(signature: Signature, header: str, *, sanitize: bool, both_entries: bool) -> str:
     """The C program that reads ``arguments``, calls the function and writes ``results``.
 
     Both files hold every argument, each as packed bytes.

@@ -118,9 +118,9 @@ def time_functions(
     functions: Mapping[str, Executable],
     arrays: Sequence[Passed],
     *,
-    repeats: int = REPEATS,
-    warmup: int = WARMUP,
-    min_seconds: float = MIN_SECONDS,
+    repeats: int,
+    warmup: int,
+    min_seconds: float,
 ) -> dict[str, Timing]:
     """Time functions by turns, all on the same arrays for all their arguments.
 

@@ -38,7 +38,7 @@ TYPES: Mapping[str, str] = {
 """What numpy calls an element type."""
 
 
-def read_stablehlo(path: str | Path, *, name: str | None = None) -> Network:
+def read_stablehlo(path: str | Path, *, name: str | None) -> Network:
     """Read a module whose function ``main`` is the network, without what its constants decide.
 
     Args:
