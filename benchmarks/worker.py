@@ -12,14 +12,13 @@ import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import ceil
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import Arena, Harness, Opened, wake
 from benchmarks.machine import pin
 from morello.errors import MorelloError
-from morello.runtime.timing import MAX_GROWTH, WARMUP
+from morello.runtime.timing import WARMUP, batch_size
 
 REQUEST, PROBLEM, CURRENT, RESULT = "request.json", "problem.pickle", "current", "result.json"
 
@@ -80,7 +79,10 @@ def _time(
     """By contender: ``runs``, seconds of a call in each turn, and the ``batch`` of calls in one."""
     batches = dict.fromkeys(opened, 1)
     if mode == "warm":
-        batches = {name: _batch(harness, name, found) for name, found in opened.items()}
+        batches = {
+            name: batch_size(partial(harness.warm, name, found), MIN_SECONDS)
+            for name, found in opened.items()
+        }
 
     def seconds(name: str) -> float:
         if mode == "flushed":
@@ -89,15 +91,6 @@ def _time(
 
     runs = _by_turns(list(opened), repeats, seconds)
     return {name: {"runs": runs[name], "batch": batches[name]} for name in opened}
-
-
-def _batch(harness: Harness, name: str, opened: Opened) -> int:
-    """How many calls take at least `MIN_SECONDS`."""
-    count = 1
-    while (seconds := harness.warm(name, opened, count)) < MIN_SECONDS:
-        growth = 1.2 * MIN_SECONDS / max(seconds, 1e-9)
-        count = ceil(count * min(max(growth, 1.5), MAX_GROWTH))
-    return count
 
 
 def _by_turns(

@@ -185,7 +185,7 @@ def time_alternately(
         contenders[name](count)
         return (clock() - start) * 1e-9
 
-    batches = {name: _batch_size(partial(timed, name), min_seconds) for name in contenders}
+    batches = {name: batch_size(partial(timed, name), min_seconds) for name in contenders}
     runs: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for turn in range(warmup + repeats):
@@ -210,7 +210,7 @@ def _check_numbers(repeats: object, warmup: object, min_seconds: object) -> None
         )
 
 
-def _batch_size(timed: Callable[[int], float], min_seconds: float) -> int:
+def batch_size(timed: Callable[[int], float], min_seconds: float) -> int:
     """How many calls take at least so many seconds."""
     count = 1
     while (seconds := timed(count)) < min_seconds:
