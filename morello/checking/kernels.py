@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
-from morello.checking.kinds import KnownNames, Typed, expect
+from morello.checking.kinds import KnownNames, Typed, expect, expect_guards
 from morello.checking.lanes import instances
 from morello.checking.lineages import clash
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
@@ -20,9 +20,8 @@ from morello.ir.vector_axis import POINTWISE, ROW_KINDS
 from morello.language import target_ast, traverse
 from morello.language.clauses import ClauseKind
 from morello.language.diagnostics import Collector, suggestion
-from morello.language.folding import contradiction
 from morello.language.indices import written
-from morello.language.places import text_of, within
+from morello.language.places import within
 
 
 def check_kernels(
@@ -120,7 +119,9 @@ class _KernelChecker:
             along = rows and pattern is self.match.operands[0]
             check_pattern(pattern, self.target, self.collector, along=along)
         names = self._names()
-        self._guards(KnownNames(names))
+        expect_guards(
+            self.node.guards, KnownNames(names), self.collector, kind="T050", never="T051"
+        )
         cost_scope = KnownNames(names, numbers=self.target.coefficients)
         what, only = (
             "what is said of coefficients",
@@ -195,24 +196,6 @@ class _KernelChecker:
         start = pattern.span.start + (len(pattern.name) if name != pattern.name else 0)
         place = within(pattern.span, name, after=start)
         self.collector.error("T046", message, place, "choose another name")
-
-    def _guards(self, scope: KnownNames) -> None:
-        sound = []
-        for guard in self.node.guards:
-            before = len(self.collector.diagnostics)
-            expect(guard, "truth", scope, self.collector, code="T050", what="a guard")
-            if len(self.collector.diagnostics) == before:
-                sound.append(guard)
-        found = contradiction(sound)
-        if found is None:
-            return
-        condition, other = found
-        message = "this guard can never hold"
-        help = "it is false for every Spec"
-        if other is not None:
-            message = "these guards can never hold together"
-            help = f"'{text_of(other.span)}' excludes it"
-        self.collector.error("T051", message, condition.span, "always false", help)
 
     def _streamed(self) -> None:
         """Only whole rows in memory are stored past the caches."""

@@ -7,16 +7,16 @@ comes from ``tile_sizes``; it is accepted wherever a number is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from msgspec import Struct, field
 
 from morello.language import ast
 from morello.language.diagnostics import Collector
-from morello.language.folding import constant
+from morello.language.folding import constant, contradiction
 from morello.language.functions import ATTRIBUTES, FUNCTIONS, Signature
-from morello.language.places import within
+from morello.language.places import text_of, within
 from morello.records import replace
 
 
@@ -145,6 +145,38 @@ def expect(
     message = f"{subject}, found {article(found.kind)}"
     collector.error(code, message, expr.span, f"this is {article(found.kind)}")
     return UNKNOWN
+
+
+def expect_guards(
+    guards: Sequence[ast.Expr],
+    scope: KnownNames,
+    collector: Collector,
+    *,
+    kind: str,
+    never: str,
+    unreduced: Sequence[ast.Expr] = (),
+) -> None:
+    """Report guards that are no conditions (code ``kind``), or that can never hold (``never``).
+
+    ``unreduced``: what holds besides, where what is matched reduces nothing.
+    """
+    sound = []
+    for guard in guards:
+        before = len(collector.diagnostics)
+        expect(guard, "truth", scope, collector, code=kind, what="a guard")
+        if len(collector.diagnostics) == before:
+            sound.append(guard)
+    found = contradiction(sound, unreduced)
+    if found is None:
+        return
+    condition, other = found
+    message, help = "this guard can never hold", "it is false for every Spec"
+    if other in unreduced:
+        help = "what is matched has no reduction that could still be started"
+    elif other is not None:
+        message = "these guards can never hold together"
+        help = f"'{text_of(other.span)}' excludes it"
+    collector.error(never, message, condition.span, "always false", help)
 
 
 def infer(expr: ast.Expr, scope: KnownNames, collector: Collector) -> Typed:

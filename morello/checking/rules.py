@@ -10,14 +10,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
-from morello.checking.kinds import CHOICES, LIST, UNKNOWN, KnownNames, Typed, article, expect, infer
+from morello.checking.kinds import (
+    CHOICES,
+    LIST,
+    UNKNOWN,
+    KnownNames,
+    Typed,
+    article,
+    expect,
+    expect_guards,
+    infer,
+)
 from morello.checking.results import ResultChecker
 from morello.ir.operators import Operator
 from morello.ir.rule import Rule
 from morello.language import ast
 from morello.language.diagnostics import Collector
-from morello.language.folding import contradiction
-from morello.language.places import text_of, within
+from morello.language.places import within
 from morello.language.traverse import names
 
 
@@ -92,7 +101,14 @@ class _RuleChecker:
         self._match()
         for choice in self.declaration.choices:
             self._choice(choice)
-        self._guards()
+        expect_guards(
+            self.declaration.guards,
+            self._scope(),
+            self.collector,
+            kind="R008",
+            never="R009",
+            unreduced=self._unreduced(),
+        )
         self._cost()
         result = ResultChecker(self.rule, self.kinds, self.operators, self.declared, self.collector)
         result.check()
@@ -191,29 +207,8 @@ class _RuleChecker:
         typed = UNKNOWN if found is UNKNOWN else Typed(kind, sized=kind == "size")
         self._bind(choice.variable, typed, choice)
 
-    def _guards(self) -> None:
-        guards = []
-        for guard in self.declaration.guards:
-            before = len(self.collector.diagnostics)
-            expect(guard, "truth", self._scope(), self.collector, code="R008", what="a guard")
-            if len(self.collector.diagnostics) == before:
-                guards.append(guard)
-        found = contradiction(guards, self._facts())
-        if found is None:
-            return
-        condition, other = found
-        if other is None:
-            message, help = "this guard can never hold", "it is false for every Spec"
-        else:
-            message = "these guards can never hold together"
-            help = f"'{text_of(other.span)}' excludes it"
-        if other in self._facts():
-            message = "this guard can never hold"
-            help = "what is matched has no reduction that could still be started"
-        self.collector.error("R009", message, condition.span, "always false", help)
-
-    def _facts(self) -> list[ast.Expr]:
-        """What the match itself says, as conditions."""
+    def _unreduced(self) -> list[ast.Expr]:
+        """What holds where the match says that there is nothing to reduce."""
         match = self.declaration.match
         operator = self.operators.get(match.operator or "")
         no_reduction = operator is not None and operator.reduction is None
