@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
+
 from morello.memo.codec import encode
+from morello.memo.memo import Memo
 from morello.memo.schema import connect
 from morello.memo.store import Store
+from morello.search.search import solve_goal
 from tests.memo.tables import axes_like, collected, page_like
+from tests.search.goals import Wanted
+from tests.search.machines import context
 
 KEY = b"fingerprint"
 FAMILIES = 12
@@ -30,6 +38,17 @@ def found(store: Store) -> list[int]:
             assert encode(page_like(family)) == encode(page)
             families.append(family)
     return families
+
+
+@cache
+def searched(name: str, wanted: Wanted) -> bytes:
+    """The file that a search for a goal leaves; each test works on a copy."""
+    known, spec = context(name), wanted.spec(context(name).target)
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "memo.sqlite"
+        with Store.open(path, warn=pytest.fail) as store:
+            Memo(store, fill=True).answers(known, spec, partial(solve_goal, known, spec))
+        return path.read_bytes()
 
 
 def execute(path: Path, statement: str, *values: Any) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -25,6 +24,7 @@ from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import Progress, search, solve_goal
 from morello.search.tables.memo_backend import MemoBackend
+from tests.memo.files import searched
 from tests.memo.tables import collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context
@@ -44,23 +44,13 @@ def _store(path: Path) -> Store:
     return Store.open(path / "memo.sqlite", warn=pytest.fail)
 
 
-@cache
-def _file(name: str, wanted: Wanted) -> bytes:
-    """The file that a search for a goal leaves; each test works on a copy."""
-    known, spec = context(name), wanted.spec(context(name).target)
-    with TemporaryDirectory() as directory:
-        with _store(Path(directory)) as store:
-            Memo(store, fill=True).answers(known, spec, partial(solve_goal, known, spec))
-        return (Path(directory) / "memo.sqlite").read_bytes()
-
-
 @contextmanager
 def _filled(
     path: Path, name: str, wanted: Wanted, warn: Callable[[str], None] = pytest.fail
 ) -> Iterator[Store]:
     """A store that a search for a goal has filled."""
     path = path / "memo.sqlite"
-    path.write_bytes(_file(name, wanted))
+    path.write_bytes(searched(name, wanted))
     with Store.open(path, warn=warn) as store:
         yield store
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -27,6 +26,7 @@ from morello.search.planning.unimplemented import NoImplementationError
 from morello.search.results.reconstruct import reconstruct
 from morello.search.results.solution import Solution
 from morello.search.search import solve_goal
+from tests.memo.files import searched
 from tests.memo.tables import Table, collected
 from tests.search.goals import Wanted, copy, elementwise, matmul
 from tests.search.machines import context, with_capacities
@@ -140,24 +140,13 @@ CHANGES: dict[str, Change] = {
 }
 
 
-@cache
-def _file(name: str, wanted: Wanted) -> bytes:
-    """The file that a search for a goal leaves."""
-    known, spec = context(name), wanted.spec(context(name).target)
-    with TemporaryDirectory() as directory:
-        path = Path(directory) / "memo.sqlite"
-        with Store.open(path, warn=pytest.fail) as store:
-            Memo(store, fill=True).answers(known, spec, partial(solve_goal, known, spec))
-        return path.read_bytes()
-
-
 @contextmanager
 def _changed(
     path: Path, name: str, wanted: Wanted, change: Change, *, goal: bool
 ) -> Iterator[Store]:
     """A store with every page changed; ``goal``: that of the goal, too, or else it is gone."""
     path = path / "memo.sqlite"
-    path.write_bytes(_file(name, wanted))
+    path.write_bytes(searched(name, wanted))
     own = variant_text(wanted.spec(context(name).target).variant)
     levels = len(context(name).target.bounded)
     with Store.open(path, warn=lambda message: None) as store:
