@@ -9,7 +9,6 @@ to be converted.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from morello.errors import MorelloError
@@ -18,8 +17,6 @@ from morello.ir.graphs.graph import Node
 from morello.ir.sizes import sizes_from
 from morello.language.diagnostics import suggestion
 from morello.reference.arithmetic import Arithmetic, Numbers
-from morello.reference.bounded import Bounded
-from morello.reference.errors import Errors
 from morello.reference.meaning import Meaning, Tensor
 
 
@@ -82,31 +79,6 @@ class Nodes:
                 if self._last[name] == position:
                     del known[name]  # large ones need not stay until the end
         return {name: results[name] for name in outputs}
-
-
-def graph_reference(
-    nodes: Sequence[Node],
-    dtypes: Mapping[str, DType],
-    inputs: Mapping[str, Tensor],
-    outputs: Collection[str] | None = None,
-    *,
-    flushes: bool = False,
-) -> dict[str, Bounded]:
-    """The results of operations that read each other's, with their bounds.
-
-    Args:
-        nodes: In an order in which everything is computed before it is read.
-        dtypes: The element types of what they compute.
-        inputs: The tensors that are there before, by name: arrays, or values with bounds.
-        outputs: Whose results are wanted; if not given, of those that no node reads.
-        flushes: Subnormal numbers may have been taken for 0.
-
-    Raises:
-        MorelloError: See `Nodes.run`.
-    """
-    read = {name for node in nodes for name in node.inputs}
-    wanted = [n.output for n in nodes if n.output not in read] if outputs is None else outputs
-    return Nodes(nodes, dtypes, partial(Errors, flushes=flushes)).run(inputs, wanted)
 
 
 def _demand(name: str, known: Collection[str]) -> None:

@@ -94,7 +94,7 @@ class PartialGoal(Struct, frozen=True):
         return sum(part.work for part in self.parts)
 
     def run(self, inputs: Mapping[str, Array], *, flushes: bool = False) -> dict[str, Bounded]:
-        """What is computed, by name: as `graph_reference`, but of what is needed alone.
+        """What is computed, by name, and of that only what is needed.
 
         Args:
             inputs: Inputs and weights by name, whole.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ from morello.language.source import Source
 from morello.reference import inputs as test_inputs
 from morello.reference.bounded import Bounded, bounded
 from morello.reference.compare import MismatchError, check_close, reference
-from morello.reference.graph import graph_reference
+from morello.reference.errors import Errors
+from morello.reference.graph import Nodes
+from morello.reference.meaning import Tensor
 from tests.reference.simulate import Hardware
 
 OPERATORS = """
@@ -90,6 +93,19 @@ def node(name: str, *tensors: str, **scalars: float) -> Node:
     return Node(Operation(operator, rank, False, tuple(scalars.items())), tensors)
 
 
+def results(
+    nodes: Sequence[Node],
+    dtypes: Mapping[str, DType],
+    inputs: Mapping[str, Tensor],
+    outputs: Collection[str] = (),
+    *,
+    flushes: bool = False,
+) -> dict[str, Bounded]:
+    """Results with their bounds, by name; by default that of the last node."""
+    wanted = outputs or [nodes[-1].output]
+    return Nodes(nodes, dtypes, partial(Errors, flushes=flushes)).run(inputs, wanted)
+
+
 @dataclass(frozen=True)
 class Network:
     """Nodes, the shapes of the inputs, and the element types that are not f32."""
@@ -119,7 +135,7 @@ class Network:
 
     def expected(self, inputs: Mapping[str, Array | Bounded], *, flushes: bool = False) -> Bounded:
         dtypes = {name: self.dtype(name) for n in self.single for name in n.tensors}
-        (result,) = graph_reference(self.single, dtypes, inputs, flushes=flushes).values()
+        (result,) = results(self.single, dtypes, inputs, flushes=flushes).values()
         return result
 
     def run(self, program: Hardware, inputs: Mapping[str, Array]) -> Array:
@@ -370,9 +386,9 @@ def test_inputs_may_have_bounds_and_results_may_be_picked() -> None:
     network = NETWORKS["dense"]
     inputs = network.inputs("random")
     dtypes = dict.fromkeys("cdy", F32)
-    first = graph_reference(network.single, dtypes, inputs, ["d", "c"])
+    first = results(network.single, dtypes, inputs, ["d", "c"])
     assert ["d", "c"] == list(first)
-    second = graph_reference(network.single[-1:], dtypes, {"d": first["d"]})
+    second = results(network.single[-1:], dtypes, {"d": first["d"]})
     whole = network.expected(inputs)
     assert np.array_equal(whole.values, second["y"].values)
     assert np.array_equal(whole.error, second["y"].error)
@@ -386,7 +402,7 @@ def test_a_node_may_add_to_a_tensor_that_is_there() -> None:
     adding = Node(Operation(first.operation.operator, 0, True), first.tensors)
     inputs = network.inputs("small")
     old = np.full((6, 9), 3, np.float32)
-    found = graph_reference([adding], {"c": F32}, {**inputs, "c": old})["c"]
+    found = results([adding], {"c": F32}, {**inputs, "c": old})["c"]
     check_close(old + inputs["x"] @ inputs["w"], found)
 
 
@@ -394,7 +410,7 @@ def test_what_is_not_there_is_named() -> None:
     nodes, inputs = NETWORKS["softmax"].single, NETWORKS["softmax"].inputs("random")
     dtypes = dict.fromkeys([n.output for n in nodes], F32)
     with pytest.raises(MorelloError, match="tensor 'x' is not there"):
-        graph_reference(nodes, dtypes, {})
+        results(nodes, dtypes, {})
     with pytest.raises(MorelloError, match="tensor 'z' is not there") as error:
-        graph_reference(nodes, dtypes, inputs, ["z"])
+        results(nodes, dtypes, inputs, ["z"])
     assert "y.S" in str(error.value.help)
