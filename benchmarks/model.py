@@ -28,10 +28,11 @@ from morello.calibration.measuring import chain as chain_of_instructions
 from morello.calibration.measuring import cycles_by_turns
 from morello.codegen.generate import Writer
 from morello.codegen.goals import goal_specs
-from morello.compiler import Kernel, compile_spec
+from morello.compiler import compile_spec
 from morello.definitions import Definitions, load_definitions
 from morello.errors import MorelloError
 from morello.ir.programs.emitted import EmitOptions
+from morello.kernel import Kernel
 from morello.memo.memo import Memo
 from morello.runtime.timing import contender
 from morello.search.results.solution import Solution

@@ -49,16 +49,6 @@ if TYPE_CHECKING:
     from morello.toolchain.machine import Machine
     from morello.verify.program import VerificationReport
 
-__all__ = [
-    "Budget",
-    "Kernel",
-    "MultiTargetKernel",
-    "Progress",
-    "SearchStatistics",
-    "compile_for",
-    "compile_spec",
-]
-
 
 def compile_spec(
     source: str | Path | Source | SpecBuilder,

@@ -15,10 +15,11 @@ from random import Random
 
 from msgspec import Struct
 
-from morello.compiler import Kernel, compile_spec
+from morello.compiler import compile_spec
 from morello.definitions import Definitions
 from morello.ir.dtypes import DTYPES
 from morello.ir.target import Coefficient, Target
+from morello.kernel import Kernel
 from morello.language.source import Source
 from morello.memo.memo import Memo
 from morello.records import replace

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from morello.compiler import Kernel
+from morello.kernel import Kernel
 from morello.runtime.timing import Clock, Contender, contender, low, time_alternately
 from morello.toolchain.build import build
 from morello.toolchain.compilers import find_compiler

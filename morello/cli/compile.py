@@ -39,8 +39,8 @@ from morello.cli.request import (
 )
 from morello.cli.session import Session
 from morello.codegen.generate import MOST_DRAWN, MOST_PROGRAMS
-from morello.compiler import Kernel, MultiTargetKernel
 from morello.errors import MorelloError, UsageError
+from morello.kernel import Kernel, MultiTargetKernel
 from morello.report.documents import Document
 
 if TYPE_CHECKING:

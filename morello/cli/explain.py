@@ -18,8 +18,8 @@ from morello.cli.request import Request, compile_request, statistics_json, stati
 from morello.cli.session import Session
 from morello.cli.tables import Row
 from morello.codegen.goals import title
-from morello.compiler import Kernel
 from morello.errors import MorelloError, UsageError
+from morello.kernel import Kernel
 from morello.memo.memo import Memo
 from morello.memo.pages import Pages
 from morello.report.alternatives import Beginning, Why

@@ -30,12 +30,13 @@ from morello.cli.request import definitions_for, local_sources, phases_of
 from morello.cli.session import Session
 from morello.cli.tables import show_table
 from morello.codegen.c.names import identifier
-from morello.compiler import Budget, Progress
 from morello.errors import MorelloError, UsageError
 from morello.networks.formats import read_network
 from morello.report.documents import Document
 from morello.resources import available_cores
 from morello.runtime.target_choice import NATIVE, named_target
+from morello.search.planning.budget import Budget
+from morello.search.search import Progress
 
 if TYPE_CHECKING:
     from morello.networks.build import Library, Partition

@@ -12,7 +12,7 @@ from morello.cli.outputs import origin
 from morello.cli.session import Session
 from morello.cli.tables import Row, show_table
 from morello.codegen.goals import title
-from morello.compiler import Kernel
+from morello.kernel import Kernel
 from morello.report.documents import Document
 from morello.toolchain.build import STANDARD_FLAGS
 

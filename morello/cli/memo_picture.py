@@ -14,9 +14,9 @@ from morello.cli.pictures import drawing, picture_path
 from morello.cli.request import Request, compile_request
 from morello.cli.session import Session
 from morello.cli.tables import show_table
-from morello.compiler import Kernel
 from morello.errors import MorelloError, UsageError
 from morello.ir.spec import Variant
+from morello.kernel import Kernel
 from morello.memo.memo import Memo
 from morello.memo.names import variant_text
 from morello.memo.page import Page

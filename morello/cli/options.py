@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from morello.cli.session import Session
-from morello.compiler import Budget
 from morello.errors import UsageError
 from morello.runtime.target_choice import NATIVE
+from morello.search.planning.budget import Budget
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from morello.compiler import Progress as Step
+    from morello.search.search import Progress as Step
 
 SHOWN_AFTER = 1.0
 """Seconds before anything is shown."""

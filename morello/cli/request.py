@@ -14,11 +14,12 @@ from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
 from morello.cli.session import Session
 from morello.cli.tables import require_known
-from morello.compiler import Budget, Kernel, MultiTargetKernel, Progress, compile_for, compile_spec
+from morello.compiler import compile_for, compile_spec
 from morello.definitions import Definitions, load_definitions
 from morello.definitions.project_files import named_sources, project_sources
 from morello.errors import MorelloError
 from morello.ir.target import Target
+from morello.kernel import Kernel, MultiTargetKernel
 from morello.language.load import load_source, source_from_bytes
 from morello.language.parse import parse_spec
 from morello.language.source import Source
@@ -26,6 +27,8 @@ from morello.memo.memo import Memo
 from morello.records import replace
 from morello.report.documents import Document
 from morello.runtime.target_choice import NATIVE, native_target
+from morello.search.planning.budget import Budget
+from morello.search.search import Progress
 
 if TYPE_CHECKING:
     from morello.any_size import AnySizeKernel

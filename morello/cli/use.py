@@ -11,7 +11,7 @@ from morello.cli.memos import open_memo
 from morello.cli.progress import ProgressBar
 from morello.cli.request import Asked, asked_specs, phases_of
 from morello.cli.session import Session
-from morello.compiler import Budget, Progress, compile_spec
+from morello.compiler import compile_spec
 from morello.definitions import Definitions, calibration_specs
 from morello.errors import MorelloError
 from morello.ir.rule import Rule
@@ -26,6 +26,8 @@ from morello.report.usage.counts import Key, use_of
 from morello.report.usage.notes import notes
 from morello.report.usage.tally import Compile, Tally, compiles_with, key_of_item
 from morello.runtime.target_choice import NATIVE
+from morello.search.planning.budget import Budget
+from morello.search.search import Progress
 
 
 class Wanted(Struct, frozen=True):

@@ -23,10 +23,11 @@ from msgspec import Struct
 
 from morello.calibration.measuring import chain, cycles_by_turns
 from morello.checking.goal_list import ListedGoal
-from morello.compiler import Kernel, compile_programs
+from morello.compiler import compile_programs
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.target import Target
+from morello.kernel import Kernel
 from morello.learning.apart import on_one_core
 from morello.learning.corpus import Group, MeasuredProgram, kept, write_group
 from morello.learning.remaking import digest, recipe_for

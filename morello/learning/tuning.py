@@ -21,7 +21,7 @@ from msgspec import Struct, to_builtins
 
 from morello.arguments import LEARNED, goal_of
 from morello.codegen.goals import context_for, title
-from morello.compiler import Budget, compile_spec
+from morello.compiler import compile_spec
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.filling.work import fingerprint_of
@@ -39,6 +39,7 @@ from morello.resources import write_whole
 from morello.runtime.autotune import place_of
 from morello.runtime.contests import Here
 from morello.runtime.machines import machine_for
+from morello.search.planning.budget import Budget
 from morello.search.search import Progress
 from morello.toolchain.machine import Machine
 from morello.verify.program import VerificationReport

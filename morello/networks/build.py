@@ -11,10 +11,11 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from morello.compiler import Kernel, Progress, compile_spec
+from morello.compiler import compile_spec
 from morello.definitions import Definitions
 from morello.errors import MorelloError
 from morello.ir.layout import Order
+from morello.kernel import Kernel
 from morello.memo.memo import Memo
 from morello.networks.c_files import (
     Writer,
@@ -34,6 +35,7 @@ from morello.networks.saying import PartSpec, spec_of
 from morello.networks.weights import Weights
 from morello.records import replace
 from morello.search.planning.budget import Budget
+from morello.search.search import Progress
 from morello.toolchain.machine import Machine
 
 Report = Callable[[str], Callable[[Progress], None]]

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from morello.cli import progress
 from morello.cli.progress import ProgressBar
-from morello.compiler import Progress
+from morello.search.search import Progress
 
 
 def _shown(terminal: bool, seconds: float, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -12,11 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from morello.cli.main import main
-from morello.compiler import Kernel, compile_spec
+from morello.compiler import compile_spec
 from morello.definitions import Definitions
 from morello.errors import InternalError, MorelloError
 from morello.filling.work import setting_of
 from morello.ir.programs.emitted import EmitOptions
+from morello.kernel import Kernel
 from morello.language.source import Source
 from morello.learning.remaking import digest, recipe_for
 from morello.records import replace
