@@ -262,15 +262,17 @@ def _one_or_all(outputs: Sequence[Any]) -> Any:
 def random_inputs(arguments: Sequence[NetworkArgument], largest: int = 0) -> list[Array]:
     """Random inputs of a network, the same each time.
 
-    They are normally distributed. Integers of 8 bits are any; others may be indices, and are from 0
-    to ``largest``: 0 is an index of any table.
+    They are normally distributed. Truths and integers of 8 bits are any; others may be indices, and
+    are from 0 to ``largest``: 0 is an index of any table.
     """
     rng = np.random.default_rng(0)
     drawn = list[Array]()
     for argument in arguments:
         dtype, shape = np.dtype(argument.dtype), argument.shape
-        if dtype.kind not in "iu":
+        if dtype.kind not in "biu":
             values: Array = rng.standard_normal(shape)
+        elif dtype.kind == "b":
+            values = rng.integers(2, size=shape)
         elif dtype.itemsize == 1:
             limits = np.iinfo(dtype)
             values = rng.integers(limits.min, limits.max, shape, endpoint=True)
