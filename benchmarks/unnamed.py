@@ -38,29 +38,36 @@ Shape = tuple[int, ...]
 WORK = (3e5, 1e8)
 """Multiplications, or elements, of a case: calls of less measure the way to them from Python."""
 
-MOST_ERROR = 1e-3
-"""Of results, relative to the largest one."""
-
 
 @dataclass
 class Graph:
-    """An ONNX model on its way. ``what``: the case in words."""
+    """An ONNX model on its way.
+
+    ``what`` is the case in words, ``most_error`` that of results, relative to the largest one.
+    """
 
     what: str
+    most_error: float = 1e-3
     inputs: dict[str, Shape] = field(default_factory=dict)
+    types: dict[str, type[np.generic]] = field(default_factory=dict)
     constants: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     nodes: list[Any] = field(default_factory=list)
+    gives: type[np.generic] = np.float32
 
-    def input(self, *shape: int) -> str:
+    def input(self, *shape: int, dtype: type[np.generic] = np.float32) -> str:
         """A new input of this shape."""
         name = f"x{len(self.inputs)}"
-        self.inputs[name] = shape
+        self.inputs[name], self.types[name] = shape, dtype
         return name
 
     def weight(self, rng: Rng, *shape: int) -> str:
         """A new constant of random numbers, small where many are added up."""
         scale = 1 / math.sqrt(math.prod(shape[1:]) or 1)
         return self.constant(rng.standard_normal(shape, np.float32) * np.float32(scale))
+
+    def bytes(self, rng: Rng, *shape: int) -> str:
+        """A new constant of random signed bytes."""
+        return self.constant(rng.integers(-127, 128, shape, np.int8))
 
     def constant(self, value: np.ndarray[Any, Any]) -> str:
         """A new constant."""
@@ -76,25 +83,41 @@ class Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
         return name
 
+    def number(self, value: float) -> str:
+        """A new constant of one number."""
+        return self.constant(np.array(value, np.float32))
+
+    def several(self, operator: str, count: int, *inputs: str) -> list[str]:
+        """A new node of several results, which are named."""
+        first = self.add(operator, *inputs)
+        self.nodes[-1].output.extend(f"{first}_{place}" for place in range(1, count))
+        return list(self.nodes[-1].output)
+
     def write(self, path: Path) -> None:
         """The model as a file; its output is what the last node gives."""
         import onnx  # noqa: PLC0415
-        from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
+        from onnx import helper, numpy_helper  # noqa: PLC0415
 
         result = self.nodes[-1].output[0]
         graph = helper.make_graph(
             self.nodes,
             "unnamed",
             [
-                helper.make_tensor_value_info(n, TensorProto.FLOAT, s)
+                helper.make_tensor_value_info(n, _of(self.types[n]), s)
                 for n, s in self.inputs.items()
             ],
-            [helper.make_tensor_value_info(result, TensorProto.FLOAT, None)],
+            [helper.make_tensor_value_info(result, _of(self.gives), None)],
             [numpy_helper.from_array(value, name) for name, value in self.constants.items()],
         )
         opsets = [helper.make_opsetid("", 17)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
         onnx.save(onnx.shape_inference.infer_shapes(model), str(path))
+
+
+def _of(dtype: type[np.generic]) -> int:
+    from onnx import helper  # noqa: PLC0415
+
+    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
 
 
 def size(rng: Rng, low: int, high: int) -> int:
@@ -264,7 +287,7 @@ def attention(rng: Rng) -> Graph:
     graph = Graph(f"{length} of {others}, width {width}")
     q, k, v = (graph.input(n, width) for n in (length, others, others))
     scores = graph.add("MatMul", q, graph.add("Transpose", k, perm=[1, 0]))
-    factor = graph.constant(np.array(1 / math.sqrt(width), np.float32))
+    factor = graph.number(1 / math.sqrt(width))
     shares = graph.add("Softmax", graph.add("Mul", scores, factor), axis=-1)
     graph.add("MatMul", shares, v)
     return graph
@@ -278,6 +301,74 @@ def feed_forward(rng: Rng) -> Graph:
     first = graph.add("MatMul", graph.input(m, width), graph.weight(rng, width, inner))
     hidden = graph.add(operator, graph.add("Add", first, graph.weight(rng, inner)))
     graph.add("MatMul", hidden, graph.weight(rng, inner, width))
+    return graph
+
+
+def half_product(rng: Rng) -> Graph:
+    """A matrix times a weight, all of f16."""
+    m, k, n = sizes(rng, (1, 512), (4, 4096), (2, 4096))
+    graph = Graph(f"{m} x {k} x {n}", 2**-9, gives=np.float16)
+    weight = rng.standard_normal((k, n), np.float32) / np.float32(math.sqrt(k))
+    graph.add(
+        "MatMul", graph.input(m, k, dtype=np.float16), graph.constant(weight.astype(np.float16))
+    )
+    return graph
+
+
+def byte_product(rng: Rng) -> Graph:
+    """A matrix of bytes times a weight of bytes, in 32 bits."""
+    m, k, n = sizes(rng, (1, 512), (4, 4096), (2, 4096))
+    graph = Graph(f"{m} x {k} x {n}", 0, gives=np.int32)
+    zero = graph.constant(np.array(rng.integers(256), np.uint8))
+    x, w = graph.input(m, k, dtype=np.uint8), graph.bytes(rng, k, n)
+    graph.add("MatMulInteger", x, w, zero)
+    return graph
+
+
+STEP = 1.01 / 127
+"""Of bytes, relative to the largest: as much as results may differ that are rounded to them."""
+
+
+def byte_linear(rng: Rng) -> Graph:
+    """A layer whose weight alone is known as bytes: what comes is quantized by its limits."""
+    m, k, n = sizes(rng, (1, 512), (4, 4096), (2, 4096))
+    graph = Graph(f"{m} x {k} x {n}, quantized as it comes", STEP)
+    x, scale = graph.input(m, k), graph.number(0.01)
+    quantized, own, zero = graph.several("DynamicQuantizeLinear", 3, x)
+    sums = graph.add("MatMulInteger", quantized, graph.bytes(rng, k, n), zero)
+    scaled = graph.add("Mul", graph.add("Cast", sums, to=1), graph.add("Mul", own, scale))
+    graph.add("Add", scaled, graph.weight(rng, n))
+    return graph
+
+
+def byte_convolution(rng: Rng) -> Graph:
+    """Of an image, filters and a result that bytes stand for."""
+    graph = _convolution(rng, (4, 256))
+    graph.most_error = STEP
+    convolution, rectified = graph.nodes
+    x, w, b = convolution.input
+    filters = np.asarray(graph.constants[w])
+    step = np.abs(filters).max(axis=(1, 2, 3)) / np.float32(127)
+    whole = np.rint(filters / step[:, None, None, None]).astype(np.int8)
+    dtype = [np.uint8, np.int8][int(rng.integers(2))]
+    least = int(np.iinfo(dtype).min)
+    first = graph.number(0.03), graph.constant(np.array(least + rng.integers(64, 192), dtype))
+    last = graph.number(0.01), graph.constant(np.array(least, dtype))
+    image = graph.add("DequantizeLinear", graph.add("QuantizeLinear", x, *first), *first)
+    weight = graph.add("DequantizeLinear", graph.constant(whole), graph.constant(step), axis=0)
+    convolution.input[:] = [image, weight, b]
+    graph.nodes = [*graph.nodes[2:], convolution, rectified]
+    result = graph.add("QuantizeLinear", rectified.output[0], *last)
+    graph.add("DequantizeLinear", result, *last)
+    del graph.constants[w]
+    graph.what += f", {np.dtype(dtype)}"
+    return graph
+
+
+def byte_transpose(rng: Rng) -> Graph:
+    """The same of bytes as of numbers."""
+    graph = transpose(rng)
+    graph.types, graph.gives = dict.fromkeys(graph.inputs, np.uint8), np.uint8
     return graph
 
 
@@ -299,6 +390,11 @@ KINDS: tuple[Kind, ...] = (
     pool,
     attention,
     feed_forward,
+    half_product,
+    byte_product,
+    byte_linear,
+    byte_convolution,
+    byte_transpose,
 )
 
 
@@ -326,7 +422,7 @@ def measured(graph: Graph, target: str, repeats: int, threads: int = 1) -> dict[
             found = measure(place / "drawn", model, 1, repeats, threads, alone)
         except MorelloError as error:
             return {"failed": str(error).partition("\n")[0]}
-    if not found["error"] <= MOST_ERROR:
+    if not found["error"] <= graph.most_error:
         return {"failed": f"results differ by {found['error']:.1e}"}
     return {**found, "import": seconds}
 
