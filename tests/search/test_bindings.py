@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from morello.ir.target import Target
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_spec
 from morello.language.source import Source
-from morello.rewriting.bind import Bound, bind
+from morello.rewriting.bind import Bound, bind, shared_binding
+from morello.search.planning import bindings
 from morello.search.planning.demand import Task, plan_tasks
 from morello.search.planning.families import discover
 from morello.search.tables.memo_backend import NullMemo
@@ -145,3 +147,21 @@ def test_what_is_needed_is_in_the_boxes(
                 for values, axis in zip(use.coordinates, boxes[use.variant].axes, strict=True):
                     exists = np.broadcast_arrays(bound.mask & (use.weight > 0), values)
                     assert axis[0] == -1 or set(exists[1][exists[0]].tolist()) <= set(axis.tolist())
+
+
+def test_boxes_share_what_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An alternative is evaluated once for several boxes, each of which has a part of that."""
+    evaluated = []
+
+    def counted(*arguments: Any) -> Any:
+        evaluated.append(arguments)
+        return shared_binding(*arguments)
+
+    monkeypatch.setattr(bindings, "shared_binding", counted)
+    used = context("tiny.buffered")
+    goal = batched(2, 1, 7, 4).spec(used.target)
+    tasks = plan_tasks(
+        used, discover(used, goal.family), goal, 10**9, lambda _: None, NullMemo(), False
+    )
+    found = {id(bound.shared) for task in tasks for bound in task.bounds}
+    assert len(evaluated) < 0.8 * len(found)
