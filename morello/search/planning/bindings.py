@@ -4,7 +4,8 @@ With a shared binding goes what follows from it for every variant: whether it ap
 which of its sub-Specs exist, and which coordinates of these are asked for.
 
 What holds for a Spec does not depend on the box that it is in. So an alternative is evaluated on
-all coordinates that were asked for by then, and a box gets its part of that. Amounts in use of
+all coordinates that were asked for by then, unless those are far more, and a box gets its part of
+that. Amounts in use of
 levels that an alternative does not ask for are handed on as they are.
 """
 
@@ -27,6 +28,11 @@ from morello.search.tables.box import IRRELEVANT, Box
 
 SORTED_BY_NUMPY_FROM = 500
 """So many values are sorted out in Python as fast as numpy does it."""
+
+WIDER = 16
+"""How many times as many cells a binding may be evaluated on as its box has. To evaluate some more
+takes hardly longer. But of coordinates that were asked for, few are in one box: of many dimensions
+most combinations are never asked for, and would take memory."""
 
 
 class Needed:
@@ -96,7 +102,13 @@ class BindingCache:
         self, kind: _Kind, alternative: Alternative, variant: Variant, box: Box
     ) -> tuple[_Evaluated, frozenset[Property]]:
         """The binding on a box that has all coordinates of this one, and the properties read."""
-        wide = kind.box = with_more(kind.box or _asked_alone(box, kind.axes), box, kind.axes)
+        wide = alone = _asked_alone(box, kind.axes)
+        if kind.box is not None:
+            wide = with_more(kind.box, box, kind.axes)
+        if wide.cells <= WIDER * alone.cells:
+            kind.box = wide
+        else:
+            wide = alone
         dims = variant.family.operation.dims
         largest = {dim: int(sizes[-1]) for dim, sizes in zip(dims, wide.sizes, strict=True)}
         tiles = tiles_below(self._context.target, alternative, largest) or ()
@@ -130,8 +142,8 @@ class _Kind:
     """Alternatives of one rule, with the same choices, on operations of one structure.
 
     ``axes``: those of sizes, and of the levels that it asks for. ``box``: the coordinates that
-    were asked for. ``properties``: those read so far. ``evaluated``: bindings by the properties'
-    values; ``found``: their parts, by the box, too.
+    were asked for, without those that would have made it far larger. ``properties``: those read so
+    far. ``evaluated``: bindings by the properties' values; ``found``: their parts, by the box, too.
     """
 
     axes: tuple[int, ...]
