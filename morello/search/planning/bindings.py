@@ -5,8 +5,7 @@ which of its sub-Specs exist, and which coordinates of these are asked for.
 
 What holds for a Spec does not depend on the box that it is in. So an alternative is evaluated on
 all coordinates that were asked for by then, unless those are far more, and a box gets its part of
-that. Amounts in use of
-levels that an alternative does not ask for are handed on as they are.
+that. Amounts in use of levels that an alternative does not ask for are handed on as they are.
 """
 
 from __future__ import annotations
