@@ -21,11 +21,12 @@ from morello.language.sized import levels_asked
 from morello.records import replace
 from morello.rewriting.alternatives import Alternative, matches
 from morello.rewriting.deciding_scalars import DecidingScalars
+from morello.rewriting.functions import takes_directly
 from morello.rewriting.instantiate import Instantiation
 from morello.rewriting.kernel_requests import requests
 from morello.rewriting.layout_requests import LayoutRequests
 from morello.rewriting.matching import operation_refusal
-from morello.rewriting.references import SpecRef, TensorRef
+from morello.rewriting.references import SpecRef, TensorRef, spec_ref
 from morello.rewriting.steps import Leaf
 
 
@@ -44,6 +45,9 @@ class Context:
         default_factory=dict, init=False, repr=False, compare=False
     )
     _requests: dict[tuple[object, ...], LayoutRequests] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _direct: dict[tuple[object, ...], bool] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _rules: dict[tuple[Operation, int], tuple[Rule, ...]] = field(
@@ -153,6 +157,19 @@ class Context:
                 if seen.view is not None and seen.key == tensor.key
             )
         return self._sights[key]
+
+    def takes_directly(self, f: SpecRef) -> bool:
+        """Whether a kernel that says ``direct`` takes an operation, or what rules make of it.
+
+        That is decided by its element types.
+        """
+        key = (f.family.operation, tuple(own.operand.dtype for own in f.tensors))
+        if key not in self._direct:
+            below = (spec_ref(leaf.family) for leaf in self.applied_to_views(f))
+            self._direct[key] = takes_directly(self.target, f) or any(
+                map(self.takes_directly, below)
+            )
+        return self._direct[key]
 
     def requests(self, f: SpecRef, tensor: TensorRef, dtype: DType) -> LayoutRequests:
         """What kernels want of a tensor of an operation, in an element type.

@@ -51,7 +51,15 @@ class _Enumeration:
 
     def _allowed(self, bound: int, variables: Variables) -> bool:
         """Whether the guards hold that the variables bound so far decide."""
-        scope = Scope(self.context.target, variables, {}, {}, view_maps=self.context.view_maps)
+        context = self.context
+        scope = Scope(
+            context.target,
+            variables,
+            {},
+            {},
+            view_maps=context.view_maps,
+            direct=context.takes_directly,
+        )
         for guard in self.rule.decided[bound]:
             if not evaluate(guard, scope):
                 if self.refusals is not None:  # to say why takes longer than to find out

@@ -66,8 +66,8 @@ class Scope:
     ``used`` maps a bounded level's name to its capacity units in use. ``match`` is that of the
     kernel whose guards and cost are evaluated; a rule has none. ``requests`` says what kernels want
     of a tensor of an operation, in an element type: choices ask for that. ``view_maps``: the views
-    of an operand that rules for the operation apply others to; guards that no size decides ask for
-    that.
+    of an operand that rules for the operation apply others to; ``direct``: whether a kernel that
+    says so takes the element types. Guards that no size decides ask for these.
     """
 
     target: Target
@@ -77,6 +77,7 @@ class Scope:
     match: KernelMatch | None = None
     requests: Callable[[SpecRef, TensorRef, DType], LayoutRequests] | None = None
     view_maps: Callable[[SpecRef, TensorRef], Iterable[ViewMap]] | None = None
+    direct: Callable[[SpecRef], bool] | None = None
 
     def name(self, node: ast.Name) -> Value:
         """A variable, a coefficient or a level."""
@@ -254,6 +255,11 @@ def _margin(_: Scope, f: SpecRef) -> float | None:
     return elsewhere_of(f.family.operation, f.out.operand.dtype)
 
 
+def _direct(scope: Scope, f: SpecRef) -> bool:
+    assert scope.direct is not None, "only guards that no size decides ask what kernels take"
+    return scope.direct(f)
+
+
 def takes_directly(target: Target, f: SpecRef) -> bool:
     """Whether a kernel that says ``direct`` is for an operation on these element types.
 
@@ -426,7 +432,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "layouts": _layouts,
     "column_major": lambda _, tensor: column_major(len(tensor.operand.order)),
     "vectors": _vectors,
-    "direct": lambda scope, f: takes_directly(scope.target, f),
+    "direct": _direct,
     "is_intermediate": lambda _, tensor: tensor.intermediate,
     "composite": lambda _, f: f.family.operation.operator.composite,
     "partly_tileable": lambda _, f: f.family.operation.operator.partly_tileable,

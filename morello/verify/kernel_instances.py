@@ -266,19 +266,24 @@ def _operands(
     if match.kind in ROW_KINDS:
         in_memory = [level for level in levels if level.addressable]
         levels = [level for level in levels if level not in in_memory[:-1]]
-    for level, order in product(levels, _orders(pattern, rank)):
-        for vector in _vectors(pattern, level, dtype):
+    for level in levels:
+        for order, vector in product(
+            _orders(pattern, rank, level), _vectors(pattern, level, dtype)
+        ):
             yield Operand(dtype, level, order, vector)
 
 
-def _orders(pattern: target_ast.KernelOperand, rank: int) -> list[Order]:
+def _orders(pattern: target_ast.KernelOperand, rank: int, level: Level) -> list[Order]:
+    """Orders to try. Dimensions that a pattern leaves out are moved where that moves elements."""
     if rank < len(pattern.shape):
         return []
     found = pattern_order(pattern, rank)
     if pattern.order == ():
         return sorted({found, found[::-1]})
     between = (*found[1:-1], *found[:1], *found[-1:])  # the first one next to the fastest
-    return [found, *({between} - {found})] if accepts_order(pattern, between) else [found]
+    if level.addressable and between != found and accepts_order(pattern, between):
+        return [found, between]
+    return [found]
 
 
 def _vectors(pattern: target_ast.KernelOperand, level: Level, dtype: DType) -> tuple[int, ...]:

@@ -140,12 +140,24 @@ def test_what_a_kernel_takes_directly(
     """And nothing is converted then: no child of a product of these types has another type."""
     known = context(target)
     family = Wanted("matmul", (3, 2, 2), 0, dtypes).spec(known.target).family
-    assert SPEC_FUNCTIONS["direct"](Scope(known.target, {}, {}, {}), spec_ref(family)) == expected
+    assert known.takes_directly(spec_ref(family)) == expected
     families = discover(known, family).nodes
     products = [f for f in families if f.operation.operator.name == "matmul"]
     types = {tuple(o.dtype.name for o in f.operands) for f in products}
     assert dtypes in types
     assert (types == {dtypes}) == expected
+
+
+def test_what_rules_make_of_an_operation_is_taken_directly_too() -> None:
+    """A kernel takes bytes of what a product of rows becomes: they are converted nowhere."""
+    known, dtypes = context("x86.avx512_vnni"), ("u8", "s8", "s32")
+    family = Wanted("matmul_nt", (3, 2, 2), 0, dtypes).spec(known.target).family
+    assert known.takes_directly(spec_ref(family))
+    names = {"matmul_nt", "matmul"}
+    families = discover(known, family).nodes
+    products = [f for f in families if f.operation.operator.name in names]
+    assert {f.operation.operator.name for f in products} == names
+    assert {tuple(o.dtype.name for o in f.operands) for f in products} == {dtypes}
 
 
 def test_the_width_of_panels_is_how_an_operand_is_packed() -> None:
