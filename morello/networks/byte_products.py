@@ -1,19 +1,22 @@
-"""Products and convolutions of bytes, summed in 32 bits: exact.
+"""What is done with bytes that stand for other numbers.
 
-Instructions multiply unsigned bytes with signed ones, four at a time. So what comes is unsigned,
-and what is known ahead signed. Bytes that are not are moved by 128.
+Products and convolutions are summed in 32 bits, which is exact. Instructions multiply unsigned
+bytes with signed ones, four at a time. So what comes is unsigned, and what is known ahead signed.
+Bytes that are not are moved by 128. What only moves elements, or takes the largest, does the same
+to bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
 from morello.ir.numeric import Array
 from morello.networks.images import Windows, convolved
-from morello.networks.kinds import Translation, number
-from morello.networks.network import Quantized
+from morello.networks.kinds import Rewrite, Translation, number
+from morello.networks.network import Network, Node, Quantized
 from morello.records import replace
 
 WIDE, SUMS = "float32", "int32"
@@ -79,6 +82,55 @@ def multiplied(t: Translation, rows: str, zero: int | str, matrix: Array) -> str
 
 
 # --------------------------------------------------------------------------- in the place of f32
+
+
+def same_of_bytes(rewrite: Rewrite) -> Rewrite:
+    """Of a node that moves elements, or takes the largest ones: on bytes that stand for them."""
+
+    def of_bytes(t: Translation) -> str | Sequence[str]:
+        known = t.network.quantized.get(t.inputs[0])
+        if known is None or not known.alike or len(t.node.results) > 1:
+            return rewrite(t)
+        node = replace(t.node, inputs=(known.whole, *t.inputs[1:]))
+        result = rewrite(Translation(t.network, node, t.nodes))
+        whole = result if isinstance(result, str) else result[0]
+        t.network.quantized[t.node.output] = replace(known, whole=whole)
+        if t.network.data(t.inputs[0]) is not None:
+            return rewrite(t)
+        zero, factor = (number(float(own.reshape(()))) for own in (known.zero, known.factor))
+        return t.elementwise(f"({{0}} - {zero}) * {factor}", wide(t, whole), dtype=WIDE)
+
+    return of_bytes
+
+
+def read_stored_bytes(network: Network) -> None:
+    """Read whole numbers as the bytes that are stored anyway, not as the same in f32 besides."""
+    base = dict[str, str]()
+    for node in network.nodes:
+        if node.operator == "View":
+            base[node.output] = base.get(node.inputs[0], node.inputs[0])
+    stored = {
+        base.get(name, name)
+        for node in network.nodes
+        if node.operator not in ("Elementwise", "View")
+        for name in node.inputs
+    } | {base.get(name, name) for name in network.outputs}
+    narrowed = {base.get(narrow, narrow): own for narrow, own in network.wide.items()}
+    again, nodes = dict[str, str](), list[Node]()
+    for node in network.nodes:
+        if node.output in narrowed:  # what makes bytes of them reads them
+            nodes.append(node)
+            own = narrowed[node.output]
+            if node.output in stored:
+                again[own] = network.new(own, network.shape(own))
+                attributes = {"value": "{0}"}
+                nodes.append(
+                    Node("Elementwise", node.name, (node.output,), (again[own],), attributes)
+                )
+        else:
+            nodes.append(replace(node, inputs=tuple(again.get(n, n) for n in node.inputs)))
+    network.nodes = nodes
+    network.drop_unused()
 
 
 def quantized_product(t: Translation, a: str, b: str, *, swap_b: bool = False) -> str | None:

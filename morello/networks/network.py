@@ -68,6 +68,11 @@ class Quantized(Struct, frozen=True):
     factor: Array
     zero: Array
 
+    @property
+    def alike(self) -> bool:
+        """Whether all bytes stand for numbers in the same way, larger ones for larger ones."""
+        return self.factor.size == self.zero.size == 1 and float(self.factor.reshape(())) > 0
+
 
 @dataclass(slots=True)
 class Network:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from morello.errors import MorelloError
+from morello.networks.byte_products import read_stored_bytes
 from morello.networks.halves import widen_halves
 from morello.networks.idioms import recognize_softmax
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
@@ -71,6 +72,7 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
         raise _together(errors)
     network.nodes = nodes
     network.drop_unused()
+    read_stored_bytes(network)
     recognize_softmax(network)
     sink_permutes(network)
     sink_views(network)

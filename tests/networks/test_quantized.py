@@ -244,3 +244,47 @@ def test_what_bytes_stand_for_is_multiplied_as_bytes(case: str, tmp_path: Path) 
     kinds = ("Filter", "Product")
     sums = {network.values[n.output].dtype for n in network.nodes if n.operator in kinds}
     assert sums == ({"int32"} if in_bytes else {"float32"})
+
+
+def test_bytes_are_moved_as_bytes(tmp_path: Path) -> None:
+    """The largest, transposed, joined and quantized again as they were: nothing else is stored."""
+    scales = ("s", "z")
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", *scales], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", *scales], ["d"]),
+        helper.make_node("MaxPool", ["d"], ["largest"], kernel_shape=[2, 2], pads=[1, 0, 0, 1]),
+        helper.make_node("Transpose", ["largest"], ["turned"], perm=[0, 2, 1, 3]),
+        helper.make_node("Neg", ["turned"], ["other"]),
+        helper.make_node("Concat", ["turned", "other"], ["both"], axis=-1),
+        helper.make_node("QuantizeLinear", ["both", *scales], ["y"]),
+    ]
+    for zero in (np.uint8(117), np.int8(-8)):
+        inputs = {"x": IMAGE}
+        constants: Arrays = {"s": np.asarray(SCALE), "z": np.asarray(zero)}
+        model = model_of(nodes, inputs, ["y"], constants, opset=19)
+        network = read(model, tmp_path)
+        [result], [wanted] = interpreted(network, inputs), expected(model, inputs)
+        np.testing.assert_array_equal(result, wanted)
+        moved = [n for n in network.nodes if n.operator in ("Window", "Permute", "Concat")]
+        assert {network.values[n.output].dtype for n in moved} == {wanted.dtype.name}
+
+
+def test_bytes_that_are_stored_are_read(tmp_path: Path) -> None:
+    """Not the same numbers in f32 besides, which would be stored for this alone."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        helper.make_node("DequantizeLinear", ["w", "t"], ["v"]),
+        helper.make_node("MatMul", ["d", "v"], ["sums"]),
+        helper.make_node("Softmax", ["d"], ["shares"]),
+    ]
+    inputs = {"x": random(5, 12)}
+    constants: Arrays = {"w": WEIGHTS, "s": np.asarray(SCALE), "z": np.asarray(ZERO)}
+    constants = {**constants, "t": np.asarray(np.float32(0.1))}
+    model = model_of(nodes, inputs, ["sums", "shares"], constants, opset=19)
+    network = read(model, tmp_path)
+    for result, wanted in zip(interpreted(network, inputs), expected(model, inputs), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+    computed = [n for n in network.nodes if n.operator == "Elementwise"]
+    [narrow] = [n for n in computed if network.values[n.output].dtype == "uint8"]
+    assert [n for n in network.nodes if narrow.inputs[0] in n.inputs] == [narrow]

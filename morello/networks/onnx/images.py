@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from morello.ir.numeric import Array
-from morello.networks.byte_products import quantized_convolution
+from morello.networks.byte_products import quantized_convolution, same_of_bytes
 from morello.networks.images import Windows, convolved, elements_of, pooled, reached
 from morello.networks.kinds import Rewrite, Translation
 
@@ -210,5 +210,5 @@ REWRITES: Mapping[str, Rewrite] = {
     "Conv": _convolution,
     "ConvTranspose": _transposed_convolution,
     "LpPool": _norm_pool,
-    "MaxPool": _pool,
+    "MaxPool": same_of_bytes(_pool),
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from morello.ir.numeric import Array
+from morello.networks.byte_products import same_of_bytes
 from morello.networks.kinds import Rewrite, Translation, number
 
 
@@ -278,7 +279,9 @@ def _dropout(t: Translation) -> Sequence[str]:
 
 
 REWRITES: Mapping[str, Rewrite] = {
-    **dict.fromkeys(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"), _same),
+    **dict.fromkeys(
+        ("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"), same_of_bytes(_same)
+    ),
     "Concat": _concat,
     "DepthToSpace": _depth_to_space,
     "Dropout": _dropout,
@@ -295,10 +298,10 @@ REWRITES: Mapping[str, Rewrite] = {
     "ScatterND": lambda t: _scattered(t, elements=False),
     "Shape": _sizes,
     "Size": _sizes,
-    "Slice": _slice,
+    "Slice": same_of_bytes(_slice),
     "SpaceToDepth": _space_to_depth,
     "Split": _split,
     "Tile": _tile,
-    "Transpose": _transpose,
+    "Transpose": same_of_bytes(_transpose),
     "Trilu": _triangle,
 }

@@ -38,7 +38,31 @@ def _quantize(t: Translation) -> str:
         low, high = _limits(t, 0)
         from_zero = np.rint(known[0] / known[1]) + (t.data(zeros, "zero point") if zeros else 0)
         return t.constant(np.clip(from_zero, low, high).astype(t.type(t.node.output)))
-    return _narrow(t, t.elementwise("{0} / {1}", x, factor, dtype=WIDE), zeros, 0)
+    if own := _as_it_was(t, x, factor, zeros):
+        return own
+    joined = next((n for n in t.network.nodes if x in n.outputs and n.operator == "Concat"), None)
+    if joined is None or {t.shape(factor), t.shape(zeros) if zeros else ()} != {()}:
+        return _narrow(t, t.elementwise("{0} / {1}", x, factor, dtype=WIDE), zeros, 0)
+    parts = [
+        _as_it_was(t, part, factor, zeros)
+        or _nearest(t, t.elementwise("{0} / {1}", part, factor, dtype=WIDE), zeros, 0)[0]
+        for part in filter(None, joined.inputs)
+        if 0 not in t.shape(part)
+    ]
+    return t.concat(parts, int(joined.attributes.get("axis", 0)) % len(t.shape(x)))
+
+
+def _as_it_was(t: Translation, x: str, factor: str, zeros: str) -> str:
+    """The bytes that a tensor stands for, if they are what it is quantized to; else none."""
+    known = t.network.quantized.get(x)
+    if known is None or not known.alike or t.type(known.whole) != t.type(t.node.output):
+        return ""
+    own = t.network.data(factor), t.network.data(zeros) if zeros else np.zeros(())
+    alike = all(
+        data is not None and data.size == 1 and data.reshape(()) == wanted.reshape(())
+        for data, wanted in zip(own, (known.factor, known.zero), strict=True)
+    )
+    return known.whole if alike else ""
 
 
 def _limits(t: Translation, place: int) -> tuple[int, int]:
@@ -51,13 +75,17 @@ def _limits(t: Translation, place: int) -> tuple[int, int]:
 
 def _narrow(t: Translation, source: str, zero: str, place: int) -> str:
     """Whole numbers of the type of an output: those nearest to these, from a zero point on."""
+    narrow, t.network.wide[t.node.outputs[place]] = _nearest(t, source, zero, place)
+    return narrow
+
+
+def _nearest(t: Translation, source: str, zero: str, place: int) -> tuple[str, str]:
+    """The same, and these numbers in f32."""
     low, high = _limits(t, place)
     nearest = "round({0}) + {1}" if zero else "round({0})"
     value = f"max({number(low)}, min({high}, {nearest}))"
-    wide = t.elementwise(value, source, *filter(None, [zero]), dtype=WIDE)
-    narrow = t.elementwise("{0}", wide, dtype=t.type(t.node.outputs[place]))
-    t.network.wide[t.node.outputs[place]] = wide
-    return narrow
+    in_f32 = t.elementwise(value, source, *filter(None, [zero]), dtype=WIDE)
+    return t.elementwise("{0}", in_f32, dtype=t.type(t.node.outputs[place])), in_f32
 
 
 def _dequantize(t: Translation) -> str:
