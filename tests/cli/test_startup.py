@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -44,3 +46,19 @@ def test_what_the_user_has_chosen_stays(monkeypatch: pytest.MonkeyPatch) -> None
     finish()
     assert during == ("3", signal.SIG_IGN)
     assert (os.environ[BLAS_THREADS], signal.getsignal(signal.SIGINT)) == during
+
+
+def test_nothing_is_looked_through_at_exit() -> None:
+    """Garbage in a cycle is left alone: what would say that it was found is silent."""
+    program = """
+from morello.startup.process import begin
+class Cycle:
+    def __init__(self):
+        self.itself = self
+    def __del__(self):
+        print("found")
+begin()()
+Cycle()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert ran.stdout == b""
