@@ -37,11 +37,11 @@ def joined(forms: Forms, lines: Sequence[str], fixed: Collection[str]) -> tuple[
             names for dimensions are their own.
         fixed: Tensors that stay as they are.
     """
-    statements = [list(_accesses(line)) for line in lines]
+    statements = [(list(_accesses(line)), _positions(line)) for line in lines]
     # Two dimensions of a tensor are joined in all statements, or in none.
     places = {(name, p) for name in forms if name not in fixed for p in range(len(forms[name]) - 1)}
     while wrong := {
-        *(place for accesses in statements for place in _apart(accesses, forms, places)),
+        *(place for line in statements for place in _apart(*line, forms, places)),
         *_too_large(forms, places),
     }:
         places -= wrong
@@ -60,19 +60,29 @@ def _accesses(line: str) -> Iterator[Access]:
         yield name, _subscripts(inside)
 
 
+def _positions(line: str) -> set[str]:
+    """Words outside of subscripts: dimensions among them are positions, as numbers."""
+    return {*_WORD.findall(_ACCESS.sub("", line))}
+
+
 def _subscripts(inside: str) -> list[str]:
     return inside.split(", ") if inside else []
 
 
 def _apart(
-    accesses: Sequence[Access], forms: Forms, places: Set[tuple[str, int]]
+    accesses: Sequence[Access],
+    positions: Set[str],
+    forms: Forms,
+    places: Set[tuple[str, int]],
 ) -> Iterator[tuple[str, int]]:
     """Of places, those that cannot be joined in a statement."""
     for name, subscripts in accesses:
         for place, pair in enumerate(pairwise(subscripts)):
             if (name, place) in places:
                 sizes = forms[name][place : place + 2]
-                if not all(_together(one, forms, places, pair, sizes) for one in accesses):
+                if positions & {*pair} or not all(
+                    _together(one, forms, places, pair, sizes) for one in accesses
+                ):
                     yield name, place
 
 

@@ -363,15 +363,21 @@ def _frame(scribe: _Scribe, node: Node) -> None:
     source = node.inputs[0]
     shape, result = scribe.network.shape(source), scribe.network.shape(node.output)
     letters = "nchw" if len(shape) == 4 else LETTERS
-    inner = list(zip(shape, letters, strict=False))
-    outer = [
-        (size, letter if size == own else f"{letter} + {before}")
-        for (own, letter), size, before in zip(
-            inner, result, node.attributes["before"], strict=True
-        )
-    ]
+    rest, places, framed = number(node.attributes["value"]), [], False
+    inner, outer = [], []
+    for own, letter, size, before in zip(
+        shape, letters, result, node.attributes["before"], strict=False
+    ):
+        # What has one place may be read without the dimension: then only a position says where.
+        alone = own == 1 < size
+        inner.append((own, "0" if alone else letter))
+        outer.append((size, letter if alone or size == own else f"{letter} + {before}"))
+        framed |= size != own and not alone
+        places += [f"{letter} == {before}"] if alone else []
     value = scribe.read(source, inner)
-    scribe.write(node.output, outer, value, elsewhere=number(node.attributes["value"]))
+    for place in places:
+        value = f"({value} if {place} else {rest})"
+    scribe.write(node.output, outer, value, elsewhere=rest if framed else "")
 
 
 _SAY: dict[str, Callable[[_Scribe, Node], None]] = {

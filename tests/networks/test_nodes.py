@@ -191,6 +191,13 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "rows between by data": ("Gather", {"x": X, "i": np.array(1)}, {}, {"axis": 1}),
     "rows by data": ("Gather", {"x": random(9, 4), "i": np.array([[3, 8], [0, 3]])}, {}, {}),
     "a frame": ("Pad", {"x": X}, {"p": np.array([0, 1, 2, 0, 0, 1]), "v": np.float32(3)}, {}),
+    "a frame around one place": (
+        "Pad",
+        {"x": random(2, 1, 3, 1)},
+        {"p": np.array([0, 1, 0, 1, 0, 0, 2, 1])},
+        {},
+    ),
+    "a frame around a number": ("Pad", {"x": random(1, 1)}, {"p": np.array([2, 0, 1, 3])}, {}),
     "a mirror": ("Pad", {"x": X}, {"p": np.array([0, 1, 2, 0, 0, 1])}, {"mode": "reflect"}),
     "repeated": ("Expand", {"x": random(3, 1)}, {"s": np.array([2, 3, 4])}, {}),
     "side by side": ("Concat", {"x": X, "z": random(2, 1, 4)}, {}, {"axis": 1}),
