@@ -39,6 +39,13 @@ from morello.networks.joining import Forms, joined
             id="apart in another statement",
         ),
         pytest.param(
+            {"x": (2, 3), "y": (2, 3)},
+            ["y[i, j] = (x[i, j] if j == 0 else 0)"],
+            {"x": (2, 3), "y": (2, 3)},
+            ["y[i, j] = (x[i, j] if j == 0 else 0)"],
+            id="a position is a number",
+        ),
+        pytest.param(
             {"x": (2, 3, 4), "y": (2,)},
             ["y[i] += x[i, j, k]"],
             {"x": (2, 12), "y": (2,)},
