@@ -230,8 +230,9 @@ def pattern_order(pattern: target_ast.KernelOperand, rank: int) -> Order:
 def accepts_order(pattern: target_ast.KernelOperand, order: Order) -> bool:
     """Whether an operand may lie in this order, for a pattern that says how it has to.
 
-    The dimensions that the pattern leaves out are of size 1. It does not matter where they are, but
-    the fastest one is the pattern's, and nothing comes between the two that tall panels cut.
+    The dimensions that the pattern leaves out are of size 1. It does not matter where they are, as
+    long as the fastest one is the pattern's. Tall panels cut the two fastest ones: a pattern with
+    such panels has its own order only.
     """
     rank = len(order)
     wanted = pattern_order(pattern, rank)
