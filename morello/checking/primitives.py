@@ -128,7 +128,8 @@ def _unfillable(text: str, arguments: int) -> str:
         fields = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
     except ValueError as error:
         return str(error).lower()
-    wrong = next((f for f in fields if not (f.isdecimal() and int(f) < arguments)), None)
+    places = set(map(str, range(arguments)))
+    wrong = next((field for field in fields if field not in places), None)
     return "" if wrong is None else f"it has {counted(arguments, 'argument')}, not {{{wrong}}}"
 
 
