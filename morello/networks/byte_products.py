@@ -105,6 +105,8 @@ def same_of_bytes(rewrite: Rewrite) -> Rewrite:
 
 def read_stored_bytes(network: Network) -> None:
     """Read whole numbers as the bytes that are stored anyway, not as the same in f32 besides."""
+    if not network.wide:
+        return
     base = dict[str, str]()
     for node in network.nodes:
         if node.operator == "View":
@@ -140,7 +142,7 @@ def quantized_product(t: Translation, a: str, b: str, *, swap_b: bool = False) -
         return None
     rows, zero, matrix, factor = given
     result = multiplied(t, rows, zero, np.ascontiguousarray(matrix.T) if swap_b else matrix)
-    return _scaled(t, result, factor, len(t.shape(result)) - 1)
+    return scaled(t, result, factor, len(t.shape(result)) - 1)
 
 
 def quantized_convolution(
@@ -151,7 +153,7 @@ def quantized_convolution(
     if given is None or not worthwhile(t.shape(x)[1], groups):
         return None
     image, zero, filters, factor = given
-    return _scaled(t, correlated(t, image, zero, filters, windows, groups), factor, 1)
+    return scaled(t, correlated(t, image, zero, filters, windows, groups), factor, 1)
 
 
 def _operands(
@@ -183,13 +185,10 @@ def _along(quantized: Quantized, data: Array, axis: int) -> bool:
     )
 
 
-def _scaled(t: Translation, sums: str, factor: Array, axis: int) -> str:
-    """Sums, times a number or one for each place along a dimension."""
-    scale = number(float(factor[0]))
-    if factor.size == 1:
-        return t.elementwise(f"{{0}} * {scale}", t.elementwise("{0}", sums, dtype=WIDE), dtype=WIDE)
-    rank = len(t.shape(sums))
+def scaled(t: Translation, sums: str, factor: Array, axis: int) -> str:
+    """Sums in f32, times a number or one for each place along a dimension."""
+    rank = len(t.shape(sums)) if factor.size > 1 else 0
     column = factor.reshape([-1 if place == axis else 1 for place in range(rank)])
-    return t.elementwise(
-        "{0} * {1}", t.elementwise("{0}", sums, dtype=WIDE), t.constant(column), dtype=WIDE
-    )
+    if t.type(sums) != WIDE:
+        sums = t.elementwise("{0}", sums, dtype=WIDE)
+    return t.elementwise("{0} * {1}", sums, t.constant(column), dtype=WIDE)

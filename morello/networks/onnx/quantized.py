@@ -17,6 +17,7 @@ from morello.networks.byte_products import (
     WIDE,
     correlated,
     multiplied,
+    scaled,
     signed,
     wide,
     worthwhile,
@@ -40,7 +41,7 @@ def _quantize(t: Translation) -> str:
         return t.constant(np.clip(from_zero, low, high).astype(t.type(t.node.output)))
     if own := _as_it_was(t, x, factor, zeros):
         return own
-    joined = next((n for n in t.network.nodes if x in n.outputs and n.operator == "Concat"), None)
+    joined = next((n for n in t.network.nodes if n.operator == "Concat" and x in n.outputs), None)
     if joined is None or {t.shape(factor), t.shape(zeros) if zeros else ()} != {()}:
         return _narrow(t, t.elementwise("{0} / {1}", x, factor, dtype=WIDE), zeros, 0)
     parts = [
@@ -199,13 +200,7 @@ def _requantized(
 ) -> str:
     first, second, last = (t.data(name, "factor").astype(np.float64) for name in scales)
     factor = np.asarray(first * second / last, np.float32)
-    rank = len(t.shape(sums))
-    if factor.size > 1:
-        factor = factor.reshape([-1 if place == axis else 1 for place in range(rank)])
-    if t.type(sums) != WIDE:
-        sums = t.elementwise("{0}", sums, dtype=WIDE)
-    steps = t.elementwise("{0} * {1}", sums, t.constant(factor), dtype=WIDE)
-    return _narrow(t, steps, t.view(wide(t, zero), ()), 0)
+    return _narrow(t, scaled(t, sums, factor, axis), t.view(wide(t, zero), ()), 0)
 
 
 # --------------------------------------------------------------------------- convolutions
