@@ -6,5 +6,5 @@ spec convolution(H = 56, W = 56, C = 64, F = 64) {
   input  x: f32[1, H + 2, W + 2, C]
   weight filters: f32[3, 3, C, F]
   output y: f32[1, H, W, F]
-  y = conv2d_nhwc(x, filters, stride = 1, dilation = 1)
+  y = conv2d_nhwc(x, filters)
 }

@@ -11,8 +11,8 @@ spec resnet_block(H = 14, W = 14, C = 64) {
   output y: f32[1, H, W, C]
 
   p = pad2d_nhwc(x, top = 1, bottom = 1, left = 1, right = 1, value = 0)
-  h = relu(add_bias(conv2d_nhwc(p, filters, stride = 1, dilation = 1), bias))
+  h = relu(add_bias(conv2d_nhwc(p, filters), bias))
   q = pad2d_nhwc(h, top = 1, bottom = 1, left = 1, right = 1, value = 0)
-  r = add_bias(conv2d_nhwc(q, more_filters, stride = 1, dilation = 1), more_bias)
+  r = add_bias(conv2d_nhwc(q, more_filters), more_bias)
   y = relu(add(r, x))
 }

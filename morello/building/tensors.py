@@ -76,5 +76,5 @@ class OperatorFunction(Struct, frozen=True):
         known = load_definitions().operators.get(self.name)
         if known is None:
             return f"<operator '{self.name}', which is not installed>"
-        operands = ", ".join([*(text_of(p.span) for p in known.inputs), *known.given_scalars])
-        return f"<operator {self.name}({operands}) -> {text_of(known.output.span)}: {known.doc}>"
+        given = ", ".join(text_of(p.span) for p in (*known.inputs, *known.declaration.scalars))
+        return f"<operator {self.name}({given}) -> {text_of(known.output.span)}: {known.doc}>"

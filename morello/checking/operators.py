@@ -19,12 +19,13 @@ from morello.checking.extents import (
     declared_divisions,
     declared_sizes,
 )
-from morello.checking.kinds import NOTHING_AROUND, Around
+from morello.checking.kinds import NOTHING_AROUND, NUMBER, Around, KnownNames, Typed, expect
 from morello.checking.meanings import check_value, occurrences, with_sizes
 from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.operators import Operator
 from morello.language import ast
 from morello.language.diagnostics import Collector
+from morello.language.functions import ARITHMETIC
 from morello.language.indices import written
 from morello.language.places import within
 from morello.language.traverse import names, subexpressions
@@ -152,6 +153,16 @@ def _names_in(statement: ast.Statement) -> set[str]:
 # --------------------------------------------------------------------------- the head
 
 
+def _defaults(declaration: ast.OperatorDecl, collector: Collector) -> None:
+    """What scalars are by default is made of numbers and of the scalars before them."""
+    before: dict[str, Typed] = {}
+    for scalar in declaration.scalars:
+        if scalar.default is not None:
+            what = f"scalar '{scalar.id}' by default"
+            expect(scalar.default, "number", KnownNames(before, ARITHMETIC), collector, what=what)
+        before = {**before, scalar.id: NUMBER}
+
+
 def _parameters(declaration: ast.OperatorDecl, collector: Collector) -> None:
     parameters = (*declaration.inputs, declaration.output)
     seen: set[str] = set()
@@ -167,6 +178,7 @@ def _parameters(declaration: ast.OperatorDecl, collector: Collector) -> None:
         for index in parameter.indices:
             check_index(index, {s.id for s in declaration.scalars}, collector)
     _groups(declaration, parameters, collector)
+    _defaults(declaration, collector)
 
 
 def _dtype(parameter: ast.TensorParameter, collector: Collector) -> None:

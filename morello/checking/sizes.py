@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import prod
 
 import numpy as np
@@ -27,7 +28,7 @@ MAX_SIZE = 2**24
 class _Known:
     """An environment of parameters with their values."""
 
-    def __init__(self, values: Mapping[str, int]) -> None:
+    def __init__(self, values: Mapping[str, float]) -> None:
         self.values = values
 
     def name(self, node: ast.Name) -> Value:
@@ -41,6 +42,39 @@ class _Known:
 
     def call(self, node: ast.Call, args: tuple[Value, ...]) -> Value:
         raise AssertionError("the check of kinds refuses every function but the arithmetic ones")
+
+
+def number(
+    expr: ast.Expr,
+    what: str,
+    values: Mapping[str, float],
+    collector: Collector,
+    unknown: AbstractSet[str] = frozenset(),
+) -> Value | None:
+    """Value of an expression, or none after an error: S005, or what the check of kinds finds.
+
+    Args:
+        expr: The expression.
+        what: What it is, for errors.
+        values: Of each name.
+        collector: Takes the errors.
+        unknown: Names that are known, but whose values an error has kept from being so.
+    """
+    scope = KnownNames(
+        {**dict.fromkeys(values, NUMBER), **dict.fromkeys(unknown, UNKNOWN)}, ARITHMETIC
+    )
+    before = len(collector.diagnostics)
+    expect(expr, "number", scope, collector, what=what)
+    if len(collector.diagnostics) > before or names(expr) & unknown:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            return evaluate(expr, _Known(values), BOUNDED)
+    except ZeroDivisionError:
+        collector.error("S005", f"{what} divides by zero", expr.span)
+    except (OverflowError, TypeError, ValueError):  # the bound of integers; numpy's; no number
+        collector.error("S005", f"{what} is too large to compute", expr.span)
+    return None
 
 
 class Sizes:
@@ -149,24 +183,8 @@ class Sizes:
 
     def number(self, expr: ast.Expr, what: str) -> Value | None:
         """Value of an expression, or none after an error."""
-        used = names(expr)
-        self.used |= used
-        scope = KnownNames(
-            {**dict.fromkeys(self.values, NUMBER), **dict.fromkeys(self.unknown, UNKNOWN)},
-            ARITHMETIC,
-        )
-        before = len(self.collector.diagnostics)
-        expect(expr, "number", scope, self.collector, what=what)
-        if len(self.collector.diagnostics) > before or used & self.unknown:
-            return None
-        try:
-            with np.errstate(all="ignore"):
-                return evaluate(expr, _Known(self.values), BOUNDED)
-        except ZeroDivisionError:
-            self.collector.error("S005", f"{what} divides by zero", expr.span)
-        except (OverflowError, TypeError, ValueError):  # the bound of integers; numpy's; no number
-            self.collector.error("S005", f"{what} is too large to compute", expr.span)
-        return None
+        self.used |= names(expr)
+        return number(expr, what, self.values, self.collector, self.unknown)
 
     def integer(self, expr: ast.Expr, what: str) -> int | None:
         """Value of an expression that has to be a whole number, or none after an error."""

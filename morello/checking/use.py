@@ -9,13 +9,14 @@ import numpy as np
 from msgspec import Struct
 
 from morello.checking.kinds import counted
-from morello.checking.sizes import Sizes
+from morello.checking.sizes import Sizes, number
 from morello.ir.conversion import holds
 from morello.ir.dtypes import DTYPES, DType, floating_limits
 from morello.ir.goal import GoalTensor
 from morello.ir.layout import row_major
 from morello.ir.operators import LARGEST_SCALAR, Operation, Operator, is_whole, size_name
 from morello.language import spec_ast
+from morello.language.ast import Expr
 from morello.language.evaluate import Value
 from morello.language.indices import written
 from morello.language.places import within
@@ -165,7 +166,9 @@ class CallChecker:
 
     def _scalars(self, operator: Operator | None) -> tuple[tuple[str, float], ...]:
         declared = operator.given_scalars if operator else ()
+        defaults = operator.defaults if operator else {}
         given: dict[str, float] = {}
+        before = len(self.collector.diagnostics)
         after = self.call.operator_span.end
         for name, expr in self.call.scalars:
             place = within(self.call.span, name, after=after)
@@ -183,13 +186,29 @@ class CallChecker:
                 self._whole(operator, name, value, expr.span)
             given[name] = 0.0 if value is None else float(value)
             after = expr.span.end
-        missing = [name for name in declared if name not in given]
+        missing = [name for name in declared if name not in given and name not in defaults]
         # A scalar that is unknown is most likely the missing one, misspelt.
         if missing and given.keys() <= set(declared):
             message = f"'{self.call.operator}' needs a value for its scalar '{missing[0]}'"
             help = f"write {missing[0]} = ... after the tensors"
             self.collector.error("S033", message, self.call.operator_span, help=help)
+        right = not missing and len(self.collector.diagnostics) == before
+        for name, default in defaults.items() if right else ():
+            if operator is not None and name not in given:
+                given[name] = self._default(operator, name, default, given)
         return tuple((name, given.get(name, 0.0)) for name in declared)
+
+    def _default(
+        self, operator: Operator, name: str, default: Expr, given: Mapping[str, float]
+    ) -> float:
+        value = number(default, f"scalar '{name}' by default", given, self.collector)
+        if value is None:
+            return 0.0
+        if isnan(value):
+            self.collector.error("S033", f"scalar '{name}' is not a number", default.span)
+        else:
+            self._whole(operator, name, value, self.call.operator_span)
+        return float(value)
 
     def _whole(self, operator: Operator, name: str, value: Value, place: Span) -> None:
         """What stands in an index or is a size has to be a whole number."""
@@ -203,15 +222,16 @@ class CallChecker:
     def _held(self, operator: Operator, scalars: Mapping[str, float], dtype: DType) -> bool:
         """Whether the type that is computed in, the result's, has the numbers of all scalars."""
         before = len(self.collector.diagnostics)
-        for name, expr in self.call.scalars:
-            value = scalars[name]
+        given = {name: expr.span for name, expr in self.call.scalars}
+        for name, value in scalars.items():
             if name in operator.least or holds(dtype, value):
                 continue
             shown = int(value) if value.is_integer() and abs(value) < LARGEST_SCALAR else value
             message = (
                 f"scalar '{name}' of '{operator.name}' is {shown}; expected a number of {dtype}"
             )
-            self.collector.error("S039", message, expr.span, f"not in {dtype}", _range(dtype))
+            place = given.get(name, self.call.operator_span)
+            self.collector.error("S039", message, place, f"not in {dtype}", _range(dtype))
         return len(self.collector.diagnostics) == before
 
     # ------------------------------------------------------------------------- dtypes and ranks

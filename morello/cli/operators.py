@@ -33,11 +33,10 @@ def operators(session: Session, /, text: str | None) -> None:
 
 
 def _row(operator: Operator) -> Row:
-    operands = [text_of(parameter.span) for parameter in operator.inputs]
+    given = [text_of(p.span) for p in (*operator.inputs, *operator.declaration.scalars)]
     return {
         "name": operator.name,
-        "operands": f"{', '.join((*operands, *operator.given_scalars))} -> "
-        f"{text_of(operator.output.span)}",
+        "operands": f"{', '.join(given)} -> {text_of(operator.output.span)}",
         "definition": text_of(operator.statement.span),
         "meaning": operator.doc,
         "place": place_of(operator.declaration.name_span),

@@ -65,7 +65,7 @@ def symbols_of(file: File) -> Iterator[Symbol]:
 
 def _operator(node: ast.OperatorDecl) -> Symbol:
     inputs = ", ".join(text_of(parameter.span) for parameter in node.inputs)
-    scalars = ", ".join(scalar.id for scalar in node.scalars)
+    scalars = ", ".join(text_of(scalar.span) for scalar in node.scalars)
     given = "; ".join(filter(None, (inputs, scalars)))
     signature = f"op {node.name}({given}) -> {text_of(node.output.span)}"
     body = "\n".join(text_of(statement.span) for statement in node.statements)

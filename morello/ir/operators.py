@@ -111,8 +111,14 @@ class Operator:
 
     @cached_property
     def given_scalars(self) -> tuple[str, ...]:
-        """The scalars that whoever uses the operator has to give."""
+        """The scalars that whoever uses the operator gives, if they have no default."""
         return tuple(s for s in self.scalars if s not in map(size_name, self.sizes))
+
+    @cached_property
+    def defaults(self) -> dict[str, ast.Expr]:
+        """What scalars are that are not given; made of the scalars before them."""
+        declared = self.declaration.scalars
+        return {s.id: s.default for s in declared if s.default is not None}
 
     @property
     def composite(self) -> bool:

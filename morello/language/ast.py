@@ -200,6 +200,13 @@ class Statement(Node, frozen=True):
     elsewhere: Expr | None = None
 
 
+class Scalar(Node, frozen=True):
+    """``NAME`` or ``NAME = default`` among the scalars of an operator."""
+
+    id: str
+    default: Expr | None = None
+
+
 class OperatorDecl(Node, frozen=True):
     """``op name(inputs; scalars) -> output [tileable names] [where sizes] { statements }``.
 
@@ -211,7 +218,7 @@ class OperatorDecl(Node, frozen=True):
     name_span: Span
     doc: str
     inputs: tuple[TensorParameter, ...]
-    scalars: tuple[Name, ...]
+    scalars: tuple[Scalar, ...]
     output: TensorParameter
     statements: tuple[Statement, ...]
     sizes: tuple[Expr, ...] = ()

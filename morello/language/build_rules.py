@@ -32,19 +32,25 @@ def rules_file(builder: Builder, tree: Tree[Token]) -> ast.RulesFile:
 
 def _operator(builder: Builder, tree: Tree[Token]) -> ast.OperatorDecl:
     _, name, inputs, scalars, output, tileable, doc, sizes, statements = slots(tree)
-    builder = replace(builder, scalars=frozenset(names(children(scalars))))
+    declared = tuple(_scalar(builder, scalar) for scalar in children(scalars))
+    builder = replace(builder, scalars=frozenset(scalar.id for scalar in declared))
     return ast.OperatorDecl(
         name=str(name),
         name_span=builder.span(name),
         doc=text(doc),
         inputs=tuple(_parameter(builder, parameter) for parameter in children(inputs)),
-        scalars=tuple(_name(builder, scalar) for scalar in children(scalars)),
+        scalars=declared,
         output=_parameter(builder, output),
         sizes=expressions(builder, children(sizes)),
         tileable=tuple(_name(builder, dim) for dim in children(tileable)),
         statements=tuple(_statement(builder, statement) for statement in children(statements)),
         span=builder.span(tree),
     )
+
+
+def _scalar(builder: Builder, tree: Tree[Token]) -> ast.Scalar:
+    name, default = slots(tree)
+    return ast.Scalar(str(name), optional(builder, default), span=builder.span(tree))
 
 
 def _name(builder: Builder, token: Token) -> ast.Name:

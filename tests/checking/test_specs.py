@@ -158,6 +158,46 @@ def test_convolution_that_does_not_fit() -> None:
     assert expected in str(caught.value)
 
 
+SCALARS = operators("""
+    op stretched(X: T[i]; low, high = 6 - low, factor = 1 / high) -> Y: T[low + i + high] {
+      Y[low + i + high] = X[i] elsewhere factor
+    }
+""")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("low = 2", (2, 4, 0.25)),
+        ("low = 2, high = 8", (2, 8, 0.125)),
+        ("factor = 3, low = 1", (1, 5, 3)),
+    ],
+)
+def test_defaults_of_scalars(given: str, expected: tuple[float, ...]) -> None:
+    """They are made of the scalars before them, given or not."""
+    rows = 5 + int(expected[0] + expected[1])
+    text = f"spec s() {{ input x: f32[5]; output y: f32[{rows}]; y = stretched(x, {given}) }}"
+    (found,) = goal(text, None, SCALARS).computations
+    assert tuple(value for _, value in found.operation.scalars) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("high = 1", "'stretched' needs a value for its scalar 'low'"),
+        ("low = 9", "scalar 'high' of 'stretched' is -3"),
+        ("low = 6", "scalar 'factor' by default divides by zero"),
+    ],
+)
+def test_defaults_that_are_wrong(given: str, error: str) -> None:
+    """One error for what is not given, or does not go with what is."""
+    text = f"spec s() {{ input x: f32[5]; output y: f32[11]; y = stretched(x, {given}) }}"
+    with pytest.raises(MorelloError) as caught:
+        goal(text, None, SCALARS)
+    assert error in str(caught.value)
+    assert str(caught.value).count("error") == 1
+
+
 def test_defines_replace_defaults() -> None:
     """And a default that uses a parameter sees the value that was given."""
     (found,) = goal(MATMUL, M=2, N=9).computations

@@ -14,6 +14,8 @@ from morello.records import replace
 from .kernels import Array, small_inputs, small_machines, to_run
 
 Shape = tuple[int, ...]
+Step = int | tuple[int, int]
+"""From row to row, and from column to column."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,19 @@ class Case:
         return f"{declared} layout {order}"
 
 
-def _seen(x: Array, window: Shape, y: Shape, stride: int = 1, by: int = 1) -> Iterator[Array]:
+def _seen(x: Array, window: Shape, y: Shape, stride: Step = 1, by: Step = 1) -> Iterator[Array]:
     """What each position of a window sees of images with the channels last."""
+    down, right = _steps(stride)
+    lower, later = _steps(by)
     for r in range(window[0]):
         for s in range(window[1]):
-            rows = slice(by * r, by * r + stride * (y[1] - 1) + 1, stride)
-            columns = slice(by * s, by * s + stride * (y[2] - 1) + 1, stride)
+            rows = slice(lower * r, lower * r + down * (y[1] - 1) + 1, down)
+            columns = slice(later * s, later * s + right * (y[2] - 1) + 1, right)
             yield x[:, rows, columns].astype(np.float64)
+
+
+def _steps(step: Step) -> tuple[int, int]:
+    return (step, step) if isinstance(step, int) else step
 
 
 def _last(array: Array) -> Array:
@@ -71,7 +79,7 @@ def _first(array: Array) -> Array:
     return np.moveaxis(array, -1, 1)
 
 
-def _convolution(y: Shape, stride: int = 1, dilation: int = 1) -> Callable[..., Array]:
+def _convolution(y: Shape, stride: Step = 1, dilation: Step = 1) -> Callable[..., Array]:
     def convolved(x: Array, w: Array) -> Array:
         filters = w.reshape(-1, *w.shape[2:]).astype(np.float64)
         seen = _seen(x, w.shape, y, stride, dilation)
@@ -80,7 +88,7 @@ def _convolution(y: Shape, stride: int = 1, dilation: int = 1) -> Callable[..., 
     return convolved
 
 
-def _planes(y: Shape, stride: int = 1) -> Callable[..., Array]:
+def _planes(y: Shape, stride: Step = 1) -> Callable[..., Array]:
     last = _convolution((y[0], *y[2:], y[1]), stride)
     return lambda x, w: _first(last(_last(x), w.transpose(2, 3, 1, 0)))
 
@@ -95,7 +103,7 @@ def _groups_of_planes(y: Shape) -> Callable[..., Array]:
     return lambda x, w: np.stack([one(x[:, g], w[g]) for g in range(y[1])], axis=1)
 
 
-def _depthwise(y: Shape, stride: int = 1) -> Callable[..., Array]:
+def _depthwise(y: Shape, stride: Step = 1) -> Callable[..., Array]:
     def convolved(x: Array, w: Array) -> Array:
         filters = w.reshape(-1, w.shape[2])
         seen = _seen(x, w.shape, y, stride)
@@ -104,15 +112,15 @@ def _depthwise(y: Shape, stride: int = 1) -> Callable[..., Array]:
     return convolved
 
 
-def _depthwise_planes(y: Shape, stride: int = 1) -> Callable[..., Array]:
+def _depthwise_planes(y: Shape, stride: Step = 1) -> Callable[..., Array]:
     last = _depthwise((y[0], *y[2:], y[1]), stride)
     return lambda x, w: _first(last(_last(x), w.transpose(1, 2, 0)))
 
 
 def _pooled(
-    y: Shape, window: int, stride: int, reduce: Callable[..., Array]
+    y: Shape, window: Step, stride: Step, reduce: Callable[..., Array]
 ) -> Callable[..., Array]:
-    return lambda x: reduce(list(_seen(x, (window, window), y, stride)), axis=0)
+    return lambda x: reduce(list(_seen(x, _steps(window), y, stride)), axis=0)
 
 
 def _framed(y: Shape, top: int, left: int, value: float) -> Callable[..., Array]:
@@ -150,6 +158,30 @@ CASES: dict[str, Case] = {
         (1, 4, 5, 4),
         _convolution((1, 4, 5, 4), 2, 2),
         (2, 3, 3, 4),
+    ),
+    "steps that differ": Case(
+        "conv2d_nhwc(x, w, stride_h = 3, dilation = 2, dilation_h = 1)",
+        (1, 10, 9, 3),
+        (1, 3, 5, 9),
+        _convolution((1, 3, 5, 9), (3, 1), (1, 2)),
+        (4, 3, 3, 9),
+        "x86.avx2",
+    ),
+    "planes of which every second row counts": Case(
+        "conv2d(x, w, stride_h = 2)",
+        (1, 2, 7, 19),
+        (1, 3, 3, 17),
+        _planes((1, 3, 3, 17), (2, 1)),
+        (3, 2, 3, 3),
+        "x86.avx2",
+    ),
+    "planes of which every second column counts": Case(
+        "conv2d(x, w, stride = 2, stride_h = 1)",
+        (1, 2, 5, 35),
+        (1, 3, 3, 17),
+        _planes((1, 3, 3, 17), (1, 2)),
+        (3, 2, 3, 3),
+        "x86.avx2",
     ),
     "planes": Case(
         "conv2d(x, w, stride = 1, dilation = 1)",
@@ -224,6 +256,14 @@ CASES: dict[str, Case] = {
         (3, 3, 3),
         "x86.avx2",
     ),
+    "depthwise planes with two strides": Case(
+        "depthwise_conv2d(x, w, stride = 2, stride_h = 3)",
+        (1, 3, 9, 35),
+        (1, 3, 3, 17),
+        _depthwise_planes((1, 3, 3, 17), (3, 2)),
+        (3, 3, 3),
+        "x86.avx2",
+    ),
     "maxima of planes with a stride": Case(
         "max_pool2d(x, window = 3, stride = 2)",
         (1, 2, 7, 37),
@@ -245,6 +285,19 @@ CASES: dict[str, Case] = {
         (2, 3, 4, 18),
         _pooled((2, 3, 4, 18), 3, 2, np.max),
         target="x86.avx512",
+    ),
+    "maxima of flat windows": Case(
+        "max_pool2d(x, window = 4, stride = 2, window_h = 1)",
+        (1, 2, 7, 20),
+        (1, 2, 4, 9),
+        lambda x: _first(_pooled((1, 4, 9, 2), (1, 4), (2, 2), np.max)(_last(x))),
+        target="x86.avx2",
+    ),
+    "means of windows side by side": Case(
+        "avg_pool2d_nhwc(x, window = 2, window_h = 3, stride_h = 1)",
+        (1, 5, 6, 8),
+        (1, 3, 3, 8),
+        _pooled((1, 3, 3, 8), (3, 2), (1, 2), np.mean),
     ),
     "means of planes": Case(
         "avg_pool2d(x, window = 2, stride = 2)",

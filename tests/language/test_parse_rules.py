@@ -70,13 +70,14 @@ def test_operator() -> None:
 
 def test_operator_without_inputs_but_with_scalars() -> None:
     [found] = parse("op fill(; value, other) -> Y: T[i...] { Y[i...] = value }").operators
-    assert ("", (), (name("value"), name("other"))) == (found.doc, found.inputs, found.scalars)
+    expected = (ast.Scalar("value", span=AT), ast.Scalar("other", span=AT))
+    assert ("", (), expected) == (found.doc, found.inputs, found.scalars)
 
 
 def test_operator_with_inputs_and_scalars() -> None:
-    [found] = parse("op g(X: f32[h + 2*r]; slope) -> Y: f32[] { Y[] = slope }").operators
+    [found] = parse("op g(X: f32[h + 2*r]; slope = other) -> Y: f32[] { Y[] = slope }").operators
     assert (tensor("X", "f32", index(("h", 1), ("r", 2))),) == found.inputs
-    assert (name("slope"),) == found.scalars
+    assert (ast.Scalar("slope", name("other"), span=AT),) == found.scalars
     assert tensor("Y", "f32") == found.output
 
 

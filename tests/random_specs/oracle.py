@@ -130,14 +130,18 @@ def _aligned(x: V, letters: str, wanted: str) -> V:
 
 
 def windows(
-    x: V, axes: tuple[int, ...], sizes: tuple[int, ...], strides: tuple[int, ...], dilation: int = 1
+    x: V,
+    axes: tuple[int, ...],
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
 ) -> V:
     """Windows along dimensions: these have the positions, and those at the end the windows.
 
     Raises:
         ValueError: Windows do not fit, or leave a rest.
     """
-    reach = tuple((size - 1) * dilation + 1 for size in sizes)
+    reach = tuple((size - 1) * by + 1 for size, by in zip(sizes, dilations, strict=True))
     for axis, length, stride in zip(axes, reach, strides, strict=True):
         if x.shape[axis] < length or (x.shape[axis] - length) % stride:
             raise ValueError("windows leave a rest")
@@ -147,8 +151,8 @@ def windows(
         chosen = [slice(None)] * found.ndim
         for axis, stride in zip(axes, strides, strict=True):
             chosen[axis] = slice(None, None, stride)
-        for axis in range(values.ndim, found.ndim):
-            chosen[axis] = slice(None, None, dilation)
+        for axis, by in enumerate(dilations, values.ndim):
+            chosen[axis] = slice(None, None, by)
         return found[tuple(chosen)]
 
     return x.moved(move)

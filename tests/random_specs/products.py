@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict, Unpack
+
 import numpy as np
 
 from .bounds import Floats
@@ -40,109 +43,135 @@ def matvec(a: V, x: V) -> V:
 # -------------------------------------------------------------------------- convolutions
 
 
-def _square(
-    x: V, axes: tuple[int, int], size: tuple[int, int], stride: float, dilation: float
-) -> V:
-    return windows(x, axes, size, (int(stride), int(stride)), int(dilation))
+class Steps(TypedDict):
+    """Along the rows of a picture; down its columns they are the same, if not given."""
+
+    stride: float
+    dilation: NotRequired[float]
+    stride_h: NotRequired[float]
+    dilation_h: NotRequired[float]
+
+
+def _plane(x: V, axes: tuple[int, int], size: Sequence[int], steps: Steps) -> V:
+    stride, dilation = steps["stride"], steps.get("dilation", 1)
+    strides = (int(steps.get("stride_h", stride)), int(stride))
+    dilations = (int(steps.get("dilation_h", dilation)), int(dilation))
+    return windows(x, axes, tuple(size), strides, dilations)
+
+
+def _line(x: V, axis: int, size: int, steps: Steps) -> V:
+    return windows(x, (axis,), (size,), (int(steps["stride"]),), (int(steps.get("dilation", 1)),))
 
 
 @operator
-def conv2d_nhwc(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (1, 2), w.shape[:2], stride, dilation)
+def conv2d_nhwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (1, 2), w.shape[:2], steps)
     return contracted("nhwirs,rsio->nhwo", seen, w)
 
 
 @operator
-def conv2d(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (2, 3), w.shape[2:], stride, dilation)
+def conv2d(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (2, 3), w.shape[2:], steps)
     return contracted("nihwrs,oirs->nohw", seen, w)
 
 
 @operator
-def conv_image(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (0, 1), w.shape[:2], stride, dilation)
+def conv_image(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (0, 1), w.shape[:2], steps)
     return contracted("hwirs,rsio->hwo", seen, w)
 
 
 @operator
-def conv1d_nwc(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = windows(x, (1,), (w.shape[0],), (int(stride),), int(dilation))
+def conv1d_nwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _line(x, 1, w.shape[0], steps)
     return contracted("nwis,sio->nwo", seen, w)
 
 
 @operator
-def conv_line(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = windows(x, (0,), (w.shape[0],), (int(stride),), int(dilation))
+def conv_line(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _line(x, 0, w.shape[0], steps)
     return contracted("wis,sio->wo", seen, w)
 
 
 @operator
-def conv_row(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = windows(x, (1,), (w.shape[1],), (int(stride),), int(dilation))
+def conv_row(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _line(x, 1, w.shape[1], steps)
     return contracted("rwis,rsio->wo", seen, w)
 
 
 @operator
-def grouped_conv2d_nhwc(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (1, 2), w.shape[1:3], stride, dilation)
+def grouped_conv2d_nhwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (1, 2), w.shape[1:3], steps)
     return contracted("nhwgirs,grsio->nhwgo", seen, w)
 
 
 @operator
-def grouped_conv2d(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (3, 4), w.shape[3:], stride, dilation)
+def grouped_conv2d(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (3, 4), w.shape[3:], steps)
     return contracted("ngihwrs,goirs->ngohw", seen, w)
 
 
 @operator
-def depthwise_conv2d_nhwc(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (1, 2), w.shape[:2], stride, dilation)
+def depthwise_conv2d_nhwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (1, 2), w.shape[:2], steps)
     return contracted("nhwcrs,rsc->nhwc", seen, w)
 
 
 @operator
-def depthwise_conv2d(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (2, 3), w.shape[1:], stride, dilation)
+def depthwise_conv2d(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (2, 3), w.shape[1:], steps)
     return contracted("nchwrs,crs->nchw", seen, w)
 
 
 @operator
-def depthwise_image(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = _square(x, (0, 1), w.shape[:2], stride, dilation)
+def depthwise_image(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _plane(x, (0, 1), w.shape[:2], steps)
     return contracted("hwcrs,rsc->hwc", seen, w)
 
 
 @operator
-def depthwise_row(x: V, w: V, stride: float, dilation: float) -> V:
-    seen = windows(x, (1,), (w.shape[1],), (int(stride),), int(dilation))
+def depthwise_row(x: V, w: V, **steps: Unpack[Steps]) -> V:
+    seen = _line(x, 1, w.shape[1], steps)
     return contracted("rwcs,rsc->wc", seen, w)
 
 
 # ------------------------------------------------------------------------------- pooling
 
 
-def _pool(x: V, axes: tuple[int, int], window: float, stride: float) -> V:
-    return _square(x, axes, (int(window), int(window)), stride, 1)
+class Window(TypedDict):
+    """Of a pool: its width and step, and its height and the step of rows, if these are others."""
+
+    window: float
+    stride: NotRequired[float]
+    window_h: NotRequired[float]
+    stride_h: NotRequired[float]
+
+
+def _pool(x: V, axes: tuple[int, int], seen: Window) -> V:
+    width = seen["window"]
+    height, stride = seen.get("window_h", width), seen.get("stride", width)
+    steps: Steps = {"stride": stride, "stride_h": seen.get("stride_h", stride)}
+    return _plane(x, axes, (int(height), int(width)), steps)
 
 
 @operator
-def max_pool2d_nhwc(x: V, window: float, stride: float) -> V:
-    return _pool(x, (1, 2), window, stride).largest((-2, -1))
+def max_pool2d_nhwc(x: V, **seen: Unpack[Window]) -> V:
+    return _pool(x, (1, 2), seen).largest((-2, -1))
 
 
 @operator
-def max_pool2d(x: V, window: float, stride: float) -> V:
-    return _pool(x, (2, 3), window, stride).largest((-2, -1))
+def max_pool2d(x: V, **seen: Unpack[Window]) -> V:
+    return _pool(x, (2, 3), seen).largest((-2, -1))
 
 
 @operator
-def avg_pool2d_nhwc(x: V, window: float, stride: float) -> V:
-    return _mean(_pool(x, (1, 2), window, stride), (-2, -1))
+def avg_pool2d_nhwc(x: V, **seen: Unpack[Window]) -> V:
+    return _mean(_pool(x, (1, 2), seen), (-2, -1))
 
 
 @operator
-def avg_pool2d(x: V, window: float, stride: float) -> V:
-    return _mean(_pool(x, (2, 3), window, stride), (-2, -1))
+def avg_pool2d(x: V, **seen: Unpack[Window]) -> V:
+    return _mean(_pool(x, (2, 3), seen), (-2, -1))
 
 
 # -------------------------------------------------------------------- moving of elements

@@ -277,6 +277,8 @@ def _convolution(d: Drawing, name: str) -> None:
     r, s = d.random.choice((1, 2, 3)), d.random.choice((1, 2, 3))
     w = d.of(filters(x.shape, r, s, d.random.choice((1, 2, 3, 5, 8))), right)
     scalars = {"stride": d.random.choice((1, 1, 2)), "dilation": d.random.choice((1, 1, 2))}
+    if len(axes) > 1 and d.chance(0.3):
+        scalars |= {f"{step}_h": d.random.choice((1, 2, 3)) for step in ("stride", "dilation")}
     d.add(name, [x, w], dict(scalars), result)
 
 
@@ -285,6 +287,8 @@ def _pool(d: Drawing, name: str) -> None:
     axes = (1, 2) if "nhwc" in name else (2, 3)
     x = _picture(d, 4, FLOATING if "avg" in name else ARITHMETIC, axes)
     scalars = {"window": d.random.choice((1, 2, 3)), "stride": d.random.choice((1, 1, 2))}
+    if d.chance(0.3):
+        scalars |= {f"{what}_h": d.random.choice((1, 2, 3)) for what in ("window", "stride")}
     d.add(name, [x], dict(scalars), x.dtype)
 
 

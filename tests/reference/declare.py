@@ -59,7 +59,7 @@ def operator(
         SPAN,
         "",
         tuple(tensors[:-1]),
-        tuple(name(s) for s in scalars),
+        tuple(ast.Scalar(s, span=SPAN) for s in scalars),
         tensors[-1],
         (statement,),
         span=SPAN,
