@@ -14,15 +14,15 @@ from math import prod
 import numpy as np
 
 from morello.ir.numeric import Array
-from morello.networks.images import Windows, convolved
+from morello.networks.images import Windows, convolved, elements_of, padded
 from morello.networks.kinds import Rewrite, Translation, number
 from morello.networks.network import Network, Node, Quantized
 from morello.records import replace
 
 WIDE, SUMS = "float32", "int32"
 
-FEWEST_CHANNELS = 4
-"""Of images: instructions multiply so many bytes at once, and of fewer f32 is faster."""
+AT_ONCE = 4
+"""Bytes that instructions multiply at once: of fewer channels f32 is faster."""
 
 
 def wide(t: Translation, name: str) -> str:
@@ -54,17 +54,34 @@ def correlated(
     """Images of bytes from a zero point on, with filters of signed bytes, as `convolved` says."""
     image, moved = unsigned(t, image)
     around = zero + moved
-    result = convolved(t, image, filters, replace(windows, around=around), groups)
+    sums = filters.reshape(len(filters), -1).sum(axis=1, dtype=np.int32) * np.int32(around)
+    windows = replace(windows, around=around)
+    if t.shape(image)[1] // groups < AT_ONCE:
+        image, filters, windows = _with_columns(t, image, filters, windows)
+    result = convolved(t, image, filters, windows, groups)
     if not around:
         return result
-    sums = filters.reshape(len(filters), -1).sum(axis=1, dtype=np.int32) * np.int32(around)
     column = t.constant(sums.reshape(-1, *(1,) * (len(t.shape(result)) - 2)))
     return t.elementwise("{0} - {1}", result, column, dtype=SUMS)
 
 
-def worthwhile(channels: int, groups: int) -> bool:
-    """Whether convolutions of so many channels gain by bytes."""
-    return channels // groups >= FEWEST_CHANNELS
+def worthwhile(image: Sequence[int], filters: Sequence[int], groups: int) -> bool:
+    """Whether convolutions of images of a shape gain by bytes, as they are or `_with_columns`."""
+    own = image[1] // groups
+    return own >= AT_ONCE or (groups == 1 and len(image) == 4 and own * filters[3] >= AT_ONCE)
+
+
+def _with_columns(
+    t: Translation, image: str, filters: Array, windows: Windows
+) -> tuple[str, Array, Windows]:
+    """The same convolution of more channels: those at each place along a row of the window."""
+    image = padded(t, image, windows)
+    along, columns = windows.of([0]), replace(windows.of([1]), before=(0,), after=(0,))
+    counts = columns.counts(t.shape(image)[3:])
+    channels = t.concat([own for _, own in elements_of(t, image, [3], counts, columns)], 1)
+    turned = filters.transpose(0, 3, 1, 2)
+    single = Windows((*along.sizes, 1), (*along.strides, 1), (*along.dilations, 1), (0, 0), (0, 0))
+    return channels, turned.reshape(len(filters), -1, filters.shape[2], 1), single
 
 
 def multiplied(t: Translation, rows: str, zero: int | str, matrix: Array) -> str:
@@ -150,7 +167,7 @@ def quantized_convolution(
 ) -> str | None:
     """The same of a convolution."""
     given = _operands(t, x, w, 0)
-    if given is None or not worthwhile(t.shape(x)[1], groups):
+    if given is None or not worthwhile(t.shape(x), t.shape(w), groups):
         return None
     image, zero, filters, factor = given
     return scaled(t, correlated(t, image, zero, filters, windows, groups), factor, 1)

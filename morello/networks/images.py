@@ -229,7 +229,7 @@ def _filtered(
     depthwise: bool,
 ) -> str:
     return t.filter(
-        _padded(t, image, windows),
+        padded(t, image, windows),
         t.constant(data),
         result,
         _summed_in(t, image),
@@ -243,7 +243,8 @@ def _summed_in(t: Translation, image: str) -> str:
     return t.type(image) if t.is_float(image) else "int32"
 
 
-def _padded(t: Translation, image: str, windows: Windows) -> str:
+def padded(t: Translation, image: str, windows: Windows) -> str:
+    """Images with their padding."""
     shape = t.shape(image)
     rows = zip(shape[2:], windows.before, windows.after, strict=True)
     padded = [*shape[:2], *(size + low + high for size, low, high in rows)]

@@ -192,6 +192,13 @@ CONVERTED: dict[str, tuple[Any, Any, str, dict[str, Any], bool]] = {
         {},
         True,
     ),
+    "an image of few channels": (
+        _converted("x", None, s=SCALE, z=np.int8(-11)),
+        _converted("w", MANY[:, :2], s=EACH, axis=0),
+        "Conv",
+        {"pads": [1, 2, 0, 1], "strides": [2, 2], "dilations": [1, 2]},
+        True,
+    ),
     "pixels of few channels": (
         _converted("x", None, s=SCALE),
         _converted("w", MANY[:4, :2], s=np.float32(0.02)),
@@ -235,6 +242,8 @@ def test_what_bytes_stand_for_is_multiplied_as_bytes(case: str, tmp_path: Path) 
     """As static quantization writes it: results are as exact as in f32, and so rounded alike."""
     x, w, operator, attributes, in_bytes = CONVERTED[case]
     given = SIGNED[0, 0] if operator == "Gemm" else SIGNED
+    if operator == "Conv":
+        given = SIGNED[:, : w[1]["w_bytes"].shape[1] * attributes.get("group", 1)]
     nodes = [*x[0], *w[0], helper.make_node(operator, ["x", "w"], ["y"], **attributes)]
     inputs = {"x_bytes": given}
     model = model_of(nodes, inputs, ["y"], {**x[1], **w[1]}, opset=19)

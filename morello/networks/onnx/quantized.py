@@ -213,7 +213,7 @@ def _convolution(t: Translation, x: str, zero: str, w: str, w_zero: str) -> str:
         zeros = t.data(w_zero, "zero point").reshape(-1, *(1,) * (data.ndim - 1))
     windows, groups = windows_of(t, data.shape[2:]), int(t.attribute("group", 1))
     own, filters = _known(t, zero), signed(data, zeros)
-    if isinstance(own, int) and filters is not None and worthwhile(t.shape(x)[1], groups):
+    if isinstance(own, int) and filters is not None and worthwhile(t.shape(x), data.shape, groups):
         return correlated(t, x, own, filters, windows, groups)
     image = wide(t, x)
     if zero:
