@@ -103,6 +103,16 @@ def _groups_of_planes(y: Shape) -> Callable[..., Array]:
     return lambda x, w: np.stack([one(x[:, g], w[g]) for g in range(y[1])], axis=1)
 
 
+def _volumes(y: Shape, down: int, stride: Step) -> Callable[..., Array]:
+    one = _convolution((y[0], *y[2:]), stride)
+
+    def convolved(x: Array, w: Array) -> Array:
+        planes = [sum(one(x[:, down * d + q], w[q]) for q in range(len(w))) for d in range(y[1])]
+        return np.stack([np.asarray(plane) for plane in planes], axis=1)
+
+    return convolved
+
+
 def _depthwise(y: Shape, stride: Step = 1) -> Callable[..., Array]:
     def convolved(x: Array, w: Array) -> Array:
         filters = w.reshape(-1, w.shape[2])
@@ -196,6 +206,21 @@ CASES: dict[str, Case] = {
         (1, 18, 3, 4),
         _planes((1, 18, 3, 4), 2),
         (18, 2, 3, 3),
+    ),
+    "volumes": Case(
+        "conv3d_ndhwc(x, w, stride_d = 2)",
+        (1, 6, 5, 6, 3),
+        (1, 3, 4, 4, 5),
+        _volumes((1, 3, 4, 4, 5), 2, 1),
+        (2, 2, 3, 3, 5),
+    ),
+    "volumes, channels first": Case(
+        "conv3d(x, w, stride = 2, stride_d = 1)",
+        (2, 3, 4, 5, 7),
+        (2, 9, 3, 2, 3),
+        lambda x, w: _first(_volumes((2, 3, 2, 3, 9), 1, 2)(_last(x), w.transpose(2, 3, 4, 1, 0))),
+        (9, 3, 2, 3, 3),
+        "x86.avx2",
     ),
     "groups": Case(
         "grouped_conv2d_nhwc(x, w, stride = 1, dilation = 1)",

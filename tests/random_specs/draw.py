@@ -180,6 +180,7 @@ MIXED = frozenset(
         "conv_row",
     }
     | {"conv2d", "conv2d_nhwc", "conv_image", "conv1d_nwc", "conv_line"}
+    | {"conv3d", "conv3d_ndhwc", "conv3d_row"}
     | {"grouped_conv2d", "grouped_conv2d_nhwc", "depthwise_row", "depthwise_image"}
     | {"depthwise_conv2d", "depthwise_conv2d_nhwc"}
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NotRequired, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -43,135 +42,133 @@ def matvec(a: V, x: V) -> V:
 # -------------------------------------------------------------------------- convolutions
 
 
-class Steps(TypedDict):
-    """Along the rows of a picture; down its columns they are the same, if not given."""
+def _windows(x: V, first: int, sizes: Sequence[int], steps: Mapping[str, float]) -> V:
+    """Windows along dimensions from ``first`` on, last ``w``, before it ``h``, before it ``d``.
 
-    stride: float
-    dilation: NotRequired[float]
-    stride_h: NotRequired[float]
-    dilation_h: NotRequired[float]
-
-
-def _plane(x: V, axes: tuple[int, int], size: Sequence[int], steps: Steps) -> V:
-    stride, dilation = steps["stride"], steps.get("dilation", 1)
-    strides = (int(steps.get("stride_h", stride)), int(stride))
-    dilations = (int(steps.get("dilation_h", dilation)), int(dilation))
-    return windows(x, axes, tuple(size), strides, dilations)
-
-
-def _line(x: V, axis: int, size: int, steps: Steps) -> V:
-    return windows(x, (axis,), (size,), (int(steps["stride"]),), (int(steps.get("dilation", 1)),))
+    In each they move as in the next one, if no other steps are given.
+    """
+    strides, dilations = [int(steps["stride"])], [int(steps.get("dilation", 1))]
+    for way in "hd"[: len(sizes) - 1]:
+        strides.insert(0, int(steps.get(f"stride_{way}", strides[0])))
+        dilations.insert(0, int(steps.get(f"dilation_{way}", dilations[0])))
+    axes = range(first, first + len(sizes))
+    return windows(x, tuple(axes), tuple(sizes), tuple(strides), tuple(dilations))
 
 
 @operator
-def conv2d_nhwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (1, 2), w.shape[:2], steps)
+def conv2d_nhwc(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 1, w.shape[:2], steps)
     return contracted("nhwirs,rsio->nhwo", seen, w)
 
 
 @operator
-def conv2d(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (2, 3), w.shape[2:], steps)
+def conv2d(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 2, w.shape[2:], steps)
     return contracted("nihwrs,oirs->nohw", seen, w)
 
 
 @operator
-def conv_image(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (0, 1), w.shape[:2], steps)
+def conv_image(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 0, w.shape[:2], steps)
     return contracted("hwirs,rsio->hwo", seen, w)
 
 
 @operator
-def conv1d_nwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _line(x, 1, w.shape[0], steps)
+def conv1d_nwc(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 1, [w.shape[0]], steps)
     return contracted("nwis,sio->nwo", seen, w)
 
 
 @operator
-def conv_line(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _line(x, 0, w.shape[0], steps)
+def conv_line(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 0, [w.shape[0]], steps)
     return contracted("wis,sio->wo", seen, w)
 
 
 @operator
-def conv_row(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _line(x, 1, w.shape[1], steps)
+def conv_row(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 1, [w.shape[1]], steps)
     return contracted("rwis,rsio->wo", seen, w)
 
 
 @operator
-def grouped_conv2d_nhwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (1, 2), w.shape[1:3], steps)
+def conv3d_ndhwc(x: V, w: V, **steps: float) -> V:
+    return contracted("ndhwiqrs,qrsio->ndhwo", _windows(x, 1, w.shape[:3], steps), w)
+
+
+@operator
+def conv3d(x: V, w: V, **steps: float) -> V:
+    return contracted("nidhwqrs,oiqrs->nodhw", _windows(x, 2, w.shape[2:], steps), w)
+
+
+@operator
+def conv3d_row(x: V, w: V, **steps: float) -> V:
+    return contracted("qrwis,qrsio->wo", _windows(x, 2, [w.shape[2]], steps), w)
+
+
+@operator
+def grouped_conv2d_nhwc(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 1, w.shape[1:3], steps)
     return contracted("nhwgirs,grsio->nhwgo", seen, w)
 
 
 @operator
-def grouped_conv2d(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (3, 4), w.shape[3:], steps)
+def grouped_conv2d(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 3, w.shape[3:], steps)
     return contracted("ngihwrs,goirs->ngohw", seen, w)
 
 
 @operator
-def depthwise_conv2d_nhwc(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (1, 2), w.shape[:2], steps)
+def depthwise_conv2d_nhwc(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 1, w.shape[:2], steps)
     return contracted("nhwcrs,rsc->nhwc", seen, w)
 
 
 @operator
-def depthwise_conv2d(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (2, 3), w.shape[1:], steps)
+def depthwise_conv2d(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 2, w.shape[1:], steps)
     return contracted("nchwrs,crs->nchw", seen, w)
 
 
 @operator
-def depthwise_image(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _plane(x, (0, 1), w.shape[:2], steps)
+def depthwise_image(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 0, w.shape[:2], steps)
     return contracted("hwcrs,rsc->hwc", seen, w)
 
 
 @operator
-def depthwise_row(x: V, w: V, **steps: Unpack[Steps]) -> V:
-    seen = _line(x, 1, w.shape[1], steps)
+def depthwise_row(x: V, w: V, **steps: float) -> V:
+    seen = _windows(x, 1, [w.shape[1]], steps)
     return contracted("rwcs,rsc->wc", seen, w)
 
 
 # ------------------------------------------------------------------------------- pooling
 
 
-class Window(TypedDict):
-    """Of a pool: its width and step, and its height and the step of rows, if these are others."""
-
-    window: float
-    stride: NotRequired[float]
-    window_h: NotRequired[float]
-    stride_h: NotRequired[float]
-
-
-def _pool(x: V, axes: tuple[int, int], seen: Window) -> V:
+def _pool(x: V, first: int, seen: Mapping[str, float]) -> V:
     width = seen["window"]
-    height, stride = seen.get("window_h", width), seen.get("stride", width)
-    steps: Steps = {"stride": stride, "stride_h": seen.get("stride_h", stride)}
-    return _plane(x, axes, (int(height), int(width)), steps)
+    sizes = (int(seen.get("window_h", width)), int(width))
+    return _windows(x, first, sizes, {"stride": width, **seen})
 
 
 @operator
-def max_pool2d_nhwc(x: V, **seen: Unpack[Window]) -> V:
-    return _pool(x, (1, 2), seen).largest((-2, -1))
+def max_pool2d_nhwc(x: V, **seen: float) -> V:
+    return _pool(x, 1, seen).largest((-2, -1))
 
 
 @operator
-def max_pool2d(x: V, **seen: Unpack[Window]) -> V:
-    return _pool(x, (2, 3), seen).largest((-2, -1))
+def max_pool2d(x: V, **seen: float) -> V:
+    return _pool(x, 2, seen).largest((-2, -1))
 
 
 @operator
-def avg_pool2d_nhwc(x: V, **seen: Unpack[Window]) -> V:
-    return _mean(_pool(x, (1, 2), seen), (-2, -1))
+def avg_pool2d_nhwc(x: V, **seen: float) -> V:
+    return _mean(_pool(x, 1, seen), (-2, -1))
 
 
 @operator
-def avg_pool2d(x: V, **seen: Unpack[Window]) -> V:
-    return _mean(_pool(x, (2, 3), seen), (-2, -1))
+def avg_pool2d(x: V, **seen: float) -> V:
+    return _mean(_pool(x, 2, seen), (-2, -1))
 
 
 # -------------------------------------------------------------------- moving of elements

@@ -258,6 +258,9 @@ CONVOLUTIONS: dict[str, tuple[int, Shape, Callable[[Shape, int, int, int], Shape
     "conv_row": (3, (1,), lambda x, _, s, more: (x[0], s, x[2], more)),
     "conv1d_nwc": (3, (1,), lambda x, _, s, more: (s, x[2], more)),
     "conv_line": (2, (0,), lambda x, _, s, more: (s, x[1], more)),
+    "conv3d_ndhwc": (5, (1, 2, 3), lambda x, r, s, more: (2, r, s, x[4], more)),
+    "conv3d": (5, (2, 3, 4), lambda x, r, s, more: (more, x[1], 2, r, s)),
+    "conv3d_row": (4, (2,), lambda x, _, s, more: (x[0], x[1], s, x[3], more)),
     "grouped_conv2d_nhwc": (5, (1, 2), lambda x, r, s, more: (x[3], r, s, x[4], more)),
     "grouped_conv2d": (5, (3, 4), lambda x, r, s, more: (x[1], more, x[2], r, s)),
     "depthwise_conv2d_nhwc": (4, (1, 2), lambda x, r, s, _: (r, s, x[3])),
@@ -278,7 +281,8 @@ def _convolution(d: Drawing, name: str) -> None:
     w = d.of(filters(x.shape, r, s, d.random.choice((1, 2, 3, 5, 8))), right)
     scalars = {"stride": d.random.choice((1, 1, 2)), "dilation": d.random.choice((1, 1, 2))}
     if len(axes) > 1 and d.chance(0.3):
-        scalars |= {f"{step}_h": d.random.choice((1, 2, 3)) for step in ("stride", "dilation")}
+        for way in "hd"[: len(axes) - 1]:
+            scalars |= {f"{s}_{way}": d.random.choice((1, 2, 3)) for s in ("stride", "dilation")}
     d.add(name, [x, w], dict(scalars), result)
 
 
