@@ -1,4 +1,4 @@
-"""Checks of the functions in C that primitives and kernels call, with inheritance.
+"""Checks of the functions in C that primitives, kernels and macros call, with inheritance.
 
 That a function computes what its sentence says is not checked here: the operators whose kernels
 call it are executed.
@@ -145,6 +145,8 @@ def _callers(files: Sequence[target_ast.TargetFile]) -> Iterator[tuple[str, str,
         for k in file.kernels:
             around = " ".join(f"{name}();" for name in chain(*k.clauses.of_kind(ClauseKind.AROUND)))
             yield f"kernel '{k.name}'", k.target, k.name_span, f"{around} {k.template or ''}"
+        for m in file.macros:
+            yield f"macro '{m.name}'", m.target, m.name_span, m.template
         for p in file.primitives:
             body = max(p.span.start, p.span.source.text.find("{", p.span.start))
             for word, text, _ in p.entries:

@@ -13,7 +13,7 @@ from morello.checking.lanes import instances
 from morello.checking.lineages import clash
 from morello.checking.patterns import check_pattern, check_ranks, check_rows, pattern_variables
 from morello.checking.primitives import Table
-from morello.checking.templates import check_template
+from morello.checking.templates import Macros, check_scalars, check_template
 from morello.ir.operators import Operator
 from morello.ir.target import Microkernel, Target
 from morello.ir.vector_axis import POINTWISE, ROW_KINDS
@@ -28,6 +28,7 @@ def check_kernels(
     files: Sequence[target_ast.TargetFile],
     targets: Mapping[str, Target],
     primitives: Mapping[str, Table],
+    macros: Mapping[str, Macros],
     declared: Collection[str],
     operators: Mapping[str, Operator],
     collector: Collector,
@@ -40,6 +41,7 @@ def check_kernels(
         files: Parsed ``.mtarget`` files.
         targets: Targets that could be built, each after its base.
         primitives: Of each of them, with those that it inherits.
+        macros: Of each of them, as well.
         declared: Names of all targets, including those that could not be built.
         operators: Checked operators by name.
         collector: Takes the errors.
@@ -50,6 +52,7 @@ def check_kernels(
     """
     kernels: dict[str, list[Microkernel]] = {}
     known: dict[str, list[target_ast.KernelDecl]] = {}
+    every_macro = {name for of_target in macros.values() for name in of_target}
     for node in chain.from_iterable(f.kernels for f in files):
         others = known.setdefault(node.name, [])
         first = next((k for k in others if clash(node.target, k.target, targets)), None)
@@ -64,10 +67,10 @@ def check_kernels(
             collector.error("T041", message, place, "unknown", help)
             continue
         before = len(collector.diagnostics)
-        for own in instances(node, targets, primitives, collector):
+        for own in instances(node, targets, primitives, macros, collector):
             checker = _KernelChecker(own, targets[own.target], operators, collector)
             checker.check()
-            checker.check_template(template_functions)
+            checker.check_template(template_functions, macros[node.target], every_macro)
             kernels.setdefault(own.target, []).append(Microkernel.declared(own))
             if len(collector.diagnostics) > before:  # what is wrong with one is so with others
                 break
@@ -229,12 +232,16 @@ class _KernelChecker:
             message = f"kernel '{self.node.name}' cannot copy '{name}': {why}"
             self.collector.error("T056", message, place, help=help)
 
-    def check_template(self, functions: Collection[str] | None) -> None:
+    def check_template(
+        self, functions: Collection[str] | None, macros: Macros, every_macro: Collection[str]
+    ) -> None:
         """Report what is wrong with the template, if there is one."""
         if self.node.template is not None:
-            operands = [p.name for p in self.match.operands if p.name]
-            given = [target_ast.SPEC, *operands, *pattern_variables(self.match)]
-            given += dict(self.node.given)
+            given = [p.name for p in self.match.operands if p.name]
+            given += [target_ast.SPEC, *pattern_variables(self.match), *dict(self.node.given)]
             given += [target_ast.VECTOR] if self.node.vectors else []
+            check_template(
+                self.node, given, functions, self.collector, macros=macros, foreign=every_macro
+            )
             scalars = () if self.operator is None else self.operator.given_scalars
-            check_template(self.node, self.node.template, given, scalars, functions, self.collector)
+            check_scalars(self.node, scalars, macros, self.collector)

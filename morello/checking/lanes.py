@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from morello.checking.primitives import Table
-from morello.checking.templates import attributes_used
+from morello.checking.templates import Macros, attributes_used
 from morello.ir.dtypes import DTYPES, DTYPES_ARE
 from morello.ir.primitives import FENCE, FIRST_LANE, STREAM, TYPE, exchanges
 from morello.ir.target import Microkernel, Primitives, Target
@@ -27,6 +27,7 @@ def instances(
     node: target_ast.KernelDecl,
     targets: Mapping[str, Target],
     primitives: Mapping[str, Table],
+    macros: Mapping[str, Macros],
     collector: Collector,
 ) -> Iterator[target_ast.KernelDecl]:
     """The kernels that a declaration stands for; itself, where it has no parameter for lanes.
@@ -35,6 +36,7 @@ def instances(
         node: A kernel on one of the targets.
         targets: Targets that could be built, each after its base, without kernels.
         primitives: Of each target, with those that it inherits.
+        macros: Of each target, as well.
         collector: Takes the errors, T047 (dtype) and T057: vectors of the type are there, but not
             what is asked of them.
     """
@@ -54,7 +56,8 @@ def instances(
         for lanes, vectors in _offered(node, target, primitives[target.name]).items():
             if any((base, lanes) in made for base in target.lineage):
                 continue
-            missing = [(own, sorted(_needed(node, lanes) - own.in_templates)) for own in vectors]
+            needed = _needed(node, lanes, macros[node.target])
+            missing = [(own, sorted(needed - own.in_templates)) for own in vectors]
             if all(names for _, names in missing):
                 lacking += missing
                 continue
@@ -85,10 +88,10 @@ def _offered(
     return found
 
 
-def _needed(node: target_ast.KernelDecl, lanes: int) -> frozenset[str]:
+def _needed(node: target_ast.KernelDecl, lanes: int, macros: Macros) -> frozenset[str]:
     """Primitives without which no operator is computed by the kernel."""
     if node.template is not None:
-        return attributes_used(node.template, VECTOR)
+        return attributes_used(node.template, VECTOR, macros)
     if node.match.kind == REDUCTION:
         return frozenset({FIRST_LANE, *exchanges(lanes)})
     return frozenset({STREAM, FENCE} if node.streamed else {TYPE})

@@ -1,8 +1,8 @@
 """From declared targets to checked ones, with everything that they inherit.
 
 Codes ``T...`` are errors of a target, of its levels (`morello.checking.levels`), of its functions
-(`morello.checking.functions`) or of its kernels (`morello.checking.kernels`). The numbers in a
-target are not judged, only their form.
+(`morello.checking.functions`), macros (`morello.checking.macros`) or kernels
+(`morello.checking.kernels`). The numbers in a target are not judged, only their form.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from morello.checking.functions import check_functions
 from morello.checking.kernels import check_kernels
 from morello.checking.lanes import in_place
 from morello.checking.levels import check_coefficients, check_levels
+from morello.checking.macros import check_macros
 from morello.checking.patterns import on_target
 from morello.checking.primitives import check_primitives
 from morello.ir.operators import Operator
@@ -57,10 +58,14 @@ def check_targets(
     written = check_primitives(files, targets, declared, collector)
     primitives = check_definitions(files, targets, declared, written, collector)
     functions = check_functions(files, targets, declared, collector)
+    macros = check_macros(
+        files, targets, declared, collector, template_functions=template_functions
+    )
     kernels = check_kernels(
         files,
         targets,
         primitives,
+        macros,
         declared,
         operators,
         collector,
@@ -71,6 +76,7 @@ def check_targets(
             target,
             primitives=primitives[name],
             functions=functions[name],
+            macros=macros[name],
             kernels=tuple(
                 replace(kernel, match=on_target(kernel.match, target))
                 for kernel in in_place(

@@ -33,6 +33,7 @@ _DECLARES = {
     "SPEC": "spec",
     "KERNEL": "kernel",
     "FUNCTION": "C function",
+    "MACRO": "macro",
 }
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _ROLES = ("INPUT", "WEIGHT", "LOCAL", "OUTPUT")

@@ -112,6 +112,9 @@ def _of_targets(file: target_ast.TargetFile) -> Iterator[Symbol]:
         shown = f"({', '.join(definition.parameters)}: {definition.dtype})"
         signature = f"function {definition.name}{shown} on {definition.target}"
         yield Symbol("C function", definition.name, signature, definition.doc, definition.name_span)
+    for macro in file.macros:
+        signature = f"macro {macro.name}({', '.join(macro.parameters)}) on {macro.target}"
+        yield Symbol("macro", macro.name, signature, macro.doc, macro.name_span)
     for primitives in file.primitives:
         for name, text, _ in primitives.entries:
             yield Symbol("entry", name, f'{name} "{text}"', owner=primitives.target)

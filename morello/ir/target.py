@@ -166,7 +166,8 @@ class Target:
     code needs, besides what ``flags`` of the form ``-mFEATURE`` say. A processor that has those has
     what is ``implied``: programs do not ask for it when they run. ``compiler`` and ``runner``
     are the commands that build and run its code where this machine cannot; empty: none. ``passes``
-    are those of `morello.ir.passes` that its programs have.
+    are those of `morello.ir.passes` that its programs have. ``macros`` are what the templates of
+    its kernels may use.
     """
 
     name: str
@@ -187,6 +188,7 @@ class Target:
     compiler: str = ""
     runner: str = ""
     passes: tuple[str, ...] = ()
+    macros: Mapping[str, target_ast.MacroDecl] = field(default_factory=dict)
 
     @cached_property
     def level_by_name(self) -> Mapping[str, Level]:

@@ -1,4 +1,4 @@
-"""Lark trees of microkernels, and of the functions they call, to `morello.language.ast`."""
+"""Lark trees of microkernels, of functions and of macros to `morello.language.ast`."""
 
 from __future__ import annotations
 
@@ -84,6 +84,21 @@ def function(builder: Builder, tree: Tree[Token]) -> target_ast.FunctionDecl:
         doc=text(doc),
         target=dotted(target),
         text=_template(emitted),
+        span=builder.span(tree),
+    )
+
+
+def macro(builder: Builder, tree: Tree[Token]) -> target_ast.MacroDecl:
+    """What templates share."""
+    name, *parameters, target, doc, emitted = children(tree)
+    builder.once((str(parameter), parameter) for parameter in parameters)
+    return target_ast.MacroDecl(
+        name=str(name),
+        name_span=builder.span(name),
+        parameters=names(parameters),
+        doc=text(doc),
+        target=dotted(target),
+        template=_template(emitted),
         span=builder.span(tree),
     )
 

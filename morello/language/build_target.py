@@ -10,7 +10,7 @@ from lark import Token, Tree
 from morello.language import target_ast
 from morello.language.build_common import Builder, children, dotted, kind_of, names, slots, text
 from morello.language.build_expressions import expression
-from morello.language.build_kernels import function, kernel
+from morello.language.build_kernels import function, kernel, macro
 
 _SOURCE = re.compile(r"[ \t]*;?[ \t]*#[ \t]*([^\n]*)")
 
@@ -23,8 +23,14 @@ def target_file(builder: Builder, tree: Tree[Token]) -> target_ast.TargetFile:
     kernels = (k for d in declarations if kind_of(d) == "kernel" for k in kernel(builder, d))
     functions = (function(builder, d) for d in declarations if kind_of(d) == "function")
     definitions = (_definition(builder, d) for d in declarations if kind_of(d) == "definition")
+    macros = (macro(builder, d) for d in declarations if kind_of(d) == "macro")
     return target_ast.TargetFile(
-        tuple(targets), tuple(primitives), tuple(kernels), tuple(functions), tuple(definitions)
+        tuple(targets),
+        tuple(primitives),
+        tuple(kernels),
+        tuple(functions),
+        tuple(definitions),
+        tuple(macros),
     )
 
 

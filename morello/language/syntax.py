@@ -26,7 +26,7 @@ MAX_DEPTH = 150  # an evaluator needs a few Python frames a level, and Python ha
 # What is skipped (templates, texts, comments) may hold words that look like declarations.
 _DECLARATION = re.compile(
     r'```.*?(?:```|\Z)|"(?:\\.|[^"\\\n])*"|\#[^\n]*'
-    r"|^(?P<keyword>rule|op|target|primitives|function|kernel|spec)\b",
+    r"|^(?P<keyword>rule|op|target|primitives|function|macro|kernel|spec)\b",
     re.DOTALL | re.MULTILINE,
 )
 

@@ -208,8 +208,8 @@ _TARGET: Table = (
         ),
     ),
     (
-        'a function says in a sentence what it computes: function NAME on TARGET "..." emit ...',
-        ("function a on x emit", "function a on x.y emit"),
+        'functions and macros say in a sentence what they are: function NAME on TARGET "..." emit',
+        ("function a on x emit", "function a on x.y emit", "macro a(b) on x.y emit"),
     ),
     (
         "a function names its target: function NAME on TARGET",
@@ -223,6 +223,24 @@ _TARGET: Table = (
             'function a on x "s" emit {',
             'function a on x "s" emit "s"',
             'function a on x "s" emit definition',
+        ),
+    ),
+    (
+        "a macro names its parameters in parentheses: macro NAME(a, b) on TARGET",
+        ("macro a on", 'macro a "s"', "macro a emit", "macro a for"),
+    ),
+    (
+        "a macro names its target: macro NAME(a, b) on TARGET",
+        ("macro a(b) emit", 'macro a(b) "s"'),
+    ),
+    (
+        "a macro ends with 'emit' and C with jinja2 in triple backticks",
+        (
+            'macro a(b) on x "s"',
+            'macro a(b) on x "s" kernel',
+            'macro a(b) on x "s" emit {',
+            'macro a(b) on x "s" emit "s"',
+            'macro a(b) on x "s" emit definition',
         ),
     ),
     (

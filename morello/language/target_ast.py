@@ -117,6 +117,20 @@ class DefinitionDecl(Node, frozen=True):
     equations: tuple[Equation, ...]
 
 
+class MacroDecl(Node, frozen=True):
+    """``macro NAME(a, b) on TARGET "sentence" emit ```C``` ``: what templates of kernels share.
+
+    ``template`` is C with jinja2 in it, as that of a kernel. It knows the parameters only.
+    """
+
+    name: str
+    name_span: Span
+    parameters: tuple[str, ...]
+    doc: str
+    target: str
+    template: str
+
+
 class KernelOperand(Node, frozen=True):
     """``A: f32[..., 1, n] at l1 [layout (1, 0) [already]] [panels 16 or (8, 16)] [lanes 16]``.
 
@@ -205,4 +219,5 @@ class TargetFile:
     kernels: tuple[KernelDecl, ...]
     functions: tuple[FunctionDecl, ...] = ()
     definitions: tuple[DefinitionDecl, ...] = ()
+    macros: tuple[MacroDecl, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)

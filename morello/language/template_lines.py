@@ -1,8 +1,9 @@
-"""Places in the C templates of kernels: which line of the file a line of the template is."""
+"""Places in the C templates of kernels and macros: which line of the file a line of one is."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from morello.language import target_ast
 from morello.language.source import Span
@@ -14,7 +15,11 @@ LEAST_WRITTEN = 4
 """Characters of C that a line of a template has to have for its rendering to be recognized."""
 
 
-def template_line(node: target_ast.KernelDecl, template: str, number: int) -> Span:
+Templated = target_ast.KernelDecl | target_ast.MacroDecl
+"""What has a template."""
+
+
+def template_line(node: Templated, template: str, number: int) -> Span:
     """Span of a 1-based line of the template in the file, without its indentation."""
     source = node.span.source
     text = source.text[: node.span.end]
@@ -32,13 +37,21 @@ def template_line(node: target_ast.KernelDecl, template: str, number: int) -> Sp
     return Span(source, start + indent, start + len(line.rstrip()))
 
 
-def line_that_gave(node: target_ast.KernelDecl, template: str, rendered: str) -> Span:
-    """The line of a template that a line of C comes from, or the kernel's name where none does."""
-    found, most = node.name_span, LEAST_WRITTEN - 1
-    for number, line in enumerate(template.split("\n"), 1):
-        pieces = _FILLED_IN.split(line.strip())
-        written = len("".join(pieces).replace(" ", ""))
-        pattern = ".*".join(map(re.escape, pieces))
-        if written > most and re.fullmatch(pattern, rendered.strip()):
-            found, most = template_line(node, template, number), written
+def line_that_gave(
+    kernel: target_ast.KernelDecl, macros: Iterable[target_ast.MacroDecl], rendered: str
+) -> Span:
+    """The line that a line of C comes from, of a kernel's template or of a macro.
+
+    The kernel's name where none does.
+    """
+    found, most = kernel.name_span, LEAST_WRITTEN - 1
+    nodes: Iterable[Templated] = (kernel, *macros)
+    for node in nodes:
+        template = node.template or ""
+        for number, line in enumerate(template.split("\n"), 1):
+            pieces = _FILLED_IN.split(line.strip())
+            written = len("".join(pieces).replace(" ", ""))
+            pattern = ".*".join(map(re.escape, pieces))
+            if written > most and re.fullmatch(pattern, rendered.strip()):
+                found, most = template_line(node, template, number), written
     return found

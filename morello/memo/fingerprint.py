@@ -16,9 +16,9 @@ the definitions meanwhile. What goes in, and nothing else:
   coefficient, for the operators' meanings where one is asked for;
 * the version of the engine, and which of its prunings are switched off.
 
-Left out are sentences, places, the C text of kernels, primitives and functions, a target's name,
-flags and what builds and runs its code, and every order. The names of rules and kernels are in it,
-since they break ties.
+Left out are sentences, places, the C text of kernels, macros, primitives and functions, a target's
+name, flags and what builds and runs its code, and every order. The names of rules and kernels are
+in it, since they break ties.
 """
 
 from __future__ import annotations

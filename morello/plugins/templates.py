@@ -43,6 +43,7 @@ def compile_template(
     *,
     keep_trailing_newline: bool = False,
     html: bool = False,
+    name: str = "<template>",
 ) -> jinja2.Template:
     """A template that can be rendered; to use a name that it is not given is an error.
 
@@ -51,6 +52,7 @@ def compile_template(
         functions: What every rendering sees, beside its own values.
         keep_trailing_newline: Whether a line break at the very end stays.
         html: Whether values are texts, to be escaped.
+        name: What tracebacks call its file.
 
     Raises:
         jinja2.TemplateSyntaxError: It is no template.
@@ -63,10 +65,10 @@ def compile_template(
         autoescape=html,
     )
     environment.globals.update(functions)
-    parts = (jinja2.__version__, str(keep_trailing_newline), str(html), text)
+    parts = (jinja2.__version__, str(keep_trailing_newline), str(html), name, text)
     place = entry("template", *parts, kept=KEPT)
     known = place.read()
-    code = environment.compile(text) if known is None else marshal.loads(known)
+    code = environment.compile(text, filename=name) if known is None else marshal.loads(known)
     if known is None:
         place.write(marshal.dumps(code))
     return environment.template_class.from_code(environment, code, environment.make_globals(None))

@@ -147,7 +147,7 @@ def _report(
     if isinstance(outcomes, NotBuiltError):
         place = kernel.declaration.name_span
         if kernel.template is not None:
-            place = line_that_gave(kernel.declaration, kernel.template, outcomes.refused)
+            place = line_that_gave(kernel.declaration, target.macros.values(), outcomes.refused)
         unbuilt = f"{place}: {outcomes.reason}"
         return KernelReport(kernel.name, target.name, 0, 0, 0, unbuilt=unbuilt)
     return _compare(target, kernel, trials, outcomes)

@@ -79,6 +79,17 @@ def test_it_is_there_once_the_primitives_are_that_its_template_uses() -> None:
     assert {"sums_f32_x8": "my.more"} == named(found["my.more"], "sums")
 
 
+@pytest.mark.parametrize("call", ["added(vector, X[0], Z[0])", "added(x=X[0], z=Z[0], by=vector)"])
+def test_what_macros_use_of_vectors_must_be_there(call: str) -> None:
+    """Whatever the parameter is called."""
+    macro = 'macro added(by, x, z) on c.scalar "A sum." emit ```{{ by.sub(x, z) }}```\n'
+    text = macro + SUMS.replace("vector.add(X[0], Z[0])", call)
+    wide, more = machine("my.wide", "c.scalar", 8), machine("my.more", "my.wide", 8, 'sub "-"')
+    found = targets(text, more, wide)
+    assert {} == named(found["my.wide"], "sums")
+    assert {"sums_f32_x8": "my.more"} == named(found["my.more"], "sums")
+
+
 def test_registers_must_hold_the_vectors() -> None:
     """Of the kernel's type: 16 numbers of f32 are there only to be made of bytes."""
     more = 'primitives u8 x 16 on my.wide { type "bytes" }' + BLOCK.format(name="my.wide", lanes=16)

@@ -82,5 +82,6 @@ def _targets_of(tree: target_ast.TargetFile) -> set[str]:
     primitives = {item.target for item in tree.primitives}
     functions = {item.target for item in tree.functions}
     definitions = {item.target for item in tree.definitions}
+    macros = {item.target for item in tree.macros}
     kernels = {item.target for item in tree.kernels}
-    return declared | primitives | functions | definitions | kernels
+    return declared | primitives | functions | definitions | macros | kernels

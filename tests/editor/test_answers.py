@@ -141,6 +141,12 @@ def test_errors_before_the_place_do_not_matter(workspace: Workspace) -> None:
             "kernel k on x86.avx2",
             "asked.mtarget",
         ),
+        (
+            "mtarget",
+            'macro |twice(a, b) on x86.avx2 "Mine." emit ```{{ a }}```',
+            "macro twice(a, b) on x86.avx2",
+            "asked.mtarget",
+        ),
     ],
 )  # fmt: skip
 def test_hover_and_definition(

@@ -179,6 +179,26 @@ def test_function() -> None:
     assert target_ast.TargetFile((), (), (), (expected,)) == parse(text)
 
 
+def test_macro() -> None:
+    """Its text is a template, as of a kernel; it need not have parameters."""
+    text = """
+        macro doubled(x, count) on x86.avx2
+          "Doubles."
+          emit ```
+            {% for i in range(count) %}
+            {{ x[i] }} *= 2;
+            {% endfor %}
+          ```
+        macro nothing() on x86.avx2 "Nothing." emit ```;```
+    """
+    template = "{% for i in range(count) %}\n{{ x[i] }} *= 2;\n{% endfor %}"
+    doubled = target_ast.MacroDecl(
+        "doubled", AT, ("x", "count"), "Doubles.", "x86.avx2", template, span=AT
+    )
+    nothing = target_ast.MacroDecl("nothing", AT, (), "Nothing.", "x86.avx2", ";", span=AT)
+    assert parse(text).macros == (doubled, nothing)
+
+
 # --------------------------------------------------------------------------- kernels
 
 

@@ -67,6 +67,7 @@ target a.level extends a.vector "text" {
 primitives f32 x 4 on a.on { and "a"; or "b" x; not "c"; type "d" }
 function on on a.b "text" emit ```static int f(void) { return 1; } # {{ x }} {# kernel #}
 kernel ``` # the end
+macro on(first, macro) on a.macro "text" emit ```{{ first }} {% if macro %}{% endif %}```
 kernel match on a.b "text"
   match any op (any[..., n] at reg or l1 layout any panels 4 or 8 vector 32)
   where panels(X) == 1 and n <= 4 or not vector(n) if n else 0

@@ -127,13 +127,19 @@ def test_what_the_compiler_refuses_is_not_executed() -> None:
 
 
 UNDECLARED = """
+macro address(i, x) on x86.scalar
+  "A pointer."
+  emit ```
+    const double *const p_ = at_address_{{ i }}({{ x }});
+  ```
+
 kernel undeclared on x86.scalar
   "Calls a function that is not there; what it returns is no pointer."
   match  copy(X: s32[1] at l1, Y: s32[1] at l1)
   cost   scalar_load
   emit   ```
     {% for i in range(0, 1) %}
-    const double *const p_ = at_address_{{ i }}({{ X.pointer(0) }});
+    {{ address(i, X.pointer(0)) }}
     {{ Y[0] }} = *p_;
     {% endfor %}
   ```
@@ -141,12 +147,12 @@ kernel undeclared on x86.scalar
 
 
 def test_the_compilers_first_error_is_shown() -> None:
-    """With the line of the template that it is about, though that is in a loop."""
+    """With the line of the macro that it is about, though that is used in a loop."""
     definitions = load_definitions([Source("u.mtarget", UNDECLARED)])
     target = definitions.targets["x86.scalar"]
     (kernel,) = (kernel for kernel in target.kernels if kernel.name == "undeclared")
     (report,) = verify_kernels(definitions, target, [kernel], budget=2)
-    assert re.match(r"u\.mtarget:8:5: .*implicit.* function '?at_address_0", report.unbuilt)
+    assert re.match(r"u\.mtarget:5:5: .*implicit.* function '?at_address_0", report.unbuilt)
 
 
 @pytest.mark.parametrize("printed", ["a.h:2:7: error: bad", "./a.h:2:7: fatal error: bad [-Wno]"])
