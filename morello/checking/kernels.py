@@ -118,6 +118,8 @@ class _KernelChecker:
             self._streamed()
         if self.clauses.copied is not None:
             self._copied(self.clauses.copied)
+        if self.clauses.fetched is not None:
+            self._fetched(self.clauses.fetched)
         for pattern in self.match.operands:
             along = rows and pattern is self.match.operands[0]
             check_pattern(pattern, self.target, self.collector, along=along)
@@ -214,23 +216,39 @@ class _KernelChecker:
 
     def _copied(self, name: str) -> None:
         """Kept is an input in memory, by a template that is right wherever that is."""
-        after = within(self.node.span, "copy_on_first_use", after=self.node.cost.span.end).end
-        place = within(self.node.span, name, after=after)
+        why = self._read_by_template(name, "what is there is not kept for later")
+        if not why[0] and any(name in traverse.names(guard) for guard in self.node.guards):
+            why = "a guard speaks of it", "where it is read is not where it is kept"
+        self._refuse("T056", "copy_on_first_use", f"copy '{name}'", name, why)
+
+    def _fetched(self, name: str) -> None:
+        """Fetched ahead is an input in memory, by a template for an operator."""
+        why = self._read_by_template(name, "what is there need not be fetched")
+        if not why[0] and self.match.kind != "named":
+            why = "it is for no named operator", "there is no row that goes on"
+        self._refuse("T058", "fetches_ahead", f"fetch '{name}' ahead", name, why)
+
+    def _read_by_template(self, name: str, in_registers: str) -> tuple[str, str]:
+        """Why no template reads an input of this name in memory, and advice; empty if one does."""
         inputs = [p for p in self.match.operands[:-1] if p.name]
         pattern = next((p for p in inputs if p.name == name), None)
         levels = self.target.level_by_name
-        why = ""
         if pattern is None:
-            why, help = "it is no input", suggestion(name, [p.name for p in inputs])
-        elif not all(levels[n].addressable for n in pattern.levels if n in levels):
-            why, help = "it may be in registers", "what is there is not kept for later"
-        elif self.node.template is None:
-            why, help = "there is no template", "it would store what it reads"
-        elif any(name in traverse.names(guard) for guard in self.node.guards):
-            why, help = "a guard speaks of it", "where it is read is not where it is kept"
-        if why:
-            message = f"kernel '{self.node.name}' cannot copy '{name}': {why}"
-            self.collector.error("T056", message, place, help=help)
+            return "it is no input", suggestion(name, [p.name for p in inputs])
+        if not all(levels[n].addressable for n in pattern.levels if n in levels):
+            return "it may be in registers", in_registers
+        if self.node.template is None:
+            return "there is no template", "only a template says how an input is read"
+        return "", ""
+
+    def _refuse(self, code: str, clause: str, what: str, name: str, why: tuple[str, str]) -> None:
+        """Report why a clause cannot be said of an operand, if there is a reason."""
+        reason, help = why
+        if reason:
+            after = within(self.node.span, clause, after=self.node.cost.span.end).end
+            message = f"kernel '{self.node.name}' cannot {what}: {reason}"
+            place = within(self.node.span, name, after=after)
+            self.collector.error(code, message, place, help=help)
 
     def check_template(
         self, functions: Collection[str] | None, macros: Macros, every_macro: Collection[str]

@@ -196,6 +196,18 @@ class Target:
         return {level.name: level for level in self.levels}
 
     @cached_property
+    def fetched_ahead(self) -> frozenset[tuple[str, tuple[str, ...], int]]:
+        """Operands that kernels fetch ahead: their operator, all element types, their place."""
+        found = set()
+        for kernel in self.kernels:
+            operands = kernel.match.operands
+            for place, operand in enumerate(operands):
+                if operand.name and operand.name == kernel.clauses.fetched:
+                    types = tuple(own.dtype for own in operands)
+                    found.add((str(kernel.match.operator), types, place))
+        return frozenset(found)
+
+    @cached_property
     def vector_widths(self) -> frozenset[int]:
         """Bytes of all vectors that its registers offer."""
         return frozenset(width for level in self.levels for width in level.vectors)

@@ -150,6 +150,7 @@ CODES: Mapping[str, str] = {
     "T055": "A kernel stores past the caches what is in registers, or a sum.",
     "T056": "A kernel keeps what is no input in memory, or cannot store it.",
     "T057": "A kernel for every width uses a primitive that no such vectors have.",
+    "T058": "A kernel fetches ahead what is no input in memory, or what no template reads.",
     "T060": "A template is not valid jinja2.",
     "T061": "A template uses a name that it is not given.",
     "T062": "Two macros have one name.",

@@ -18,6 +18,7 @@ class KernelClauses:
         flushes: Whether subnormal numbers may count as 0.
         direct: Conditions, which may be none at all; None where it is not said.
         copied: The name of an operand.
+        fetched: The name of an operand.
         between: The names of two functions.
     """
 
@@ -44,6 +45,14 @@ class KernelClauses:
         ClauseKind.OPERAND,
         "The template can store this input elsewhere as it reads it.",
         searched=False,
+    )
+    fetched: str | None = clause(
+        None,
+        "fetches_ahead",
+        ClauseKind.OPERAND,
+        "As the template reads a part of the rows of this input, it asks for what follows in them. "
+        "So a level fetches more rows side by side than it has `streams`, for such operations.",
+        searched=True,
     )
     between: tuple[str, str] | None = clause(
         None,

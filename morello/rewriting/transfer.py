@@ -26,6 +26,7 @@ def transfer_cycles(
     kind: str,
     *,
     by_rows: bool,
+    ahead: bool = False,
 ) -> Number:
     """Lines times the cost of a line, and of rows that lie apart the cost of each.
 
@@ -43,6 +44,7 @@ def transfer_cycles(
         level: The other end.
         kind: ``fetch`` or ``store``: which coefficients of the levels count.
         by_rows: Whether a row is itself read in parts side by side.
+        ahead: Whether kernels ask for what follows in each row, so that none is one too many.
     """
     hops = target.between(level, tensor.operand.level)
     _, runs = inner_and_outer(tensor, sizes)
@@ -61,7 +63,9 @@ def transfer_cycles(
         alone, crowded = (_coefficient(hop, f"{kind}_{n}") for n in ("alone", "crowded"))
         rows = _side_by_side(tensor, sizes, runs, target.page)
         by_itself = 0.0 if by_rows else alone / np.clip(rows, 1, hop.streams)
-        total = total + count * (by_itself + crowded * (rows > hop.streams))
+        total = total + count * by_itself
+        if not ahead:
+            total = total + count * crowded * (rows > hop.streams)
     return total
 
 

@@ -102,6 +102,18 @@ class COperand:
                 pieces.append((count, apart))
         return tuple(pieces)
 
+    @property
+    def rereads(self) -> int:
+        """How often loops around the kernel that stay in it run, within those that move it."""
+        moving = {name for offset in self.view.offsets for name, _ in offset.terms}
+        count, scope = 0, self._scope
+        for name, value in scope.variables.items():
+            if name in moving:
+                count = max(count, 1)
+            elif isinstance(value, str):
+                count *= -(-scope.ends[name] // scope.steps[name])
+        return max(count, 1)
+
     def moves(self, dimension: int) -> bool:
         """Whether loops around the kernel go along a dimension of it."""
         offset = self.view.offsets[self.view.axis(dimension).dimension]

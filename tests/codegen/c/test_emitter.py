@@ -253,16 +253,16 @@ def test_registers_cannot_move_with_a_loop() -> None:
         (2, 32, 16, "l1", 0, 1),
         (2, 32, 0, "mem", 1024, 2),
         (2, 32, 0, "l2", 1024, 2),
-        (6, 32, 0, "mem", 0, 1),
-        (2, 32, 0, "l1", 0, 1),
+        (6, 32, 0, "mem", 1024, 2),
+        (2, 32, 0, "l1", 1024, 2),
     ],
 )
 def test_what_is_read_from_beyond_l1_is_prefetched(
     rows: int, columns: int, panels: int, level: str, ahead: int, cache: int
 ) -> None:
-    """Panels, the farther the earlier; with few rows of A, what lies further along, for L2.
+    """Panels, the farther the earlier; of rows, what lies further along, for L2.
 
-    With few rows of A, panels in L3 share what L1 waits for at once.
+    So it is with few rows of A for panels in memory, too. In L3, they share what L1 waits for.
     """
     target = targets()["x86.avx512"]
     a, b = tensor("a", (rows, 9)), tensor("b", (9, columns), layout=Layout((0, 1), panels))

@@ -188,3 +188,25 @@ def test_windows_that_overlap_are_one_piece() -> None:
     x = tensor("x", (32, 8))
     part = View(x, (Affine(), Affine()), (4, 3, 8), "mem", (Axis(0, 2), Axis(0), Axis(1)))
     assert COperand("X", part, CScope().with_memory(x), reads=True).pieces == ((72, 1),)
+
+
+@pytest.mark.parametrize(
+    ("loops", "rereads"),
+    [
+        ("", 1),
+        ("m:6:2", 1),
+        ("k:8:2", 1),
+        ("m:6:2 k:8:2 n:9:3", 1),
+        ("k:8:2 m:7:2 n:9:3", 4),
+        ("k:8:2 m:6:2 n:9:3 o:10:5", 6),
+    ],
+)
+def test_how_often_a_part_is_read_again(loops: str, rereads: int) -> None:
+    """By loops that stay in it, within those that move it: named, how far and by what step."""
+    x = tensor("x", (8, 9), role="input")
+    scope = CScope().with_memory(x).with_value("unrolled", 3)
+    for name, end, step in (one.split(":") for one in loops.split()):
+        scope = scope.with_variable(name, name, int(step), int(end))
+    offsets = [at(v) if v in scope.variables else Affine() for v in ("k", "n")]
+    operand = COperand("X", view(x, offsets, [2, 3]), scope, reads=True)
+    assert operand.rereads == rereads
