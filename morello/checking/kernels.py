@@ -217,15 +217,13 @@ class _KernelChecker:
     def _copied(self, name: str) -> None:
         """Kept is an input in memory, by a template that is right wherever that is."""
         why = self._read_by_template(name, "what is there is not kept for later")
-        if not why[0] and any(name in traverse.names(guard) for guard in self.node.guards):
+        if not any(why) and any(name in traverse.names(guard) for guard in self.node.guards):
             why = "a guard speaks of it", "where it is read is not where it is kept"
         self._refuse("T056", "copy_on_first_use", f"copy '{name}'", name, why)
 
     def _fetched(self, name: str) -> None:
-        """Fetched ahead is an input in memory, by a template for an operator."""
+        """Fetched ahead is an input in memory, by a template."""
         why = self._read_by_template(name, "what is there need not be fetched")
-        if not why[0] and self.match.kind != "named":
-            why = "it is for no named operator", "there is no row that goes on"
         self._refuse("T058", "fetches_ahead", f"fetch '{name}' ahead", name, why)
 
     def _read_by_template(self, name: str, in_registers: str) -> tuple[str, str]:

@@ -282,8 +282,13 @@ def _identity(_: Scope, f: SpecRef) -> float | None:
 
 
 def _contiguity(scope: Scope, x: TensorRef) -> Size:
-    """At most one dimension where packings do not tell, since no cost depends on them."""
+    """At most one dimension where packings do not tell, since no cost depends on them.
+
+    To a kernel, those of its pattern, without what lies between them and is left out by it.
+    """
     known = contiguity(x.packing)
+    if scope.match is not None:
+        known = scope.match.together(x, known)
     return known if x.operand.moves_lines(scope.target) else np.minimum(known, 1)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from operator import itemgetter
 
+import numpy as np
 from msgspec import Struct
 
 from morello.ir.layout import contiguity, panel, panel_of, panel_text
@@ -20,12 +21,14 @@ from morello.rewriting.patterns import (
     Patterns,
     operand_refusal,
     operator_refusal,
+    pattern_order,
     patterns_for,
 )
 from morello.rewriting.references import (
     Point,
     Sizes,
     SpecRef,
+    TensorRef,
     Variables,
     spec_ref,
 )
@@ -103,6 +106,24 @@ class KernelMatch(Struct, frozen=True):
             together = (contiguity(packing) > faster) & (panel(packing) == 0)
             text = f"dimension {dimension} of {names[position]} is 1, or in one piece with the row"
             yield text, (extent == 1) | together
+
+    def together(self, tensor: TensorRef, packed: Size) -> Size:
+        """Of the dimensions in memory that are packed together, how many the pattern counts.
+
+        A dimension that the pattern leaves out may lie between two of its own. It is of size 1, but
+        others of the tensor that this is a part of may be between their rows.
+        """
+        keys = [own.key for own in self.f.tensors]
+        pattern, order = self.patterns.of[keys.index(tensor.key)], tensor.operand.order
+        wanted = pattern_order(pattern, len(order))
+        if pattern.order == () or order == wanted:
+            return packed
+        found: Size = 0
+        reach = 0
+        for dimension in reversed(wanted):
+            reach = max(reach, len(order) - 1 - order.index(dimension))
+            found = found + np.greater(packed, reach)
+        return found
 
     def scope_variables(self, at: Point) -> Variables:
         """What the kernel's guards and cost may name."""

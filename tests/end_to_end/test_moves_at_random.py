@@ -236,6 +236,16 @@ FOUND = (
     "output y: f32[6]  input x: f32[4, 6]  y[3 * i + j] = x[2 * i + 1, 2 * j]",
     "output y: f32[6]  input x: f32[2, 3, 4]  y[3 * i + j] max= x[i, j, k]",
     "output y: f32[3, 4]  input x: f32[4, 3, 1]  y[s, 1 * h + d] = x[h, s, d]",
+    # Rows of a head are not together: those of other heads lie between.
+    "output y: f32[3, 6]  input x: f32[2, 3, 3]  y[s, 3 * h + d] = x[h, s, d]",
+    """
+    output y: f32[9, 6]  input a: f32[2, 9, 5]  input b: f32[2, 5, 3]
+    y[s, 3 * h + d] += a[h, s, k] * b[h, k, d]
+    """,
+    """
+    output y: f32[2, 9, 3]  input a: f32[2, 9, 12]  input b: f32[12, 6]
+    y[h, s, d] += a[h, s, k] * b[k, 3 * h + d]
+    """,
     """
     output y: f32[3, 2]  local a: f32[3, 8]
     input p: f32[4, 3, 8]  input v: f32[4, 8, 2]  input w: f32[8, 2]
