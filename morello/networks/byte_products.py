@@ -165,12 +165,20 @@ def quantized_product(t: Translation, a: str, b: str, *, swap_b: bool = False) -
 def quantized_convolution(
     t: Translation, x: str, w: str, windows: Windows, groups: int
 ) -> str | None:
-    """The same of a convolution."""
+    """The same of a convolution. If f32 is faster, bytes are widened behind the padding."""
     given = _operands(t, x, w, 0)
-    if given is None or not worthwhile(t.shape(x), t.shape(w), groups):
+    if given is None:
         return None
     image, zero, filters, factor = given
-    return scaled(t, correlated(t, image, zero, filters, windows, groups), factor, 1)
+    if worthwhile(t.shape(x), t.shape(w), groups):
+        sums = correlated(t, image, zero, filters, windows, groups)
+    else:
+        image = wide(t, padded(t, image, replace(windows, around=zero)))
+        image = t.elementwise(f"{{0}} - {zero}", image, dtype=WIDE)
+        none = (0,) * len(windows.sizes)
+        bare = replace(windows, before=none, after=none)
+        sums = convolved(t, image, filters.astype(np.float32), bare, groups)
+    return scaled(t, sums, factor, 1)
 
 
 def _operands(

@@ -70,7 +70,7 @@ def convolved(t: Translation, x: str, data: Array, windows: Windows, groups: int
 
     Args:
         t: Takes the nodes.
-        x: Images: one dimension for them, one for channels, one or two more.
+        x: Images: one dimension for them, one for channels, and at least one more.
         data: The filters: outputs, channels of a group, and the dimensions of a window.
         windows: How they lie.
         groups: Parts of the channels, each with filters of its own.
@@ -81,7 +81,7 @@ def convolved(t: Translation, x: str, data: Array, windows: Windows, groups: int
         shape, data, windows = shape[:3], data[..., 0], windows.of([0])
     if len(shape) == 3:
         shape, data, windows = _row(shape), data.reshape(_row(data.shape)), windows.in_rows()
-    if len(shape) > 4:
+    if len(shape) > 5 or (len(shape) == 5 and groups > 1):
         return _convolved_in_slices(t, x, data, windows, groups)
     result = (shape[0], len(data), *windows.counts(shape[2:]))
     image = t.view(x, shape)

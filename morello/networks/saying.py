@@ -296,12 +296,13 @@ def _rows_and_columns(scribe: _Scribe, rows: Slot, columns: Slot) -> Slots:
     return large if len(large) == 1 and not several else [rows, columns]
 
 
-def _image(scribe: _Scribe, node: Node) -> tuple[Slots, str, str]:
-    """The result's dimensions, and the subscripts of rows and columns under a window."""
-    n, c, h, w = scribe.network.shape(node.output)
-    steps = zip("hw", "rs", node.attributes["strides"], node.attributes["dilations"], strict=True)
-    rows, columns = (f"{_times(s, o)} + {_times(d, i)}" for o, i, s, d in steps)
-    return [(n, "n"), (c, "f"), (h, "h"), (w, "w")], rows, columns
+def _image(scribe: _Scribe, node: Node) -> tuple[Slots, list[str], str]:
+    """The result's dimensions, the subscripts of its places under a window, and the window's."""
+    shape, attributes = scribe.network.shape(node.output), node.attributes
+    places, inner = "dhw"[5 - len(shape) :], "qrs"[5 - len(shape) :]
+    steps = zip(places, inner, attributes["strides"], attributes["dilations"], strict=True)
+    seen = [f"{_times(s, o)} + {_times(d, i)}" for o, i, s, d in steps]
+    return list(zip(shape, "nf" + places, strict=True)), seen, inner
 
 
 def _times(factor: int, name: str) -> str:
@@ -311,22 +312,23 @@ def _times(factor: int, name: str) -> str:
 def _filter(scribe: _Scribe, node: Node) -> None:
     x, w = node.inputs
     shape, filters = scribe.network.shape(x), scribe.network.shape(w)
-    slots, rows, columns = _image(scribe, node)
-    height, width = (shape[2], rows), (shape[3], columns)
-    window = [(filters[2], "r"), (filters[3], "s")]
+    slots, seen, inner = _image(scribe, node)
+    places = list(zip(shape[2:], seen, strict=True))
+    window = list(zip(filters[2:], inner, strict=True))
     if node.attributes["depthwise"]:
-        image = scribe.read(x, [slots[0], slots[1], height, width])
+        image = scribe.read(x, [slots[0], slots[1], *places])
         values = scribe.read(w, [slots[1], *window])
     else:
-        image = scribe.read(x, [slots[0], (shape[1], "c"), height, width])
+        image = scribe.read(x, [slots[0], (shape[1], "c"), *places])
         values = scribe.read(w, [slots[1], (filters[1], "c"), *window])
     scribe.write(node.output, slots, f"{image} * {values}", update="+=")
 
 
 def _window(scribe: _Scribe, node: Node) -> None:
     shape = scribe.network.shape(node.inputs[0])
-    slots, rows, columns = _image(scribe, node)
-    image = scribe.read(node.inputs[0], [slots[0], slots[1], (shape[2], rows), (shape[3], columns)])
+    slots, seen, _ = _image(scribe, node)
+    places = zip(shape[2:], seen, strict=True)
+    image = scribe.read(node.inputs[0], [slots[0], slots[1], *places])
     scribe.write(node.output, slots, image, update=node.attributes["update"])
 
 
