@@ -38,6 +38,7 @@ def test_the_plugin_gives_files_and_the_emitter() -> None:
         "avx2_conversions.mtarget",
         "avx2_functions.mtarget",
         "avx2_narrow.mtarget",
+        "avx2_products.mtarget",
         "avx2_transposes.mtarget",
         "avx512.mtarget",
         "avx512_bf16.mtarget",
