@@ -28,6 +28,7 @@ from morello.rewriting.patterns import accepts_order, implements, pattern_order
 from morello.verify.families import dtype_choices, operations
 from morello.verify.kernel_sizes import (
     LARGE,
+    Part,
     Shape,
     accepts_family,
     free_dims,
@@ -63,7 +64,7 @@ class KernelInstance(Struct, frozen=True):
     match: KernelMatch
     sizes: tuple[int, ...]
     packing: tuple[int, ...]
-    parts: frozenset[int]
+    parts: frozenset[Part]
 
     @property
     def family(self) -> Family:
@@ -77,7 +78,7 @@ class KernelInstance(Struct, frozen=True):
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{d}={n}" for d, n in self.by_dim.items())
-        names = (self.family.operation.names[position] for position in sorted(self.parts))
+        names = (self.family.operation.names[part.position] for part in sorted(self.parts))
         placed = f", parts of larger tensors: {', '.join(names)}" if self.parts else ""
         return f"{Variant(self.family, self.packing)} [{sizes}]{placed}"
 
@@ -129,7 +130,7 @@ def _told_apart(
             if (dim, size, part) in known:
                 continue
             for shape in shapes_with(target, match, dim, size, Random(f"{dim} {size}")):
-                parts = possible_parts(target, match, shape) if part else frozenset[int]()
+                parts = possible_parts(target, match, shape) if part else frozenset[Part]()
                 if bool(parts) == part:
                     one = KernelInstance(match, *shape, parts)
                     known |= {(d, n, part) for d, n in one.by_dim.items()}

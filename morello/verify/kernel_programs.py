@@ -155,9 +155,10 @@ def _argument(
     far = replace(operand, level=target.farthest, vector=0)
     name = operation.names[position]
     panels = panel(instance.packing[position]) if panels is None else panels
-    if position not in instance.parts:
-        return whole(tensor_for(far, shape, name, role, panels))
-    return inside(far, shape, name, role, range(len(shape)), panels)
+    for part in instance.parts:
+        if part.position == position:
+            return inside(far, shape, name, role, part.along, panels)
+    return whole(tensor_for(far, shape, name, role, panels))
 
 
 def _operand_view(argument: View, operand: Operand, name: str) -> View:

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from math import prod
 from random import Random
+from typing import NamedTuple
 
 from morello.ir.layout import Layout, contiguity, pack, packed, panel, panel_of
+from morello.ir.spec import Operand
 from morello.ir.target import Target
 from morello.language import ast
 from morello.language.evaluate import evaluate
@@ -89,26 +91,40 @@ def accepts_family(target: Target, match: KernelMatch) -> bool:
     return all(evaluate(guard, scope) for guard in guards)
 
 
-def possible_parts(target: Target, match: KernelMatch, shape: Shape) -> frozenset[int]:
-    """Which operands in memory may be parts of larger tensors, so that their rows are apart.
+class Part(NamedTuple):
+    """An operand that is a part of a larger tensor, which has more along these dimensions."""
 
-    One after the other, as long as the guards hold: they may ask for some in one piece.
+    position: int
+    along: tuple[int, ...]
+
+
+def possible_parts(target: Target, match: KernelMatch, shape: Shape) -> frozenset[Part]:
+    """Which operands in memory may be parts of larger tensors.
+
+    Of all dimensions, so that rows are apart; where the guards ask for some in one piece, of the
+    fastest one beyond which they do not. One operand after the other, as long as the guards hold.
     """
     sizes, packing = shape
     by_dim = dict(zip(match.f.family.operation.dims, sizes, strict=True))
-
-    def accepts(parts: frozenset[int]) -> bool:
-        apart = (
-            pack(min(1, contiguity(p)), panel=panel(p)) if position in parts else p
-            for position, p in enumerate(packing)
-        )
-        return _accepted(target, match, by_dim, tuple(apart))
-
-    parts: frozenset[int] = frozenset()
+    parts, taken = list(packing), set[Part]()
     for position, operand in enumerate(match.f.family.operands):
-        if not operand.vector and accepts(parts | {position}):
-            parts |= {position}
-    return parts
+        for part, own in _cuts(position, operand, packing[position]):
+            tried = (*parts[:position], own, *parts[position + 1 :])
+            if _accepted(target, match, by_dim, tried):
+                parts[position] = own
+                taken.add(part)
+                break
+    return frozenset(taken)
+
+
+def _cuts(position: int, operand: Operand, packing: int) -> Iterator[tuple[Part, int]]:
+    """Parts that an operand may be, with how they are packed; none of one in registers."""
+    order, panels = operand.order, panel(packing)
+    if operand.vector:
+        return
+    yield Part(position, tuple(range(len(order)))), pack(min(1, contiguity(packing)), panel=panels)
+    for place in range(1, len(order) if not panels else 0):
+        yield Part(position, (order[-1 - place],)), pack(place + 1)
 
 
 def large_shapes(target: Target, match: KernelMatch, dim: str) -> list[Shape]:
