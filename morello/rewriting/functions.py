@@ -52,7 +52,7 @@ from morello.rewriting.references import (
     lines,
     registers,
 )
-from morello.rewriting.transfer import transfer_cycles
+from morello.rewriting.transfer import fetched_ahead, transfer_cycles
 from morello.rewriting.views import is_seen_along_rows, slice_of
 
 LONGEST_BLOCK = 4096
@@ -348,23 +348,12 @@ def _short_block(_: Scope, bytes: Size) -> Truth:
 
 def _transfer(kind: str, *, by_rows: bool = False) -> Callable[[Scope, TensorRef, Level], Number]:
     def cycles(scope: Scope, tensor: TensorRef, level: Level) -> Number:
-        ahead = kind == "fetch" and _fetched_ahead(scope, tensor)
+        ahead = kind == "fetch" and fetched_ahead(scope.target, _operation_of(scope), tensor)
         return transfer_cycles(
             scope.target, tensor, scope.sizes, level, kind, by_rows=by_rows, ahead=ahead
         )
 
     return cycles
-
-
-def _fetched_ahead(scope: Scope, tensor: TensorRef) -> bool:
-    """Whether kernels for the matched operation fetch an operand of it ahead."""
-    known = scope.target.fetched_ahead
-    if not known:
-        return False
-    f = _operation_of(scope)
-    types = tuple(str(own.operand.dtype) for own in f.tensors)
-    places = (p for p, own in enumerate(f.tensors) if own.key == tensor.key)
-    return any((f.family.operation.operator.name, types, p) in known for p in places)
 
 
 _FETCH, _STORE = _transfer("fetch"), _transfer("store")

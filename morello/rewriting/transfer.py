@@ -11,6 +11,7 @@ from morello.ir.numeric import Number, Size
 from morello.ir.target import Level, Target
 from morello.rewriting.references import (
     Sizes,
+    SpecRef,
     TensorRef,
     extents_in_memory,
     inner_and_outer,
@@ -67,6 +68,14 @@ def transfer_cycles(
         if not ahead:
             total = total + count * crowded * (rows > hop.streams)
     return total
+
+
+def fetched_ahead(target: Target, f: SpecRef, tensor: TensorRef) -> bool:
+    """Whether kernels for an operation ask for what follows in the rows of an operand."""
+    types = tuple(str(own.operand.dtype) for own in f.tensors)
+    places = (p for p, own in enumerate(f.tensors) if own.key == tensor.key)
+    name = f.family.operation.operator.name
+    return any((name, types, place) in target.fetched_ahead for place in places)
 
 
 def _coefficient(level: Level, name: str) -> float:

@@ -172,15 +172,16 @@ def test_the_width_of_panels_is_how_an_operand_is_packed() -> None:
     assert SPEC_FUNCTIONS["panels"](scope, b) == 4
 
 
-def _more_for_each_line(k: int, n: int, packing: Packing) -> float:
+def _more_for_each_line(k: int, n: int, packing: Packing, dtype: str = "s32") -> float:
     """What a line of B, k rows of n, costs on its way from memory beyond what it costs at least."""
     known = context("x86.sapphire_rapids")
     memory, l2 = (known.target.level_by_name[name] for name in ("mem", "l2"))
-    spec = Wanted("matmul", (3, k, n), 0).spec(known.target)
-    b = spec_ref(spec.family, spec.packing).tensors[1]
+    spec = Wanted("matmul", (3, k, n), 0, (dtype,) * 3).spec(known.target)
+    f = spec_ref(spec.family, spec.packing)
+    b = f.tensors[1]
     b = replace(b, operand=replace(b.operand, level=memory), packing=packing)
     sizes = dict(zip(("m", "n", "k"), (3, n, k), strict=True))
-    scope = Scope(known.target, {}, sizes, {})
+    scope = Scope(known.target, {"f": f}, sizes, {})
     hops = known.target.between(l2, memory)
     least = sum(hop.coefficients["fetch"].value for hop in hops)
     lines = SPEC_FUNCTIONS["lines"](scope, b)
@@ -199,4 +200,6 @@ def test_one_row_alone_does_not_keep_memory_busy_and_too_many_are_not_followed()
     assert alone / 16 + crowded == _more_for_each_line(17, 1024, whole)
     assert alone == _more_for_each_line(64, 64, whole)
     assert alone / 4 == _more_for_each_line(64, 64, panels)
+    # Kernels for these types ask for what follows in each row.
+    assert alone / 16 == _more_for_each_line(17, 1024, whole, "f32")
     assert alone == _more_for_each_line(32, 64, panels)
