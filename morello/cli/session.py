@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from morello.report.documents import Document
     from morello.toolchain.machine import Machine
 
-WIDTH_OF_A_FILE = 500
+WIDTH_OF_A_FILE = 1000
 """Columns of a table that is not shown on a terminal: enough not to fold what scripts read."""
 
 MOST_SHOWN = 500
