@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
-from morello.checking.lineages import clash
+from morello.checking.lineages import on_targets
 from morello.ir.functions import Function, called
 from morello.ir.target import Target
 from morello.language import target_ast
@@ -18,9 +18,6 @@ from morello.language.clauses import ClauseKind
 from morello.language.diagnostics import Collector
 from morello.language.places import within
 from morello.language.source import Span
-
-Key = tuple[str, str]
-"""Target and name."""
 
 _OF_TYPE = r"[^;{}()]|__attribute__\s*\(\((?:[^;{}()]|\([^;{}()]*\))*\)\)"
 """What may stand before a function's name: words of its type, and attributes of that."""
@@ -43,23 +40,11 @@ def check_functions(
     Returns:
         For each target its functions by name, those that it inherits first.
     """
-    known: dict[Key, target_ast.FunctionDecl] = {}
-    for node in chain.from_iterable(f.functions for f in files):
-        others = (k for k in known.values() if k.name == node.name)
-        first = next((k for k in others if clash(node.target, k.target, targets)), None)
-        known.setdefault((node.target, node.name), node)
-        if first is not None:
-            message = f"function '{node.name}' is declared twice"
-            help = f"the first one is at {first.name_span}; rename or remove one of them"
-            collector.error("T070", message, node.name_span, "second declaration", help)
-        elif node.target not in declared:
-            message = f"function '{node.name}' is on '{node.target}', which is not a target"
-            place = within(node.span, node.target, after=node.name_span.end)
-            collector.error(
-                "T071", message, place, "unknown", collector.suggestion(node.target, declared)
-            )
-        else:
-            _check(node, collector)
+    every = chain.from_iterable(f.functions for f in files)
+    codes = "T070", "T071"
+    known, right = on_targets(every, "function", targets, declared, collector, codes)
+    for node in right:
+        _check(node, collector)
     names = {name for _, name in known}
     functions = {key: _function(node, names) for key, node in known.items()}
     found = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
-from morello.checking.lineages import clash
+from morello.checking.lineages import on_targets
 from morello.checking.templates import check_template, names_used
 from morello.ir.target import Target
 from morello.language import target_ast
@@ -33,20 +33,8 @@ def check_macros(
     Returns:
         For each target its macros by name, with those that it inherits.
     """
-    known: dict[tuple[str, str], target_ast.MacroDecl] = {}
-    for node in chain.from_iterable(f.macros for f in files):
-        others = (m for m in known.values() if m.name == node.name)
-        first = next((m for m in others if clash(node.target, m.target, targets)), None)
-        known.setdefault((node.target, node.name), node)
-        if first is not None:
-            message = f"macro '{node.name}' is declared twice"
-            help = f"the first one is at {first.name_span}; rename or remove one of them"
-            collector.error("T062", message, node.name_span, "second declaration", help)
-        elif node.target not in declared:
-            message = f"macro '{node.name}' is on '{node.target}', which is not a target"
-            place = within(node.span, node.target, after=node.name_span.end)
-            help = collector.suggestion(node.target, declared)
-            collector.error("T063", message, place, "unknown", help)
+    every = chain.from_iterable(f.macros for f in files)
+    known, _ = on_targets(every, "macro", targets, declared, collector, ("T062", "T063"))
     names = {name for _, name in known}
     kernels = chain.from_iterable(f.kernels for f in files)
     used = {name for k in kernels for name in names & names_used(k.template or "")}

@@ -54,13 +54,13 @@ def correlated(
     """Images of bytes from a zero point on, with filters of signed bytes, as `convolved` says."""
     image, moved = unsigned(t, image)
     around = zero + moved
-    sums = filters.reshape(len(filters), -1).sum(axis=1, dtype=np.int32) * np.int32(around)
     windows = replace(windows, around=around)
     if t.shape(image)[1] // groups < AT_ONCE:
         image, filters, windows = _with_columns(t, image, filters, windows)
     result = convolved(t, image, filters, windows, groups)
     if not around:
         return result
+    sums = filters.reshape(len(filters), -1).sum(axis=1, dtype=np.int32) * np.int32(around)
     column = t.constant(sums.reshape(-1, *(1,) * (len(t.shape(result)) - 2)))
     return t.elementwise("{0} - {1}", result, column, dtype=SUMS)
 
