@@ -1,4 +1,4 @@
-"""Statements that are batches of a declared operation, with operands that are seen so.
+"""Statements whose operands are seen otherwise: in batches of a declared operation, or turned.
 
 ``score[g, h, s, t] += q[s, g * H + h, d] * k[g, t, d]`` is a product for each g and h, where the
 heads h of a group share their keys. No declared operator says that: all operands of a batch have
@@ -7,6 +7,9 @@ that goes through its rows, and with those that it lacks, along which its elemen
 
 ``y[b, s, n] += x[b, s, k] * w[n, k]`` is no batch: all rows of x meet the same w. Where b and s lie
 together in memory they are seen as one dimension, and it is one product.
+
+``y[c, h, w] = x[h, w, c] / 255`` computes along rows of y, which x has not. So x is seen as one
+that has, in another layout: it may be brought into that of y before it is computed with.
 """
 
 from __future__ import annotations
@@ -29,14 +32,17 @@ from morello.records import replace
 def as_batches(
     calls: Sequence[Checked], operators: Mapping[str, Operator], in_parts: Collection[str]
 ) -> list[Checked]:
-    """The calls, with what is a batch of a declared operation as that.
+    """The calls, with what is a batch of a declared operation as that, and inputs turned.
 
     Args:
         calls: All of them.
         operators: Those that are declared.
         in_parts: Tensors that are computed in parts.
     """
-    return [_batch(call, operators, in_parts) or call for call in calls]
+    return [
+        _batch(call, operators, in_parts) or _turned(call, operators, in_parts) or call
+        for call in calls
+    ]
 
 
 def _batch(
@@ -59,6 +65,31 @@ def _batch(
         if found is not None:
             return found
     return None
+
+
+def _turned(
+    call: Checked, operators: Mapping[str, Operator], in_parts: Collection[str]
+) -> Checked | None:
+    """The call with its inputs in the order of the result's dimensions; none if all are so."""
+    operation, operator = call.operation, call.operation.operator
+    if not operator.text or operator.reduction or operator.statement.elsewhere is not None:
+        return None
+    *inputs, result = call.tensors
+    if operator.moves and inputs[0].dtype == result.dtype:
+        return None  # a copy of what is seen otherwise (`recognition`)
+    wanted = [index.alone for index in operation.operands[-1]]
+    sizes = sizes_from(operation, [tensor.shape for tensor in call.tensors])
+    seen = list[_Seen]()
+    for tensor, read in zip(inputs, operation.operands, strict=False):
+        known = [dim for index in read if (dim := index.alone) in wanted and dim is not None]
+        order = sorted(known, key=wanted.index)
+        view = None
+        # What is wider than the result is not moved more often than it is read.
+        narrow = tensor.dtype.bytes <= result.dtype.bytes and lies_in_memory(tensor, in_parts)
+        if len(known) == len({*read}) and order != known and narrow:
+            view = seen_along(tensor, read, sizes, order, f"{tensor.name}[{', '.join(known)}]")
+        seen.append((tensor, None) if view is None else (view, tuple(order)))
+    return _as_seen(call, operators, sizes, (*seen, (result, None)))
 
 
 _Seen = tuple[GoalTensor, tuple[str, ...] | None]
@@ -138,6 +169,18 @@ def _declared(
     seen: Sequence[_Seen],
 ) -> Checked | None:
     """The call of a declared operator, its operands seen so; none if that is none."""
+    found = _as_seen(call, operators, sizes, seen)
+    declared = None if found is None else found.operation.operator
+    return found if declared and (not declared.text or declared.seen_as is not None) else None
+
+
+def _as_seen(
+    call: Checked,
+    operators: Mapping[str, Operator],
+    sizes: Mapping[str, int],
+    seen: Sequence[_Seen],
+) -> Checked | None:
+    """The call, its operands seen so; none if all are as they were."""
     if all(dims is None for _, dims in seen):
         return None
     operator = call.operation.operator
@@ -155,9 +198,7 @@ def _declared(
     target = ast.Element(result.name, result.indices, span=result.span)
     statement = replace(operator.statement, target=target, value=value)
     own = statement_operator(parameters, result, statement, {})
-    found = statement_call(own, [tensor for tensor, _ in seen], sizes, operators)
-    declared = found.operation.operator
-    return found if not declared.text or declared.seen_as is not None else None
+    return statement_call(own, [tensor for tensor, _ in seen], sizes, operators)
 
 
 def _with_elements(value: ast.Expr, elements: Mapping[str, ast.Element]) -> ast.Expr:

@@ -106,7 +106,7 @@ def _merging(own: Operator, copying: Sequence[Operator]) -> ast.RuleDecl | None:
         for index in output.indices
         for dim, _ in sorted(index.terms, key=lambda term: -float(term[1]))
     ]
-    if not copying or len(alone) == len(output.indices) or sorted(read) != sorted(alone):
+    if not copying or sorted(read) != sorted(alone):
         return None
     indices = [ast.Index(terms, span=output.span) for terms in alone]
     return _rule(own, copying[0], [(own.inputs[0], indices), (output, indices)])

@@ -10,6 +10,7 @@ from morello.ir.layout import Axis
 from morello.ir.operators import OperandIndex, Operation
 from morello.language import ast
 from morello.language.indices import with_scalars
+from morello.records import replace
 
 UNIT = Axis(0, 0)
 """What a dimension of size 1 runs along that a view has beyond those of its operand."""
@@ -53,6 +54,16 @@ class ViewMap(Struct, frozen=True):
         """Whether each of its dimensions runs along one of the operand's, and no two along one."""
         along = [axis.dimension for axis in self.axes if axis.step]
         return not self.joins and len({*along}) == len(along)
+
+    def turned(self, order: Sequence[int]) -> ViewMap:
+        """The same, its dimensions in another order."""
+        indices, axes = (tuple(own[p] for p in order) for own in (self.indices, self.axes))
+        return replace(self, indices=indices, axes=axes)
+
+
+def all_of(indices: tuple[OperandIndex, ...]) -> ViewMap:
+    """All of an operand, by its own indices."""
+    return ViewMap(indices, tuple(map(Axis, range(len(indices)))), (0,) * len(indices))
 
 
 def view_map(operation: Operation, position: int, indices: Sequence[ast.Index]) -> ViewMap:

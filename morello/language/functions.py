@@ -125,6 +125,11 @@ SPEC: dict[str, Signature] = {
         "Whether loops divide some dimensions only, so that its parts bring nearer what they "
         "read: a rule of thumb.",
     ),
+    "turns": Signature(
+        ("operation",),
+        "truth",
+        "Whether neighbours in its output are none in its first input, as in a transpose.",
+    ),
     "is_parallel": Signature(("operation",), "truth", "Whether threads may share its work."),
     "threads": Signature(("operation",), "number", "How many threads may share its work."),
     "direct": Signature(

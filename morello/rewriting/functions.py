@@ -445,6 +445,7 @@ SPEC_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "composite": lambda _, f: f.family.operation.operator.composite,
     "partly_tileable": lambda _, f: f.family.operation.operator.partly_tileable,
     "parts_first": lambda _, f: structure.parts_first(f),
+    "turns": lambda _, f: structure.turns(f),
     "reads": _reads,
     "writes": _writes,
     "reused": lambda _, f, tensor: structure.is_reused(f, tensor),

@@ -47,7 +47,7 @@ from morello.rewriting.references import (
 from morello.rewriting.state import State
 from morello.rewriting.steps import Leaf, Placed, Sequence, Step, Tiled
 from morello.rewriting.structure import is_unrolled
-from morello.rewriting.views import ends_with_rows, slice_of, view_of
+from morello.rewriting.views import Seen, ends_with_rows, fastest_last, slice_of, view_of
 
 
 def operation_at(
@@ -247,6 +247,8 @@ class Instantiation:
         operator = self.operators[node.operator]
         count = len(operator.parameters)
         seen = [self._tensor(argument, state) for argument in node.arguments[:count]]
+        if operator.copies:
+            seen = fastest_last(seen, self.target, None if self.structural else state.sizes)
         tensors = tuple(tensor for tensor, _ in seen)
         rank = operator.group_rank(tuple(len(t.indices) for t in tensors))
         assert rank is not None, f"'{operator.name}' cannot take operands of these ranks"
@@ -268,7 +270,7 @@ class Instantiation:
         required = required & ends_with_rows(tensors[-1])
         return Leaf(node, child, tensors, sizes, used, node.prepack, node.ordered, required)
 
-    def _tensor(self, argument: ast.Expr | ast.View, state: State) -> tuple[TensorRef, Truth]:
+    def _tensor(self, argument: ast.Expr | ast.View, state: State) -> Seen:
         """An operand, and what must hold for it to be what is asked for."""
         if isinstance(argument, ast.Call):
             sources = [_not_prepacked(state.tensors[own.key]) for own in self.f.tensors]

@@ -59,6 +59,13 @@ def parts_first(f: SpecRef) -> bool:
     return f.family.operation.operator.partly_tileable and prunes("parts_first")
 
 
+def turns(f: SpecRef) -> bool:
+    """Whether neighbours in the output are none in the first input."""
+    tensors = f.tensors[0], f.out
+    fastest = [t.indices[t.operand.order[-1]] if t.operand.order else None for t in tensors]
+    return fastest[0] != fastest[1]
+
+
 def may_be_in_place(f: SpecRef, tensor: TensorRef) -> bool:
     """Whether what is left of a graph may write its output over an intermediate."""
     composition = composition_of(f.family.operation.operator)

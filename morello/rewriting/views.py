@@ -27,7 +27,7 @@ from morello.ir.layout import (
 from morello.ir.numeric import Size, Truth
 from morello.ir.sizes import sizes_from
 from morello.ir.target import Target
-from morello.ir.views import ViewMap
+from morello.ir.views import ViewMap, all_of
 from morello.records import replace
 from morello.rewriting.references import (
     ABSENT,
@@ -38,10 +38,11 @@ from morello.rewriting.references import (
     extents_in_memory,
 )
 
+Seen = tuple[TensorRef, Truth]
+"""An operand as it is seen, and what must hold for that."""
 
-def view_of(
-    source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes | None
-) -> tuple[TensorRef, Truth]:
+
+def view_of(source: TensorRef, view_map: ViewMap, target: Target, sizes: Sizes | None) -> Seen:
     """A view of a tensor, and what must hold for it to be one.
 
     Args:
@@ -63,9 +64,23 @@ def view_of(
     return view, _is_seen(source, view_map, target, sizes)
 
 
-def slice_of(
-    tensors: Sequence[TensorRef], f: SpecRef, target: Target, sizes: Sizes | None
-) -> tuple[TensorRef, Truth]:
+def fastest_last(seen: list[Seen], target: Target, sizes: Sizes | None) -> list[Seen]:
+    """What is copied and where to, with the dimensions last that are fastest in one of both.
+
+    The others come to be of size 1. Kernels that transpose a matrix are for the last two.
+    """
+    fastest = [tensor.operand.order[-1] for tensor, _ in seen if tensor.operand.order]
+    rank = len(seen[0][0].indices)
+    order = (*(d for d in range(rank) if d not in fastest), *fastest)
+    views = [tensor.view or OperandView(tensor, all_of(tensor.indices)) for tensor, _ in seen]
+    moving = any(view.view_map.moving for view in views)
+    if len({*fastest}) < len(fastest) or order == tuple(range(rank)) or moving:
+        return seen
+    turned = (view_of(v.source, v.view_map.turned(order), target, sizes) for v in views)
+    return [(view, own & other) for (view, own), (_, other) in zip(turned, seen, strict=True)]
+
+
+def slice_of(tensors: Sequence[TensorRef], f: SpecRef, target: Target, sizes: Sizes | None) -> Seen:
     """What is between margins of the input, or else of the output, and what must hold for that.
 
     Args:

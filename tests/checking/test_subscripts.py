@@ -7,6 +7,7 @@ import pytest
 from morello.checking.rules import check_rules
 from morello.checking.specs import check_spec
 from morello.ir.goal import Goal
+from morello.ir.layout import Order
 from morello.language.ast import RulesFile
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_spec
@@ -126,7 +127,6 @@ def test_else_it_is_an_operator_of_its_own(tensors: str, statement: str) -> None
         ("x[5, 7, 2] y[2, 5]", "y[k, i] += x[i, j, k]", "column_sum(f.X1[k, i, j], f.Y[i, j])"),
         ("x[7, 5] w[7] y[5]", "y[m] += x[k, m] * w[k]", "matvec(f.X1[i, j], f.X2[j], f.Y[i])"),
         ("x[5, 7] w[7] y[5]", "y[m] += x[m, k] - w[k]", None),
-        ("x[5, 6] y[6, 5]", "y[j, i] = x[i, j] + 1", None),  # there is nothing to gain
         ("x[5, 7] w[7, 3] v[3] y[5]", "y[m] += x[m, k] * w[k, n] * v[n]", None),
     ],
 )
@@ -147,6 +147,38 @@ def test_it_may_be_a_declared_one_with_operands_in_other_orders(
         collector.raise_if_any()
         text = f'rule r "It is." match f: {operator.name} where reduces(f) yield {seen}'
         assert rule.result == parse_rules(Source("r.mrules", text)).rules[0].result
+
+
+@pytest.mark.parametrize(
+    ("tensors", "types", "statement", "operator", "layouts"),
+    [
+        ("x[5, 6] y[6, 5]", "", "y[j, i] = x[i, j] + 1", "shift", [(1, 0)]),
+        ("x[5, 6] z[6, 5] y[6, 5]", "", "y[j, i] = x[i, j] + z[j, i]", "add", [(1, 0), (0, 1)]),
+        (
+            "x[5, 6, 3] m[3] y[3, 5, 6]",
+            "u8 f32 f32",
+            "y[c, h, w] = x[h, w, c] - m[c]",
+            "{Y[i, j, k] = X1[i, j, k] - X2[i]}",
+            [(1, 2, 0), (0,)],
+        ),
+        ("x[5, 6] y[6, 5]", "u8 f32", "y[j, i] = x[i, j]", "copy", [(1, 0)]),
+        # A result that is narrower is better turned itself; and a sum along rows is none of theirs.
+        (
+            "x[5, 6] y[6, 5]",
+            "f32 u8",
+            "y[j, i] = round(x[i, j])",
+            "{Y[i, j] = round(X1[j, i])}",
+            [(0, 1)],
+        ),
+        ("x[5, 6] y[6]", "", "y[j] += x[i, j]", "column_sum", [(0, 1)]),
+    ],
+)
+def test_inputs_are_seen_in_the_order_of_the_result(
+    tensors: str, types: str, statement: str, operator: str, layouts: list[Order]
+) -> None:
+    [computation] = _goal(tensors, statement, types=types).computations
+    assert str(computation.operation).partition("(")[0].strip() == operator.partition("(")[0]
+    assert [tensor.layout.order for tensor in computation.inputs] == layouts
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,18 @@ def test_progress_ends_with_all_cells_done() -> None:
     assert sorted(done) == done
 
 
+def test_guards_that_no_size_decides_are_not_asked_again() -> None:
+    """Such as ``direct(f)``, of what may be converted, and ``turns(f)``."""
+    used = context("x86.avx2")
+    spec = Wanted("copy", (3, 40_000), 2, dtypes=("u8", "f32"), layouts=(("X", (1, 0)),)).spec(
+        used.target
+    )
+    wanted = {"turn_first", "convert_first", "stage_conversion"}
+    assert wanted <= {str(r).partition(" ")[0] for r in refusals_at(used, spec)}
+    mixed = Wanted("matmul", (300, 400, 500), dtypes=("u8", "f32", "f32")).spec(used.target)
+    assert "convert" in {str(r).partition(" ")[0] for r in refusals_at(used, mixed)}
+
+
 def test_what_has_one_panel_is_not_put_into_panels() -> None:
     """Also where the level has no limit that could be exceeded."""
     used = context("x86.avx512_bf16")

@@ -122,14 +122,13 @@ def _rule_refusals(
     context: Context, spec: Spec, alternative: RuleAlternative, tile: int | None
 ) -> tuple[list[Refusal], list[Spec]]:
     shown = tuple((name, choice_text(value)) for name, value in alternative.choices)
-    declaration = alternative.rule.declaration
     if alternative.axis is not None:
         shown = (*shown, (alternative.axis, str(tile)))
     at = point(context.target, spec.variant, spec.coordinates)
     scope = scope_at(context.target, spec.family, alternative, at, tile)
-    reasons = [
-        _guard_text(g, context.target, spec) for g in declaration.guards if not evaluate(g, scope)
-    ]
+    # All other guards hold, or there were no such alternative.
+    guards = alternative.rule.sized_guards
+    reasons = [_guard_text(g, context.target, spec) for g in guards if not evaluate(g, scope)]
     step = concrete_step(context, spec, alternative, tile)
     limits, below = _walk(step, scope)
     name = f"{alternative.rule.name} for {spec}"
