@@ -68,6 +68,25 @@ def rows_of(
     return None
 
 
+@lru_cache(maxsize=4096)
+def turned_orders(operation: Operation) -> tuple[Order, ...]:
+    """Orders in which operands lie along the last dimension of the output, where that may pay.
+
+    That is of operands each of whose elements is read for several of the output.
+    """
+    output = operation.operands[-1]
+    dim = output[-1].alone if output else None
+    dims = {dim for index in output for dim in index.dims}
+
+    def turned(indices: tuple[OperandIndex, ...]) -> Order:
+        places = range(len(indices))
+        repeated = not dims <= {dim for index in indices for dim in index.dims}
+        along = [p for p in places if repeated and dim is not None and indices[p].alone == dim][:1]
+        return (*(p for p in places if p not in along), *along)
+
+    return tuple(map(turned, operation.operands))
+
+
 def _joined(
     kind: str, operation: Operation, orders: tuple[Order, ...], along: tuple[int, ...]
 ) -> Iterator[str]:

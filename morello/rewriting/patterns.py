@@ -14,9 +14,10 @@ from morello.ir.layout import Order, height_of, panel_of, row_major
 from morello.ir.operators import Operation, Operator
 from morello.ir.spec import Operand
 from morello.ir.target import Level, Microkernel, Target
-from morello.ir.vector_axis import ROW_KINDS, Rows, may_be_rows, rows_of
+from morello.ir.vector_axis import ROW_KINDS, Rows, may_be_rows, rows_of, turned_orders
 from morello.language import ast, target_ast
 from morello.language.target_ast import ANY
+from morello.records import replace
 from morello.rewriting.references import SpecRef
 
 NO_ROWS = "its operands do not lie along one dimension, in vectors"
@@ -271,18 +272,28 @@ def wanted_patterns(
 
     Of kernels that may still match: the other operands are of the types that they want, or inputs
     that may be converted to the output's, if they are ``convertible``. For rows, operands may stay
-    in the order that they are in, or come to be row-major.
+    in the order that they are in, come to be row-major, or be turned so as to lie along them.
     """
     out = (f.out.operand.dtype,) if convertible else ()
     known = [PartialOperand((own.operand.dtype, *out)) for own in f.tensors]
     known[position] = PartialOperand((dtype,))
     row_majors = tuple(row_major(len(own.indices)).order for own in f.tensors)
+    turned = turned_orders(f.family.operation)
     found = {
-        (kernel.name, patterns.of[position]): kernel
-        for orders in dict.fromkeys((row_majors, tuple(own.operand.order for own in f.tensors)))
+        (kernel.name, _turned(patterns, position, orders[position])): kernel
+        for orders in dict.fromkeys(
+            (row_majors, tuple(own.operand.order for own in f.tensors), turned)
+        )
         for kernel, patterns in possible_kernels(
             target.kernels, target, f.family.operation, known, orders
         )
     }
     for (_, pattern), kernel in found.items():
         yield kernel, pattern
+
+
+def _turned(patterns: Patterns, position: int, order: Order) -> target_ast.KernelOperand:
+    """The pattern of an operand; along rows, in this order if it is not row-major."""
+    pattern = patterns.of[position]
+    along = patterns.rows is not None and patterns.rows.along[position]
+    return replace(pattern, order=order) if along and order != tuple(range(len(order))) else pattern
