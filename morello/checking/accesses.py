@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
+from operator import itemgetter
 
 from morello.checking.kinds import counted
 from morello.checking.sizes import Sizes
@@ -230,6 +231,23 @@ def extents_of(
                 label, help = f"{size} here", f"a part is read by a sum: {dim} + 0"
                 collector.error("S036", message, each.span, label, help)
     sizes = {dim: size for dim, (size, _) in found.items()}
+    _follow_sums(accesses, sizes)
+    for dim, size in _rows_of(accesses[-1]):
+        if dim not in sizes:
+            sizes[dim] = size
+            _follow_sums(accesses, sizes)
+    every = ((each, dim) for _, _, each in _subscripts(accesses) for dim, _ in each.terms)
+    for each, dim in every:
+        if dim not in sizes:
+            message = f"nothing tells the size of dimension '{dim}'"
+            help = f"declare what is computed: local {accesses[-1].tensor}: f32[...]"
+            collector.error("S036", message, each.span, help=help)
+            break
+    return None if len(collector.diagnostics) > before else sizes
+
+
+def _follow_sums(accesses: Sequence[Access], sizes: dict[str, int]) -> None:
+    """Add the sizes of what is the only unknown dimension of a sum."""
     known = -1
     while len(sizes) > known:
         known = len(sizes)
@@ -239,14 +257,18 @@ def extents_of(
                 [(dim, factor)] = unknown
                 least = each.extent({**sizes, dim: 1})
                 sizes[dim] = max(1, 1 + (access.shape[position] - least) // factor)
-    every = ((each, dim) for _, _, each in _subscripts(accesses) for dim, _ in each.terms)
-    for each, dim in every:
-        if dim not in sizes:
-            message = f"nothing tells the size of dimension '{dim}'"
-            help = f"declare what is computed: local {accesses[-1].tensor}: f32[...]"
-            collector.error("S036", message, each.span, help=help)
-            break
-    return None if len(collector.diagnostics) > before else sizes
+
+
+def _rows_of(result: Access) -> Iterator[tuple[str, int]]:
+    """Dimensions of sums such as ``14 * a + b``, which goes through rows of 14: the size of b.
+
+    Since a result has each of its elements once, each term steps over all that are before it.
+    """
+    for each in result.sums:
+        terms = sorted(each.terms, key=itemgetter(1))
+        for (dim, factor), (_, above) in pairwise(terms):
+            if above % factor == 0:
+                yield dim, above // factor
 
 
 def check_reach(

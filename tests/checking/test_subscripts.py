@@ -8,6 +8,7 @@ from morello.checking.rules import check_rules
 from morello.checking.specs import check_spec
 from morello.ir.goal import Goal
 from morello.ir.layout import Order
+from morello.ir.sizes import sizes_from
 from morello.language.ast import RulesFile
 from morello.language.diagnostics import Collector
 from morello.language.parse import parse_rules, parse_spec
@@ -281,6 +282,27 @@ def test_parts_are_seen_where_they_lie() -> None:
     ).computations
     views = [tensor for tensor in computation.inputs if tensor.role == "view"]
     assert [(view.lows, view.shape) for view in views] == [((6,), (3,)), ((0,), (7,))]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "statement", "sizes"),
+    [
+        # An image in patches: neither operand alone tells a size.
+        (
+            "x[3, 12, 8] y[6, 48]",
+            "y[2 * a + b, 16 * c + 4 * i + j] = x[c, 4 * a + i, 4 * b + j]",
+            {"a": 3, "b": 2, "c": 3, "i": 4, "j": 4},
+        ),
+        ("x[5, 12] y[5, 12]", "y[h, 3 * c + g] = x[h, 4 * g + c]", {"h": 5, "c": 4, "g": 3}),
+        # What the input tells comes first.
+        ("x[4, 3] y[12]", "y[3 * i + j] = x[i, j]", {"i": 4, "j": 3}),
+    ],
+)
+def test_rows_of_a_result_tell_sizes(tensors: str, statement: str, sizes: dict[str, int]) -> None:
+    [computation] = _goal(tensors, statement).computations
+    operation = computation.operation
+    shapes = [tensor.shape for tensor in (*computation.inputs, computation.output)]
+    assert sorted(sizes_from(operation, shapes).values()) == sorted(sizes.values())
 
 
 def test_shapes_of_results_follow() -> None:

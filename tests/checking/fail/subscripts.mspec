@@ -44,6 +44,12 @@ spec extents(N = 4) {
   c[i + 1] = x[i + 0] #! S036 5 nothing gives 'c' its first elements a value
 }
 
+spec rows_that_do_not_fit(N = 4) {
+  input  x: f32[3 * N, 2 * N]
+  output y: f32[6, 13]
+  y[2 * a + b, N * i + j] = x[N * a + i, N * b + j] #! S036 16 this reaches 12 elements where dimension 2 of 'y' has 13
+}
+
 spec unknown_extents(N = 4) {
   input  x: f32[N]
   output y: f32[2, 2]
