@@ -372,6 +372,25 @@ def byte_transpose(rng: Rng) -> Graph:
     return graph
 
 
+def picture(rng: Rng) -> Graph:
+    """Bytes with the channels last to numbers with the channels first, or the other way."""
+    c = int(rng.choice((1, 3, 3, 3, 4)))
+    n, h, w = sizes(rng, (1, 4), (32, 1024), (32, 1024))
+    if rng.random() < 0.6:
+        graph = Graph(f"bytes {n} x {h} x {w} x {c} to numbers")
+        numbers = graph.add("Cast", graph.input(n, h, w, c, dtype=np.uint8), to=_of(np.float32))
+        middle = graph.add("Sub", numbers, graph.constant(rng.uniform(100, 130, c).astype("f4")))
+        scaled = graph.add("Div", middle, graph.constant(rng.uniform(50, 70, c).astype("f4")))
+        graph.add("Transpose", scaled, perm=(0, 3, 1, 2))
+        return graph
+    graph = Graph(f"numbers {n} x {c} x {h} x {w} to bytes", STEP, gives=np.uint8)
+    turned = graph.add("Transpose", graph.input(n, c, h, w), perm=(0, 2, 3, 1))
+    scaled = graph.add("Mul", turned, graph.number(255))
+    clipped = graph.add("Clip", scaled, graph.number(0), graph.number(255))
+    graph.add("Cast", clipped, to=_of(np.uint8))
+    return graph
+
+
 Kind = Callable[[Rng], Graph]
 
 KINDS: tuple[Kind, ...] = (
@@ -395,6 +414,7 @@ KINDS: tuple[Kind, ...] = (
     byte_linear,
     byte_convolution,
     byte_transpose,
+    picture,
 )
 
 

@@ -13,7 +13,7 @@ from morello.networks.idioms import recognize_softmax
 from morello.networks.kinds import Rewrite, UnsupportedNodeError, translated
 from morello.networks.longs import narrow_longs, widened
 from morello.networks.network import UNKNOWN_SHAPE, Network, Node
-from morello.networks.permutes import sink_permutes
+from morello.networks.permutes import raise_permutes, sink_permutes
 from morello.networks.truth import truth_as_numbers
 from morello.networks.views import cut_for_each, sink_views, swap_into_products
 
@@ -75,6 +75,7 @@ def translate(network: Network, operators: Operators, *, callbacks: bool = False
     read_stored_bytes(network)
     recognize_softmax(network)
     sink_permutes(network)
+    raise_permutes(network)
     sink_views(network)
     network.drop_unused()
     swap_into_products(network)
