@@ -102,7 +102,11 @@ class Floats:
                 zero_right & _may_be_infinite(self)
             )
         found = _corners(np.multiply, self, other)
-        return Floats(found.low, found.high, found.nan | (undefined & ~found.must))
+        # Between infinite ends there are numbers, of which 0 makes 0.
+        zero = (zero_left & _may_be_finite(other)) | (zero_right & _may_be_finite(self))
+        low = np.where(zero, np.minimum(found.low, 0), found.low)
+        high = np.where(zero, np.maximum(found.high, 0), found.high)
+        return Floats(low, high, found.nan | (undefined & ~found.must))
 
     def over(self, other: Floats) -> Floats:
         """The quotient, not yet rounded; anything that is no number where 0 may divide."""
@@ -397,6 +401,10 @@ def _corners(function: Callable[..., Array], left: Floats, right: Floats) -> Flo
 
 def _may_be_zero(value: Floats) -> Array:
     return (value.low <= 0) & (value.high >= 0)
+
+
+def _may_be_finite(value: Floats) -> Array:
+    return np.isfinite(value.low) | np.isfinite(value.high) | (value.low < value.high)
 
 
 def _may_be_infinite(value: Floats) -> Array:

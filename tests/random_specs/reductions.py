@@ -155,9 +155,10 @@ def subtract_both_from_rows(x: V, m: V, l: V) -> V:  # noqa: E741
 def _exponentials(x: V) -> tuple[V, V]:
     """Exponentials of every row less its largest element, and their sum.
 
-    The sum may be corrected for every larger element: three roundings and an exponential each.
+    Bounds of the difference do not know that no element is larger. The sum may be corrected for
+    every larger element: three roundings and an exponential each.
     """
-    e = exp_in_rows(x, row_max(x))
+    e = exp_in_rows(x, row_max(x)).clipped(0.0, 1 + 2.0**-20)
     return e, e.total((-1,), 5 * x.shape[-1] + 8)
 
 

@@ -70,6 +70,16 @@ def test_integers_wrap() -> None:
     assert list(total.wrong(np.array([-55, 1], np.int8))) == [True, True]
 
 
+def test_what_may_be_infinite_times_zero_may_be_zero() -> None:
+    """As in a softmax of one huge number, of which the bounds say nothing."""
+    unknown = Floats(np.array([-np.inf]), np.array([np.inf]), np.array([True]))
+    certain = Floats.exactly(np.array([np.inf]))
+    zero = Floats.exactly(np.array([0.0]))
+    assert not unknown.times(zero).wrong(np.array([0.0])).any()
+    assert not zero.times(unknown).wrong(np.array([np.nan])).any()
+    assert certain.times(zero).wrong(np.array([0.0])).all()
+
+
 def test_undefined_sums_are_nan() -> None:
     """An infinity less another one is NaN and nothing else."""
     x = Floats.exactly(np.array([[np.inf, -np.inf, 1.0]]))
