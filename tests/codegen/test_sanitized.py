@@ -36,6 +36,8 @@ CASES: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("threads", (9, 2, 5), "x86.scalar"),
     ("threads", (1, 8209, 1), "x86.avx2"),
     ("threads", (3, 8209, 5), "x86.avx512"),
+    ("planes", (16, 192, 9), "x86.avx2"),
+    ("planes", (5, 7, 3), "x86.avx2"),
     ("add", (3, 19), "x86.avx2"),
     ("relu", (37,), "x86.avx512"),
     ("bytes", (5, 9, 35), "x86.avx512_vnni"),

@@ -169,6 +169,11 @@ SPECS: dict[str, str] = {
       z = column_sum(y)
       w = add(relu(x), y)
     }""",
+    "planes": """spec planes(H, W, C) {
+      input  x: f32[H, W, C]
+      output y: f32[C, H, W]
+      y[c, h, w] = x[h, w, c]
+    }""",
     "merged rows": """spec merged(B, H, W) {
       input  x: f32[B, H, W]
       output y: f32[B, H * W]

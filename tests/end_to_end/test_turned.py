@@ -54,3 +54,22 @@ def test_what_is_turned_is_what_numpy_says(seed: int, target: str) -> None:
     added = m.reshape(-1, *[1] * (len(shape) - 1)) if computed else np.zeros(1)
     wanted = (x.astype(np.int64) + added.astype(np.int64)).transpose(order)
     assert np.array_equal(kernel(**given).astype(np.int64), wanted)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [("f32", (16, 192, 9)), ("s32", (64, 96, 16)), ("bf16", (8, 256, 11)), ("u8", (64, 320, 20))],
+)
+def test_planes_that_are_pages_apart_are_written_row_by_row(
+    dtype: str, shape: tuple[int, int, int]
+) -> None:
+    h, w, c = shape
+    text = f"""spec planes() {{
+      input x: {dtype}[{h}, {w}, {c}]
+      output y: {dtype}[{c}, {h}, {w}]
+      y[c, h, w] = x[h, w, c]
+    }}"""
+    kernel = to_run(morello.compile, text, target="x86.avx2")
+    x = np.random.default_rng(h).integers(0, 250, shape).astype(DTYPES[dtype].numpy)
+    assert np.array_equal(kernel(x=x), x.transpose(2, 0, 1))
+    assert "uint8_t rows_[" in kernel.c_source.source
