@@ -84,9 +84,10 @@ def _turned(
         known = [dim for index in read if (dim := index.alone) in wanted and dim is not None]
         order = sorted(known, key=wanted.index)
         view = None
-        # What is wider than the result is not moved more often than it is read.
-        narrow = tensor.dtype.bytes <= result.dtype.bytes and lies_in_memory(tensor, in_parts)
-        if len(known) == len({*read}) and order != known and narrow:
+        # Of what is wider than the result, the result is better turned.
+        narrow = tensor.dtype.bytes <= result.dtype.bytes
+        turned = len(known) == len({*read}) and order != known
+        if turned and narrow and lies_in_memory(tensor, in_parts):
             view = seen_along(tensor, read, sizes, order, f"{tensor.name}[{', '.join(known)}]")
         seen.append((tensor, None) if view is None else (view, tuple(order)))
     return _as_seen(call, operators, sizes, (*seen, (result, None)))
