@@ -9,11 +9,11 @@ import onnx
 import pytest
 
 from benchmarks import unnamed
-from benchmarks.unnamed import KINDS, draw
+from benchmarks.unnamed_kinds import KINDS, Kind, draw
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_kind_gives_models(kind: unnamed.Kind, tmp_path: Path) -> None:
+def test_every_kind_gives_models(kind: Kind, tmp_path: Path) -> None:
     """With the shapes that their words say, and others for other numbers."""
     words = []
     for number, (name, graph) in enumerate(draw(3, 11, [kind])):
