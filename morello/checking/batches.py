@@ -56,12 +56,12 @@ def _batch(
     sizes = sizes_from(call.operation, [tensor.shape for tensor in call.tensors])
     joined = _joined(call, sizes, in_parts)
     if joined is not None:
-        found = _declared(call, operators, *joined)
+        found = _declared(_as_seen(call, operators, *joined))
         if found is not None:
             return found
     own = call.tensors[-1], None
     for inputs in product(*_views(call, sizes, in_parts)):
-        found = _declared(call, operators, sizes, (*inputs, own))
+        found = _declared(_as_seen(call, operators, sizes, (*inputs, own)))
         if found is not None:
             return found
     return None
@@ -163,14 +163,8 @@ def _views(
         yield options
 
 
-def _declared(
-    call: Checked,
-    operators: Mapping[str, Operator],
-    sizes: Mapping[str, int],
-    seen: Sequence[_Seen],
-) -> Checked | None:
-    """The call of a declared operator, its operands seen so; none if that is none."""
-    found = _as_seen(call, operators, sizes, seen)
+def _declared(found: Checked | None) -> Checked | None:
+    """The call, if it is of a declared operator."""
     declared = None if found is None else found.operation.operator
     return found if declared and (not declared.text or declared.seen_as is not None) else None
 

@@ -32,7 +32,7 @@ import numpy as np
 from morello.errors import MorelloError
 from morello.ir.numeric import Array
 from morello.networks.arithmetic import NORMS, TRUNCATED
-from morello.networks.network import Network, Node, keeps_order
+from morello.networks.network import Network, Node, keeps_order, with_leading_ones
 from morello.records import replace
 
 TYPES: Mapping[str, str] = {
@@ -209,7 +209,7 @@ class Translation:
         own = self.shape(source)
         if prod(own) == prod(shape):
             return self.view(source, shape)
-        source = self.view(source, (*(1,) * (len(shape) - len(own)), *own))
+        source = self.view(source, with_leading_ones(own, len(shape)))
         result = self._add("Elementwise", [source], shape, self.type(source), value="{0}")
         self.network.repeated[result] = source
         return result

@@ -190,6 +190,11 @@ def keeps_order(shape: Sequence[int], order: Sequence[int]) -> bool:
     return moving == sorted(moving)
 
 
+def with_leading_ones(shape: Sequence[int], rank: int) -> tuple[int, ...]:
+    """A shape of this rank, with dimensions of size 1 before its own."""
+    return (*(1,) * (rank - len(shape)), *shape)
+
+
 def without_ones(shape: Iterable[int]) -> tuple[int, ...]:
     """A shape without its dimensions of size 1, which say nothing of where elements lie."""
     return tuple(size for size in shape if size != 1)

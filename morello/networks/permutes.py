@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from morello.networks.network import Network, Node, keeps_order, without_ones
+from morello.networks.network import Network, Node, keeps_order, with_leading_ones, without_ones
 from morello.records import replace
 
 Order = tuple[int, ...]
@@ -71,7 +71,7 @@ class _Raising:
         shape = network.shape(name)
         data = network.data(name)
         if data is not None:
-            whole = (*(1,) * (len(order) - len(shape)), *shape)
+            whole = with_leading_ones(shape, len(order))
             return network.constant(name, data.reshape(whole).transpose(order))
         if len(shape) != len(order):
             return ""
@@ -172,7 +172,7 @@ class _Sinking:
             return source.name
         if not without_ones(shape):
             return name
-        whole = (*(1,) * (len(order) - len(shape)), *shape)
+        whole = with_leading_ones(shape, len(order))
         moved = _before(whole, order)
         data = network.data(name)
         if data is not None:

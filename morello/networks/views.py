@@ -8,7 +8,7 @@ from itertools import accumulate
 from math import prod
 from operator import mul
 
-from morello.networks.network import Network, Node, keeps_order, without_ones
+from morello.networks.network import Network, Node, keeps_order, with_leading_ones, without_ones
 from morello.records import replace
 
 
@@ -183,7 +183,7 @@ def _seen_below(
     shape: Sequence[int], above: Sequence[int], below: Sequence[int]
 ) -> tuple[int, ...] | None:
     """The shape of what is broadcast to one shape, as it is broadcast to another; none if none."""
-    padded = (*(1,) * (len(above) - len(shape)), *shape)
+    padded = with_leading_ones(shape, len(above))
     result = [1] * len(below)
     for axes, own in aligned(above, below):
         sizes = [padded[axis] for axis in axes]
